@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { ensurePartitions } from '../src/platform/db/partitions.ts';
-import { createPastDays } from '../src/platform/db/past-days.ts';
+import { createPastDayIndexer } from '../src/platform/db/past-day-indexes.ts';
 import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
@@ -15,7 +15,7 @@ const WARM_UP = 10;
 const SMALL_FACTOR = 100;
 /**
  * Not lower, because all of the day that is written to is read for what it does not have
- * (src/platform/db/past-days.ts).
+ * (src/platform/db/past-day-indexes.ts).
  */
 const TARGET = 5;
 const DAYS = 30;
@@ -87,7 +87,7 @@ async function fill({ db, accountId, connectionString }: Backend, messages: numb
   for (let day = DAYS; day > 0; day--) await fillDay(db, accountId, day, messages / DAYS);
   await db.query('VACUUM (ANALYZE) message, message_state');
   // As the worker does every hour.
-  await createPastDays(pool).work(new Date());
+  await createPastDayIndexer(pool).work(new Date());
   await pool.end();
 }
 

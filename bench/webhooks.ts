@@ -79,8 +79,8 @@ const deliveredOf = ({ accountId, id }: { accountId: number; id: string }) =>
 async function postBare(receiver: ReceiverProcess): Promise<number> {
   const agent = new Agent({ allowH2: false, pipelining: 1, connections: CONCURRENCY, connect: { ca: TEST_CERT } });
   const bodies = messagesOf(1, EVENTS / 2).map((message) => {
-    const { accountId: _, ...told } = deliveredOf(message);
-    return bodyOf('A', told, { ...message, kind: 'sent', submittedAt: null }) ?? '';
+    const { accountId: _, ...event } = deliveredOf(message);
+    return bodyOf('A', event, { ...message, kind: 'sent', submittedAt: null }) ?? '';
   });
   const request = { origin: `https://localhost:${receiver.port}`, path: '/', method: 'POST' } as const;
   let next = 0;

@@ -320,7 +320,6 @@ CREATE TABLE connection (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT connection_pkey PRIMARY KEY (id),
   CONSTRAINT connection_name_key UNIQUE (name),
-  CONSTRAINT connection_kind_check CHECK ((kind = ANY (ARRAY['smpp'::text, 'whatsapp'::text, 'rcs'::text]))),
   CONSTRAINT connection_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text)),
   CONSTRAINT connection_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
 );

@@ -50,7 +50,7 @@ const EXAMPLES: Readonly<Record<string, readonly RegExp[]>> = {
   '07-whatsapp-template.sh': [/sandbox_welcome/, /"deliveryStatus":"DELIVERED"/, /"CONVERSATION_CLOSED"/],
   '08-rcs-card.sh': [/"channel":"RCS".*"DELIVERED"/, /"channel":"SMS".*"DELIVERED"/],
   '09-inbox.sh': [
-    /wrote on WHATSAPP/,
+    /Sent a message from \+\d+ on WHATSAPP/,
     /"unreadCount":1/,
     /still open/,
     /"OUTBOUND"/,

@@ -42,7 +42,7 @@ async function prove(run: Run): Promise<Findings> {
   await sendBulk(stage, numbers(singles, queued), 'One of very many');
   run.log(`${queued} messages of another account are queued, at ${TPS} a second`);
   const busy = await measure(run, stage, other, numbers(singles + queued, singles));
-  run.log(`beside them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
+  run.log(`next to them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
 
   const { submits } = await stage.carrier.counts();
   const stillQueued = queued + 2 * singles - submits;

@@ -200,7 +200,7 @@ async function readBalances({ pool }: Stage, { accountId }: Account) {
 async function sendTwins({ client }: Account, twins: number) {
   const body = { globalId: 'twins', messages: [{ destinations: ['+393000000001'], sender: 'Acme', body: 'Once' }] };
   const answers = await Promise.all(Array.from({ length: twins }, () => client.request('POST', BULK, { body })));
-  const ids = answers.flatMap(({ status, body: told }) => (status === 200 ? [idsIn(told)] : []));
+  const ids = answers.flatMap(({ status, body: answer }) => (status === 200 ? [idsIn(answer)] : []));
   return { twins, winners: new Set(ids).size, twinsFailed: answers.filter(({ status }) => status >= 500).length };
 }
 

@@ -1,4 +1,4 @@
-import { type Platform, PLATFORMS } from '../src/platform/lib/platform.ts';
+import { type Platform, PLATFORMS } from '../src/platform/lib/social-platform.ts';
 import { type OauthServer, startOauthServer } from '../test/support/oauth/server.ts';
 import { findInDatabase, needlesOf } from './canary/search.ts';
 import { type RandomSource, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';

@@ -39,7 +39,7 @@ async function prove(run: Run): Promise<Findings> {
   await using neighbours = await openNeighbours(run);
   const [mine, other] = neighbours.parties;
   const by = await withThings(mine);
-  const routes = (await listRoutes()).filter(({ closed }) => closed);
+  const routes = (await listRoutes()).filter(({ needsCredentials }) => needsCredentials);
   const fields = await fieldsOf(routes, other);
   for (let i = 0; i < WARM_UP_PAIRS; i++) await comparePair(run, by, oneOf(run, fields));
 

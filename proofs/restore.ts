@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { stopServer } from '../src/platform/db/embedded-process.ts';
 import type { Client } from '../test/support/client.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
-import { operate } from '../test/support/operator.ts';
+import { runOperatorCommand } from '../test/support/operator.ts';
 import { until } from '../test/support/until.ts';
 import { mobileOf, sendCampaign } from './lib/campaigns.ts';
 import { takenByDestination } from './lib/carrier.ts';
@@ -166,7 +166,7 @@ async function checkRestored(stage: Stage, { dataDir, n, counts }: Restored): Pr
   const sentUnasked = (await stage.carrier.counts()).submits - before;
 
   const decision = DECISIONS[n % DECISIONS.length] ?? 'confirm';
-  const { code } = await operate(operator, 'fence', decision);
+  const { code } = await runOperatorCommand(operator, 'fence', decision);
   const expected = (decision === 'confirm' ? queued : 0) + 1;
   await untilSubmits(stage, before + expected, STALL_TIMEOUT_MS / 4);
   await process.stop();
@@ -192,7 +192,7 @@ async function isPausedOnceBound(client: Client): Promise<boolean> {
 type Place = { readonly environment: Readonly<Record<string, string>> };
 
 async function countQueued(place: Place): Promise<number> {
-  const { answer } = await operate(place, 'fence', 'show');
+  const { answer } = await runOperatorCommand(place, 'fence', 'show');
   const { unsent, campaigns } = answer as { unsent: { messages: number }[]; campaigns: { recipients: number }[] };
   const unmade = campaigns.reduce((sum, { recipients }) => sum + recipients, 0);
   return unsent.reduce((sum, { messages }) => sum + messages, unmade);

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 
 const FOLDER = join(import.meta.dirname, 'sabotage');
-const CHECK = join(import.meta.dirname, 'lib', 'check-sabotage.ts');
+const CHECK = fileURLToPath(new URL('./lib/check-sabotage.ts', import.meta.url));
 /** Modules that the sabotages share. */
 const SHARED = ['owner.ts', 'replace.ts'];
 

@@ -1,5 +1,5 @@
 // Builds the console (web/) into web/dist if its sources have changed since the last build; `npm start` runs it.
-// Without the development packages it leaves the existing build alone. New files are added beside the old ones and the
+// Without the development packages it leaves the existing build alone. New files are added next to the old ones and the
 // page is replaced last, so that a program that is serving web/dist, and open pages, keep working.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';

@@ -3,23 +3,24 @@ import type { paths } from './schema.d.ts';
 
 export type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
 
-/** The paths of the interface that know a method. */
+/** The paths of the API that support this method. */
 export type Path<M extends Method> = ClientPathsWithMethod<Client<paths>, M>;
 
-/** What a request takes: `params.path`, `params.query`, `body`, `headers`, `signal`, and `parseAs` for what is no JSON. */
+/**
+ * The options of a request: `params.path`, `params.query`, `body`, `headers`, `signal`, and `parseAs` for responses
+ * other than JSON.
+ */
 export type Init<M extends Method, P extends Path<M>> = MaybeOptionalInit<paths[P], M>;
 
 type Some<T> = [T] extends [never] ? undefined : T;
 
-/** The body of a success; undefined where there is none (204). */
+/** The body of a successful response; undefined if there is none (204). */
 export type Answer<M extends Method, P extends Path<M>, I = unknown> = Some<MethodResponse<Client<paths>, M, P, I>>;
 
-/** May be left out when nothing in it is required. */
+/** An argument that may be omitted if nothing in it is required. */
 export type Optional<I> = undefined extends I ? [init?: I] : [init: I];
 
-/**
- * A request. Resolves with the body of the answer when it is a success, and rejects with a HeliographError otherwise.
- */
+/** Sends a request. Resolves with the body of a successful response, and rejects with a HeliographError otherwise. */
 export type Call<M extends Method> = <P extends Path<M>, I extends Init<M, P>>(
   path: P,
   ...init: Optional<I>

@@ -5,6 +5,7 @@ export type FieldError = {
   readonly message: string;
 };
 
+/** The fields of a HeliographError before the number of attempts is known. */
 export type Failure = {
   readonly status: number;
   readonly message: string;
@@ -14,17 +15,20 @@ export type Failure = {
   readonly cause?: unknown;
 };
 
-/** A request that did not succeed: the server's answer, or that there was none. */
+/** A request that failed: the server refused it, or did not respond. */
 export class HeliographError extends Error {
-  /** The HTTP status; 0 when no answer came: `cause` says why. */
+  /** The HTTP status; 0 without a response, with the reason in `cause`. */
   readonly status: number;
-  /** X-Request-Id of the answer: name it when you ask for help. Null without an answer. */
+  /** The X-Request-Id of the response, to be quoted in support requests; null without a response. */
   readonly requestId: string | null;
-  /** Every field at fault; empty when no field is. */
+  /** All invalid fields; empty if no field is the problem. */
   readonly details: readonly FieldError[];
-  /** How long the server asks to wait before another try; null when it says nothing. */
+  /** How many seconds the server asks to wait before a retry; null if it does not say. */
   readonly retryAfterSeconds: number | null;
-  /** How often the request was sent. After more than one, an earlier one may have been done: a DELETE then reads 404. */
+  /**
+   * How often the request was sent. If more than once, an earlier attempt may have succeeded: a DELETE then returns
+   * 404.
+   */
   readonly attempts: number;
 
   constructor(failure: Failure, attempts = 1) {
@@ -38,7 +42,7 @@ export class HeliographError extends Error {
   }
 }
 
-/** Reads an answer that is no success. Whatever stands in the way may have written it, so nothing is taken for granted. */
+/** Reads a failed response. A proxy may have written it, so its form is not taken for granted. */
 export async function failureOf(response: Response): Promise<Failure> {
   const { message, details } = readBody(await response.text());
   return {
@@ -75,7 +79,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Retry-After in seconds, or as a date (RFC 9110, 10.2.3). */
+/** Parses Retry-After, in seconds or as a date (RFC 9110, 10.2.3), into seconds; null if it is neither. */
 function secondsOf(value: string | null): number | null {
   if (value === null) return null;
   if (/^\d+$/.test(value.trim())) return Number(value);

@@ -4,7 +4,10 @@ import { createExchange } from './exchange.ts';
 
 type Step = (request: Request) => Response | Promise<Response>;
 
-/** An exchange with a server that answers each try as it is told, and everything that the server was sent. */
+/**
+ * Creates an exchange with a server that follows a script for each attempt; returns everything that the server
+ * received.
+ */
 function scripted(steps: readonly Step[], { retries = 4, timeoutMs = 30_000 } = {}) {
   const seen: { key: string | null; body: string; at: number }[] = [];
   const exchange = createExchange({
@@ -37,7 +40,7 @@ const reject: Step = () => Promise.reject(new TypeError('fetch failed'));
 test.each([
   ['429', refusal(429)],
   ['503', refusal(503)],
-  ['409 of a key that is under way', refusal(409, { 'retry-after': '0' })],
+  ['409 of a key in progress', refusal(409, { 'retry-after': '0' })],
   ['a lost connection', reject],
 ])('after %s a request is sent again under the same key', async (_name, step) => {
   const { exchange, seen } = scripted([step, step]);
@@ -47,19 +50,19 @@ test.each([
   expect(new Set(seen.map(({ key }) => key)).size).toBe(1);
 });
 
-test.each([400, 401, 403, 404, 409, 413, 500, 502])('%i is an answer: nothing is sent again', async (status) => {
+test.each([400, 401, 403, 404, 409, 413, 500, 502])('%i is final: nothing is sent again', async (status) => {
   const { exchange, seen } = scripted([refusal(status)]);
   await expect(exchange(post())).rejects.toMatchObject({ status, requestId: 'r-1', attempts: 1 });
   expect(seen).toHaveLength(1);
 });
 
-test('Retry-After is waited for', async () => {
+test('waits for Retry-After', async () => {
   const { exchange, seen } = scripted([refusal(429, { 'retry-after': '1' })]);
   await exchange(post());
   expect((seen[1]?.at ?? 0) - (seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(1000);
 });
 
-test('a Retry-After of hours is the caller’s to decide on, as seconds or as a date', async () => {
+test('leaves a Retry-After of hours to the caller, in seconds or as a date', async () => {
   const { exchange, seen } = scripted([refusal(503, { 'retry-after': '3600' })]);
   await expect(exchange(post())).rejects.toMatchObject({ retryAfterSeconds: 3600, attempts: 1 });
   const date = new Date(Date.now() + 3_600_000).toUTCString();
@@ -70,12 +73,12 @@ test('a Retry-After of hours is the caller’s to decide on, as seconds or as a 
   expect([seen.length, later.seen.length]).toEqual([1, 1]);
 });
 
-test('the tries end, and the last failure says how many there were', async () => {
+test('stops after the last attempt, and the failure says how many there were', async () => {
   const { exchange } = scripted([reject, reject, refusal(503)], { retries: 2 });
   await expect(exchange(post())).rejects.toMatchObject({ status: 503, attempts: 3 });
 });
 
-test('a form is the same octet by octet at each try: its key would not fit another one', async () => {
+test('sends a form with the same bytes at each attempt: its key would not fit other ones', async () => {
   const form = new FormData();
   form.append('file', new Blob(['a,b\n']), 'a.csv');
   const { exchange, seen } = scripted([reject]);
@@ -84,7 +87,7 @@ test('a form is the same octet by octet at each try: its key would not fit anoth
   expect(seen[1]?.body).toBe(seen[0]?.body);
 });
 
-test('two requests have two keys, a key of the caller stays, and reading has none', async () => {
+test('sends a new key with each request, keeps a key of the caller, and sends none with GET', async () => {
   const { exchange, seen } = scripted([]);
   await exchange(post());
   await exchange(post());
@@ -95,7 +98,7 @@ test('two requests have two keys, a key of the caller stays, and reading has non
   expect(keys.slice(2)).toEqual(['mine', null]);
 });
 
-test('a server that says nothing is given up after the time for one try', async () => {
+test('gives up an attempt without a response after its time limit', async () => {
   const silent: Step = ({ signal }) =>
     new Promise((_resolve, fail) => {
       signal.addEventListener('abort', () => fail(new Error('aborted', { cause: signal.reason })));
@@ -108,7 +111,7 @@ test('a server that says nothing is given up after the time for one try', async 
   });
 });
 
-test('a caller who gives up, while waiting for a try too, is told their own reason', async () => {
+test("rejects with the caller's own reason when the caller gives up, even between attempts", async () => {
   const control = new AbortController();
   const reason = new Error('changed my mind');
   const { exchange, seen } = scripted([refusal(503, { 'retry-after': '30' })]);
@@ -119,7 +122,7 @@ test('a caller who gives up, while waiting for a try too, is told their own reas
   await expect(exchange(post({ signal: control.signal }))).rejects.toBe(reason);
 });
 
-test('an answer that is no JSON of ours is told as well as it can be', async () => {
+test('describes a response that is not our JSON as well as possible', async () => {
   const page: Step = () => new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' });
   await expect(scripted([page]).exchange(post())).rejects.toMatchObject({
     status: 502,
@@ -129,7 +132,7 @@ test('an answer that is no JSON of ours is told as well as it can be', async () 
   });
 });
 
-test('a file is passed on as it comes, and not held back until its end', async () => {
+test('streams a file instead of buffering it', async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const file: Step = () => new Response(readable, { headers: { 'content-type': 'text/csv' } });
   const answer = await scripted([file]).exchange(new Request('http://gateway.example.com/file'));

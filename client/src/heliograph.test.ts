@@ -26,7 +26,7 @@ const failure = async (failing: Promise<unknown>): Promise<HeliographError> => {
   return error;
 };
 
-test('a message is sent and followed to its end, by key and by user and password', async () => {
+test('sends a message and follows it to its end, with a key or with user name and password', async () => {
   const { username, password } = program.account;
   const person = createHeliograph({ baseUrl: `${program.origin()}/`, username, password });
   const sent = await person.post(SEND, { body: { phoneNumber: '+393331234567', message: 'Hello' } });
@@ -40,7 +40,7 @@ test('a message is sent and followed to its end, by key and by user and password
   expect(status).toMatchObject({ messageId: sent.messageId, channel: 'SMS', destination: '+393331234567' });
 });
 
-test('a list is walked to its end, once, whatever the size of a page; and no further than asked for', async () => {
+test('reads a list to its end, whatever the page size, and no further than requested', async () => {
   const names = ['Ada', 'Bea', 'Cleo', 'Dora'];
   for (const [n, firstName] of names.entries())
     await heliograph.post(CONTACTS, { body: { phoneNumber: `+39333000001${n}`, firstName } });
@@ -66,12 +66,12 @@ test('a list is walked to its end, once, whatever the size of a page; and no fur
   expect(asked).toBe(1);
 });
 
-test('an empty list has no page, and a filter without a match no item', async () => {
+test('yields no page of an empty list, and no item for a filter without a match', async () => {
   const query = { search: 'nobody is called this' };
   for await (const page of heliograph.pages(CONTACTS, { params: { query } })) expect(page).toBe('not there');
 });
 
-test('a failure names status, request and every field at fault, and is asked for once', async () => {
+test('names status, request and every invalid field of a failure, without a retry', async () => {
   const error = await failure(heliograph.post(SEND, { body: { phoneNumber: '12', message: '' } }));
   expect(error).toMatchObject({ status: 400, attempts: 1, retryAfterSeconds: null });
   expect(error.details.map(({ field }) => field).toSorted()).toEqual(['message', 'phoneNumber']);
@@ -88,19 +88,19 @@ test('a failure names status, request and every field at fault, and is asked for
   expect(bulk).toMatchObject({ status: 400, message: expect.stringContaining('messages') });
 });
 
-test('what answers without a body is undefined', async () => {
+test('returns undefined for a response without a body', async () => {
   const { id } = await heliograph.post('/api/partner-gateway/v1/authentication', { body: { name: 'short-lived' } });
   const answer = await heliograph.delete('/api/partner-gateway/v1/authentication/{id}', { params: { path: { id } } });
   expect(answer).toBeUndefined();
 });
 
-test('a file goes up as a form, with what is said about it', async () => {
+test('uploads a file as a form, with its other fields', async () => {
   const file = new File(['Phone;Name\n+393335550001;Zoe Verdi\n+39333;Bert\n'], 'people.csv');
   const answer = await heliograph.post(`${CONTACTS}/upload`, { body: { file, dryRun: true, limit: 1 } });
   expect(answer).toMatchObject({ dryRun: true, summary: { created: 1, errors: 1 } });
 });
 
-/** A relay before the program that lets requests pass, and cuts the connection when the next answer comes. */
+/** Starts a relay in front of the program that forwards requests and cuts the connection on the next response. */
 async function startCutter() {
   const { port: target } = new URL(program.origin());
   let keep: ((answer: Buffer) => Buffer) | null = null;
@@ -130,9 +130,9 @@ async function startCutter() {
 }
 
 test.each([
-  { moment: 'before its answer', part: () => Buffer.alloc(0) },
-  { moment: 'in the middle of its answer', part: (answer: Buffer) => answer.subarray(0, -10) },
-])('a send whose connection is lost $moment is tried again, answered, and done once', async ({ part }) => {
+  { moment: 'before its response', part: () => Buffer.alloc(0) },
+  { moment: 'in the middle of its response', part: (answer: Buffer) => answer.subarray(0, -10) },
+])('retries a send whose connection is lost $moment, which is done once', async ({ part }) => {
   const from = new Date().toISOString();
   const cutter = await startCutter();
   const client = createHeliograph({ baseUrl: cutter.origin, apiKey: program.account.apiKey });
@@ -145,7 +145,7 @@ test.each([
   expect(found).toEqual([messageId]);
 });
 
-test('the caller may name a request with a key of their own, and gets its first answer again', async () => {
+test("replays the first response for the caller's own key", async () => {
   const send = () =>
     heliograph.post(SEND, {
       headers: { 'Idempotency-Key': 'order-77' },
@@ -155,7 +155,7 @@ test('the caller may name a request with a key of their own, and gets its first 
   expect(await send()).toEqual(first);
 });
 
-test('without anybody who listens the failure says so, with the number of tries', async () => {
+test('reports a server that does not listen, with the number of attempts', async () => {
   const door = net.createServer().listen(0, '127.0.0.1');
   await once(door, 'listening');
   const { port } = Object(door.address());

@@ -1,36 +1,37 @@
 import createClient from 'openapi-fetch';
 import type { Call, Method, Optional } from './calls.ts';
 import { createExchange } from './exchange.ts';
-import { type Item, type PagedPath, type PageInit, walk } from './pages.ts';
+import { type Item, type PagedPath, type PageInit, listPages } from './pages.ts';
 
 type Credentials = { readonly apiKey: string } | { readonly username: string; readonly password: string };
 
 export type HeliographOptions = Credentials & {
-  /** Where Heliograph listens, without a path: `https://sms.example.com`. */
+  /** The origin of Heliograph, without a path: `https://sms.example.com`. */
   readonly baseUrl: string;
-  /** How long one try may take (default 30,000). Large uploads need more. */
+  /** The time limit for one attempt (default 30,000). Large uploads need more. */
   readonly timeoutMs?: number;
-  /** Tries beyond the first (default 4; 0 for none). */
+  /** Attempts after the first (default 4; 0 for none). */
   readonly retries?: number;
-  /** In place of the global one. Called once for each try. */
+  /** A replacement for the global `fetch`, called once for each attempt. */
   readonly fetch?: (input: Request) => Promise<Response>;
 };
 
+/** A client of one account: a method for each HTTP method, and generators for lists. */
 export type Heliograph = {
   readonly get: Call<'get'>;
   readonly put: Call<'put'>;
   readonly post: Call<'post'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** Every item of a list. What is added or removed meanwhile may be missed or seen twice. */
+  /** Yields every item of a list. Items added or removed meanwhile may be missed or yielded twice. */
   each<P extends PagedPath>(path: P, ...init: Optional<PageInit<P>>): AsyncGenerator<Item<P>, void, undefined>;
-  /** The same, a page at a time; an empty list has none. */
+  /** Yields the items of a list page by page; nothing for an empty list. */
   pages<P extends PagedPath>(path: P, ...init: Optional<PageInit<P>>): AsyncGenerator<Item<P>[], void, undefined>;
 };
 
 /**
- * A client of one account. Every POST and PUT carries an Idempotency-Key, your own in `headers` or a fresh one, and is tried
- * again under it after 429, 503 and lost connections: its work is done once. Failures are HeliographErrors.
+ * Creates a client of one account. Every POST and PUT has an Idempotency-Key, your own in `headers` or a random one,
+ * and is retried with it after 429, 503 and lost connections: its work is done once. Failures are HeliographErrors.
  */
 export function createHeliograph(options: HeliographOptions): Heliograph {
   const { baseUrl, timeoutMs = 30_000, retries = 4, fetch = (request) => globalThis.fetch(request) } = options;
@@ -40,12 +41,12 @@ export function createHeliograph(options: HeliographOptions): Heliograph {
     bodySerializer,
     fetch: createExchange({ fetch, timeoutMs, retries }),
   });
-  const ask = async (method: Method, path: string, init?: object): Promise<unknown> =>
+  const request = async (method: Method, path: string, init?: object): Promise<unknown> =>
     (await client.request(method, path, { ...init })).data;
-  // The one place where the types of the schema meet a request without any.
-  const call = <M extends Method>(method: M) => ((path, init) => ask(method, path, init)) as Call<M>;
+  // The only place where the types of the schema meet an untyped request.
+  const call = <M extends Method>(method: M) => ((path, init) => request(method, path, init)) as Call<M>;
   const pages = <P extends PagedPath>(path: P, ...[init]: Optional<PageInit<P>>) =>
-    walk((page) => ask('get', path, page), init) as AsyncGenerator<Item<P>[], void, undefined>;
+    listPages((page) => request('get', path, page), init) as AsyncGenerator<Item<P>[], void, undefined>;
   return {
     get: call('get'),
     put: call('put'),
@@ -61,11 +62,11 @@ export function createHeliograph(options: HeliographOptions): Heliograph {
 
 function credentialsOf(credentials: Credentials): Record<string, string> {
   if ('apiKey' in credentials) return { 'x-api-key': credentials.apiKey };
-  const octets = new TextEncoder().encode(`${credentials.username}:${credentials.password}`);
-  return { authorization: `Basic ${btoa(String.fromCodePoint(...octets))}` };
+  const bytes = new TextEncoder().encode(`${credentials.username}:${credentials.password}`);
+  return { authorization: `Basic ${btoa(String.fromCodePoint(...bytes))}` };
 }
 
-/** JSON, and a form where there is a file among the values. */
+/** Serializes a body as JSON, or as a form if one of its values is a file. */
 function bodySerializer(body: unknown): string | FormData {
   if (body instanceof FormData) return body;
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
@@ -74,7 +75,7 @@ function bodySerializer(body: unknown): string | FormData {
 
 function formOf(fields: readonly [string, unknown][]): FormData {
   const form = new FormData();
-  // What is streamed as it comes is read in order: the file comes after what is said about it.
+  // The server reads a form as a stream, so the file comes after the other fields.
   for (const [name, value] of fields)
     if (!(value instanceof Blob) && value !== undefined)
       form.append(name, typeof value === 'string' ? value : JSON.stringify(value));

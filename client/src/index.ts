@@ -1,4 +1,4 @@
-/** What the package `@heliograph/client` offers. */
+/** The exports of the package `@heliograph/client`. */
 export { type FieldError, HeliographError } from './error.ts';
 export { createHeliograph, type Heliograph, type HeliographOptions } from './heliograph.ts';
 export type { Answer, Init, Method, Path } from './calls.ts';

@@ -9,7 +9,10 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const modules = join(root, 'node_modules');
 
-/** A folder of somebody else's, with the packed client in its node_modules. Nothing of the tree is written. */
+/**
+ * Creates a folder outside of the repository with the packed client in its node_modules. Writes nothing to the
+ * repository.
+ */
 async function installed(): Promise<string> {
   const folder = await temporaryFolder('heliograph-test-client-');
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -79,7 +82,7 @@ createHeliograph({ baseUrl: '' });
 
 const STRICT = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable', '--types', ''];
 
-test('the packed client runs under plain node, and its types hold for who compiles against it', {
+test('runs the packed client with plain Node, and compiles against its types', {
   timeout: 120_000,
 }, async () => {
   const folder = await installed();

@@ -5,16 +5,16 @@ type Query<P extends keyof paths> = paths[P] extends { get: { parameters: { quer
   ? NonNullable<Q>
   : never;
 
-/** The lists that are read page by page. */
+/** The paths of lists that are read page by page. */
 export type PagedPath = {
   [P in Path<'get'>]: [Query<P>] extends [never] ? never : 'page' extends keyof Query<P> ? P : never;
 }[Path<'get'>];
 
-/** What a list holds. */
+/** An item of the list at this path. */
 export type Item<P extends PagedPath> = ItemOf<Answer<'get', P>>;
 type ItemOf<A> = A extends { data: readonly (infer T)[] } ? T : A extends readonly (infer T)[] ? T : never;
 
-/** As for `get`, but for the page; `limit` is how many to ask for at a time (default 200, at most 1,000). */
+/** The options of `get` without the page; `limit` is the page size (default 200, at most 1,000). */
 export type PageInit<P extends PagedPath> = WithoutPage<Init<'get', P>>;
 type WithoutPage<I> = I extends { params: infer T }
   ? Omit<I, 'params'> & { params: WithoutPageIn<T> }
@@ -27,13 +27,16 @@ type WithoutPageIn<T> = T extends { query: infer Q }
     ? Omit<T, 'query'> & { query?: Omit<NonNullable<Q>, 'page'> }
     : T;
 
-type Loose = { params?: { query?: { limit?: number } } };
-type Read = (init: object) => Promise<unknown>;
+type UntypedInit = { params?: { query?: { limit?: number } } };
+type ReadPage = (init: object) => Promise<unknown>;
 
 const PAGE_SIZE = 200;
 
-/** Every page of a list that is not empty, from the first one on. The next is asked for when the one before is done with. */
-export async function* walk(read: Read, init: Loose = {}): AsyncGenerator<unknown[], void, undefined> {
+/**
+ * Yields every page of a list that is not empty, from the first one on. The next page is requested after the current
+ * one was consumed.
+ */
+export async function* listPages(read: ReadPage, init: UntypedInit = {}): AsyncGenerator<unknown[], void, undefined> {
   const { params } = init;
   const limit = params?.query?.limit ?? PAGE_SIZE;
   for (let page = 0; ; page++) {
@@ -45,7 +48,7 @@ export async function* walk(read: Read, init: Loose = {}): AsyncGenerator<unknow
   }
 }
 
-/** A page is an object with its total, and that of the history a bare list. */
+/** Most pages are objects with a total; those of the history are plain arrays. */
 function readPage(answer: unknown): { items: unknown[]; total: number } {
   if (Array.isArray(answer)) return { items: answer, total: Infinity };
   const { data, total }: { data?: unknown; total?: unknown } = Object(answer);

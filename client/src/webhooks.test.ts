@@ -12,7 +12,7 @@ const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
 const BODY = JSON.stringify({ eventType: 'READ', messageId: 'm', text: 'però 😀' });
 
-/** Signed by a library that is not ours. */
+/** Signs with an independent library. */
 function signed({ secret = SECRET, at = new Date(), body = BODY } = {}) {
   return {
     'webhook-id': 'evt_1',
@@ -21,7 +21,7 @@ function signed({ secret = SECRET, at = new Date(), body = BODY } = {}) {
   };
 }
 
-test('callbacks of a running Heliograph are verified, also while its secret changes', { timeout: 60_000 }, async () => {
+test('verifies callbacks of a running Heliograph, also while its secret is rotated', { timeout: 60_000 }, async () => {
   const folder = await temporaryFolder('heliograph-test-ca-');
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
@@ -56,7 +56,7 @@ test('callbacks of a running Heliograph are verified, also while its secret chan
   await expect(verifyWebhook(headers, body, OTHER)).rejects.toThrow(WebhookError);
 });
 
-test('names of headers are read in any case, and one good signature among others is enough', async () => {
+test('reads header names in any case, and accepts one valid signature among others', async () => {
   const { 'webhook-signature': good, ...rest } = signed();
   const { 'webhook-signature': other } = signed({ secret: OTHER });
   const headers = { ...rest, 'Webhook-Signature': `v1a,x v1,!! ${other} ${good}` };
@@ -65,19 +65,19 @@ test('names of headers are read in any case, and one good signature among others
 
 const changed = (name: string, value: string) => ({ ...signed(), [name]: value });
 test.each([
-  ['nothing signed', {}, BODY],
+  ['no signature', {}, BODY],
   ['another body', signed(), BODY.replace('"m"', '"n"')],
   ['another event', changed('webhook-id', 'evt_2'), BODY],
   ['another time', changed('webhook-timestamp', String(Math.floor(Date.now() / 1000) - 1)), BODY],
   ['a foreign secret', signed({ secret: OTHER }), BODY],
-  ['a signature that is cut short', changed('webhook-signature', 'v1,AAAA'), BODY],
+  ['a truncated signature', changed('webhook-signature', 'v1,AAAA'), BODY],
   ['another version', changed('webhook-signature', signed()['webhook-signature'].replace('v1,', 'v2,')), BODY],
-  ['a time that is no number', changed('webhook-timestamp', 'now'), BODY],
-])('%s is refused', async (_name, headers, body) => {
+  ['a time that is not a number', changed('webhook-timestamp', 'now'), BODY],
+])('refuses %s', async (_name, headers, body) => {
   await expect(verifyWebhook(headers, body, SECRET)).rejects.toThrow(WebhookError);
 });
 
-test('a callback of long ago, or of a clock far ahead, is refused; the tolerance may be chosen', async () => {
+test('refuses an old callback, and one from a clock far ahead; the tolerance can be set', async () => {
   for (const seconds of [-400, 400]) {
     const headers = signed({ at: new Date(Date.now() + seconds * 1000) });
     await expect(verifyWebhook(headers, BODY, SECRET)).rejects.toThrow('too old');
@@ -85,6 +85,6 @@ test('a callback of long ago, or of a clock far ahead, is refused; the tolerance
   }
 });
 
-test.each(['', 'whsec_', 'not base64!'])('the secret %j is a mistake of whoever calls, and said so', async (secret) => {
+test.each(['', 'whsec_', 'not base64!'])('rejects the invalid secret %j with a TypeError', async (secret) => {
   await expect(verifyWebhook(signed(), BODY, secret)).rejects.toThrow(TypeError);
 });

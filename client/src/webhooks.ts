@@ -5,7 +5,7 @@ export type DeliveryEvent = {
   readonly eventType: 'DELIVERY';
   readonly messageId: string;
   readonly customerMessageId?: string;
-  /** E.164. */
+  /** In E.164 format. */
   readonly destination: string;
   /** 1 accepted, 2 rejected, 3 delivered, 4 expired, 5 deleted, 6 undeliverable, 9 error, 10 disabled, 11 unsupported, 12 conversation closed, 0 unknown. */
   readonly statusCode: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
@@ -24,19 +24,19 @@ export type ReadEvent = {
   readonly timestamp: string;
 };
 
-/** Somebody wrote. The text is a stranger's: escape it where you show it. */
+/** An inbound message. The text is untrusted: escape it wherever you show it. */
 export type InboundEvent = {
   readonly eventType: 'INBOUND';
   readonly source: string;
   readonly destination: string;
   readonly text: string;
   readonly channel: Channel;
-  /** For example `TEXT`. */
+  /** For example, `TEXT`. */
   readonly messageType: string;
   readonly timestamp: string;
 };
 
-/** What a webhook that was registered at `/api/webhooks/delivery-status` gets, the second form of payload. */
+/** The events of a webhook that was registered at `/api/webhooks/delivery-status`, which have another form. */
 export type StatusEvent = {
   readonly eventType?: never;
   readonly messageId: string;
@@ -45,14 +45,14 @@ export type StatusEvent = {
   readonly status: 'SENT' | 'DELIVERED' | 'ERROR' | 'EXPIRED';
   readonly timestamp: string;
   readonly channel: 'sms' | 'rcs' | 'whatsapp';
-  /** Why, when the status is ERROR. */
+  /** The reason, if the status is ERROR. */
   readonly error: string | null;
 };
 
-/** Told apart by `eventType`; a StatusEvent has none. */
+/** An event of a webhook. The types differ in `eventType`; a StatusEvent has none. */
 export type WebhookEvent = DeliveryEvent | ReadEvent | InboundEvent | StatusEvent;
 
-/** A callback that did not come from your Heliograph, or came too late. Answer it with 400 or 401. */
+/** A callback that is not from your Heliograph, or is too old. Answer it with 400 or 401. */
 export class WebhookError extends Error {
   constructor(message: string) {
     super(message);
@@ -60,20 +60,20 @@ export class WebhookError extends Error {
   }
 }
 
-/** Those of `Headers`, or of Node's `request.headers`. */
+/** The headers of a callback: a `Headers` object, or Node's `request.headers`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type VerifyOptions = {
-  /** How far the sender's clock and yours may be apart, and how late a callback may be (default 300). */
+  /** How far the sender's clock and yours may differ, and how late a callback may be, in seconds (default 300). */
   readonly toleranceSeconds?: number;
 };
 
 /**
- * The event of a callback, after its signature was checked (Standard Webhooks 1.0, symmetric). Rejects with a WebhookError.
- * Events come at least once: tell repeated ones by the header `webhook-id`.
+ * Verifies the signature of a callback (Standard Webhooks 1.0, symmetric) and returns its event. Rejects with a
+ * WebhookError. Events are delivered at least once: repeated ones have the same `webhook-id` header.
  *
- * @param rawBody exactly as received: parsed and written anew it has another signature
- * @param secrets `whsec_…` as shown at registration; both of them while you change from one to another
+ * @param rawBody the body exactly as received: parsing and serializing it would change its signature
+ * @param secrets `whsec_…` as shown at registration; both while you are rotating them
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,
@@ -88,7 +88,7 @@ export async function verifyWebhook(
   const body = typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody);
   const content = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   if (!(await isSigned(content, signatures, [secrets].flat()))) throw new WebhookError('The signature is not valid');
-  // After the signature: who cannot sign learns nothing of our clock.
+  // Checked after the signature: nobody without the secret learns anything about our clock.
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= toleranceSeconds))
     throw new WebhookError('The callback is too old, or a clock is wrong');
   const event: WebhookEvent = JSON.parse(body);
@@ -101,26 +101,26 @@ function headerOf(headers: WebhookHeaders, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Whether one of the signatures is that of one of the secrets. WebCrypto compares in constant time. */
+/** Whether one of the signatures was made with one of the secrets. WebCrypto compares in constant time. */
 async function isSigned(
   content: Uint8Array<ArrayBuffer>,
   signatures: string,
   secrets: readonly string[],
 ): Promise<boolean> {
-  const given = signatures
+  const candidates = signatures
     .split(' ')
-    .flatMap((signature) => (signature.startsWith('v1,') ? octetsOf(signature.slice(3)) : []));
+    .flatMap((signature) => (signature.startsWith('v1,') ? decodeBase64(signature.slice(3)) : []));
   for (const secret of secrets) {
-    const [octets] = octetsOf(secret.replace(/^whsec_/, ''));
-    if (!octets) throw new TypeError('A secret of a webhook is written in base64, after whsec_');
-    const key = await crypto.subtle.importKey('raw', octets, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
-    for (const signature of given) if (await crypto.subtle.verify('HMAC', key, signature, content)) return true;
+    const [bytes] = decodeBase64(secret.replace(/^whsec_/, ''));
+    if (!bytes) throw new TypeError('A webhook secret is written in base64, after whsec_');
+    const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+    for (const signature of candidates) if (await crypto.subtle.verify('HMAC', key, signature, content)) return true;
   }
   return false;
 }
 
-/** The octets of base64, alone in a list; none when it is no base64, or empty. */
-function octetsOf(base64: string): Uint8Array<ArrayBuffer>[] {
+/** Decodes base64; returns a list with the bytes, or an empty list for invalid or empty input. */
+function decodeBase64(base64: string): Uint8Array<ArrayBuffer>[] {
   try {
     const octets = Uint8Array.from(atob(base64), (character) => character.codePointAt(0) ?? 0);
     return octets.length === 0 ? [] : [octets];

@@ -1,5 +1,5 @@
 import { between, type RandomSource, oneOf } from '../lib/proof.ts';
-import type { Callback, Network, Sent } from './networks.ts';
+import type { Callback, Network, SentMessage } from './networks.ts';
 
 /** A callback that must not be accepted, and the status that must answer it. */
 export type Hostile = Callback & { readonly name: string; readonly status: number };
@@ -7,8 +7,8 @@ export type Hostile = Callback & { readonly name: string; readonly status: numbe
 /** Part of every text that must not arrive. */
 export const MARK = 'HOSTILE';
 
-type Targets = { readonly ours: Network; readonly neighbour: Network; readonly sent: Sent };
-type MakeCallback = (ground: Targets, lie: string, run: RandomSource) => Callback;
+type Targets = { readonly ours: Network; readonly neighbour: Network; readonly sent: SentMessage };
+type MakeCallback = (targets: Targets, lie: string, run: RandomSource) => Callback;
 
 const OVERSIZED = 5 * 1024 * 1024;
 const OLD_DAYS = 20;
@@ -59,7 +59,7 @@ const INVALID: Readonly<Record<string, readonly [status: number | typeof NONSENS
 
 /** Callbacks with a valid signature that must still be ignored: for another number, or from weeks ago. */
 const VALID_BUT_IGNORED: Readonly<
-  Record<string, (ground: Targets, said: Parameters<Network['message']>[0]) => Callback>
+  Record<string, (targets: Targets, said: Parameters<Network['message']>[0]) => Callback>
 > = {
   "for another account's number": ({ ours, neighbour }, said) => ours.signed(ours.message(said, neighbour.identity)),
   'from weeks ago': ({ ours }, said) =>
@@ -68,17 +68,17 @@ const VALID_BUT_IGNORED: Readonly<
 
 /** Returns one callback of each kind, and `more` of random kinds. */
 export function hostileCallbacks(run: RandomSource, pairs: readonly Targets[], more: number): Hostile[] {
-  const grounds = (): Targets => oneOf(run, pairs);
+  const anyTargets = (): Targets => oneOf(run, pairs);
   const names = [...Object.keys(INVALID), ...Object.keys(VALID_BUT_IGNORED)];
   const chosen = [...names, ...Array.from({ length: more }, () => oneOf(run, names))];
   return chosen.map((name, n) => {
-    const ground = grounds();
-    const { ours, sent } = ground;
+    const targets = anyTargets();
+    const { ours, sent } = targets;
     const said = { from: '+393339999999', id: `${MARK}-${n}`, text: `${MARK} ${n}`, at: new Date() };
     const kind = INVALID[name];
-    if (!kind) return { name, status: 200, ...(VALID_BUT_IGNORED[name]?.(ground, said) ?? ours.signed('{}')) };
+    if (!kind) return { name, status: 200, ...(VALID_BUT_IGNORED[name]?.(targets, said) ?? ours.signed('{}')) };
     const lie = run.random.next() < 0.5 ? ours.message(said) : ours.status(sent, 'failed');
     const [status, make] = kind;
-    return { name, status: typeof status === 'number' ? status : status[ours.channel], ...make(ground, lie, run) };
+    return { name, status: typeof status === 'number' ? status : status[ours.channel], ...make(targets, lie, run) };
   });
 }

@@ -5,7 +5,7 @@ import { STATUS } from '../../src/messaging/states.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { until } from '../../test/support/until.ts';
 import { type Hostile, hostileCallbacks, MARK } from './hostile.ts';
-import { type Callback, type Network, openNetworks, type Sent } from './networks.ts';
+import { type Callback, type Network, openNetworks, type SentMessage } from './networks.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Process } from '../lib/processes.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
@@ -83,7 +83,7 @@ const inboundTexts = (networks: readonly Network[], count: number): InboundText[
 const inboundCallback = ({ network, ...said }: InboundText): Callback =>
   network.signed(network.message({ ...said, at: new Date() }));
 
-type Outgoing = Sent & {
+type Outgoing = SentMessage & {
   readonly id: string;
   readonly network: Network;
   readonly end: 'delivered' | 'read' | 'failed';

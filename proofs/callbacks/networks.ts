@@ -16,7 +16,7 @@ export type Callback = {
 };
 
 /** A message as its network names it, for status callbacks. */
-export type Sent = { readonly name: string; readonly destination: string };
+export type SentMessage = { readonly name: string; readonly destination: string };
 export type State = 'delivered' | 'read' | 'failed';
 
 /** One connection of an account, and how its network talks to us. */
@@ -27,7 +27,7 @@ export type Network = {
   readonly path: string;
   /** Returns an inbound message to our number or agent, or to the given one. */
   message(said: { from: string; id: string; text: string; at: Date }, identity?: string): string;
-  status(sent: Sent, state: State): string;
+  status(sent: SentMessage, state: State): string;
   /** Returns the callback with a signature of this body, made with the network's secret or the given one. */
   signed(body: string, secret?: string): Callback;
   readonly identity: string;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { PLATFORMS } from '../../src/platform/lib/platform.ts';
+import { PLATFORMS } from '../../src/platform/lib/social-platform.ts';
 import { BULK, type Client, SEND, STATUS } from '../../test/support/client.ts';
 import type { OauthServer } from '../../test/support/oauth/server.ts';
 import { isSchema } from '../lib/routes.ts';
@@ -9,7 +9,7 @@ import type { Account, Stage } from '../lib/stage.ts';
 export type Secrets = Map<string, string>;
 
 /** An answer that must not hold a secret. Answers whose purpose is to hand one out are not kept. */
-export type Heard = { readonly what: string; readonly text: string };
+export type KeptAnswer = { readonly what: string; readonly text: string };
 
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '+393331234567';
@@ -21,7 +21,7 @@ export async function runRound(
   { stage, networks }: { readonly stage: Stage; readonly networks: OauthServer },
   account: Account,
   secrets: Secrets,
-  heard: Heard[],
+  answers: KeptAnswer[],
 ): Promise<void> {
   const { client } = account;
   const round = secrets.size;
@@ -31,7 +31,7 @@ export async function runRound(
   };
   keep('the key of the account', account.apiKey);
   keep('the password of its owner', account.password);
-  const ask = createAsk(heard);
+  const ask = createAsk(answers);
   await withKeys(client, ask, keep);
   await withSessions(account, ask, keep);
   await withPeople(account, ask, keep);
@@ -46,7 +46,7 @@ type Keep = (what: string, value: string) => string;
 type Ask = ReturnType<typeof createAsk>;
 
 /** Returns a function that sends a request and keeps the answer, unless its purpose is to hand out a secret. */
-function createAsk(heard: Heard[]) {
+function createAsk(answers: KeptAnswer[]) {
   return async (client: Client, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const answer = await client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
     const fields = isSchema(answer.body) ? answer.body : {};
@@ -55,7 +55,7 @@ function createAsk(heard: Heard[]) {
     const text = [answer.status, JSON.stringify(said), ...[...answer.headers].map((pair) => pair.join(': '))].join(
       '\n',
     );
-    heard.push({ what: `${method} ${path.split('?')[0]}`, text });
+    answers.push({ what: `${method} ${path.split('?')[0]}`, text });
     return { id: textOf(id), secret: textOf(apiKey ?? secret) };
   };
 }
@@ -162,7 +162,7 @@ async function withSocials(client: Client, networks: OauthServer, ask: Ask): Pro
     await ask(client, 'GET', `${path}/${platform}`);
   }
   await ask(client, 'GET', path);
-  networks.takeBack('google');
+  networks.revoke('google');
   for (const platform of ['facebook', 'google'] as const) await ask(client, 'DELETE', `${path}/${platform}`);
 }
 

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { startOauthServer } from '../../test/support/oauth/server.ts';
 import { until } from '../../test/support/until.ts';
-import { runRound, type Heard, type Secrets } from './flows.ts';
+import { runRound, type KeptAnswer, type Secrets } from './flows.ts';
 import { findIn, findInDatabase, findInFiles, type Leak, needlesOf } from './search.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
@@ -27,7 +27,7 @@ async function prove(run: Run): Promise<Findings> {
   const secrets: Secrets = new Map();
   const secretKey = randomBytes(32).toString('hex');
   secrets.set('SECRET_KEY', secretKey);
-  const heard: Heard[] = [];
+  const answers: KeptAnswer[] = [];
   await using networks = await startOauthServer();
   await using stage = await openStage(run, {
     gateway: 'serve',
@@ -40,7 +40,7 @@ async function prove(run: Run): Promise<Findings> {
   });
   await refuseBind(stage, secrets);
   for (let round = 0; round < ROUNDS[run.mode]; round++)
-    await runRound({ stage, networks }, await stage.newAccount({ plan: 'unlimited' }), secrets, heard);
+    await runRound({ stage, networks }, await stage.newAccount({ plan: 'unlimited' }), secrets, answers);
   for (const secret of networks.secrets) secrets.set(`a code or token of a network ${secrets.size}`, secret);
   await stage.pool.query('CHECKPOINT');
 
@@ -50,7 +50,7 @@ async function prove(run: Run): Promise<Findings> {
   const leaks: Leak[] = [
     ...findIn(needles, 'the log', log),
     ...findIn(needles, 'the metrics', String(metrics)),
-    ...heard.flatMap(({ what, text }) => findIn(needles, `the answer to ${what}`, text)),
+    ...answers.flatMap(({ what, text }) => findIn(needles, `the answer to ${what}`, text)),
     ...(await findInDatabase(needles, stage.pool)),
     ...(run.databaseUrl === null ? await findInFiles(needles, join(run.folder, 'data')) : []),
   ];
@@ -58,7 +58,7 @@ async function prove(run: Run): Promise<Findings> {
   const figures = {
     secrets: secrets.size,
     needles: needles.length,
-    answers: heard.length,
+    answers: answers.length,
     logLines: log.toString().split('\n').length - 1,
     leaks: leaks.length,
   };
@@ -76,7 +76,13 @@ async function refuseBind({ pool, environment, carrier }: Stage, secrets: Secret
   secrets.set('the password of a carrier', password);
   const key = await loadSecretKey(loadConfig(environment));
   const settings = { host: '127.0.0.1', port: carrier.port, systemId: 'stranger' };
-  const { id } = await createConnection(pool, key, { name: 'refused', settings, secret: password, sandbox: false });
+  const { id } = await createConnection(pool, key, {
+    name: 'refused',
+    kind: 'smpp',
+    settings,
+    secret: { password },
+    sandbox: false,
+  });
   await until('a refused bind', async () => {
     const { rows } = await pool.query(
       'SELECT 1 FROM connection_status WHERE connection_id = $1 AND fault IS NOT NULL',

@@ -2,7 +2,7 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import { fieldsOf, type Smuggled, smuggledFields } from './smuggled.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { listRoutes, type Route } from '../lib/routes.ts';
-import { freshThings, requestOf, send, type Sent, withoutVariables } from '../tenants/attack.ts';
+import { freshThings, requestOf, send, type CaseRequest, withoutVariables } from '../tenants/attack.ts';
 import { type Case, CASES } from '../tenants/cases.ts';
 import { openNeighbours } from '../tenants/neighbours.ts';
 import { withThings, rowsOfAccount } from '../tenants/party.ts';
@@ -37,7 +37,7 @@ async function prove(run: Run): Promise<Findings> {
     if (tried) await smuggleInto({ route, tried, by }, smuggled, ALONE_COUNTS[run.mode], tally);
   }
   const changedRows = new Set(before).symmetricDifference(new Set(await rowsOfAccount(victim))).size;
-  const withoutCase = routes.filter(({ name, closed }) => closed && !CASES[name]).length;
+  const withoutCase = routes.filter(({ name, needsCredentials }) => needsCredentials && !CASES[name]).length;
   const { counts } = tally;
   return judge(
     { ...counts, fields: smuggled.length, changedRows, withoutCase },
@@ -90,7 +90,7 @@ async function smuggleInto(trial: Trial, smuggled: readonly Smuggled[], alone: n
   report(route.name, `${route.name} differs afterwards: ${firstDifference(control.text, after.text)}`);
 }
 
-const unchanged = (sent: Sent): Sent => sent;
+const unchanged = (sent: CaseRequest): CaseRequest => sent;
 
 type Effect = {
   readonly status: number;
@@ -101,7 +101,7 @@ type Effect = {
 };
 
 /** Sends a valid request with own things, changed by `add`, and returns its effect. */
-async function effectOf({ route, tried, by: party }: Trial, add: (sent: Sent) => Sent): Promise<Effect> {
+async function effectOf({ route, tried, by: party }: Trial, add: (sent: CaseRequest) => CaseRequest): Promise<Effect> {
   await party.pool.query(MAKE_ROOM, [party.accountId]);
   const by = await withThings(party, SINGLE_THINGS);
   const sent = add(requestOf(route, tried, by, await freshThings(by, tried)));
@@ -142,7 +142,7 @@ const withoutThings = (text: string): string =>
 
 type Attempt = {
   readonly name: string;
-  readonly add: (sent: Sent) => Sent;
+  readonly add: (sent: CaseRequest) => CaseRequest;
   /** Whether a refusal is accepted as well as ignoring the field. */
   readonly refused: boolean;
 };
@@ -184,7 +184,7 @@ const inText = (extra: object): Attempt[] => [
 /** Adds the fields to the document and to every object in it, except opaque ones. */
 const inBody =
   (extra: object, opaque: readonly string[]) =>
-  (sent: Sent): Sent => ({ ...sent, body: spreadInto(sent.body ?? {}, extra, opaque) });
+  (sent: CaseRequest): CaseRequest => ({ ...sent, body: spreadInto(sent.body ?? {}, extra, opaque) });
 
 function spreadInto(value: unknown, extra: object, opaque: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((item) => spreadInto(item, extra, opaque));
@@ -198,7 +198,7 @@ function spreadInto(value: unknown, extra: object, opaque: readonly string[]): u
 
 const inQuery =
   (extra: readonly Smuggled[]) =>
-  (sent: Sent): Sent => {
+  (sent: CaseRequest): CaseRequest => {
     const more = new URLSearchParams(extra.map(({ key, value }) => [key, String(value)])).toString();
     return { ...sent, path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}${more}` };
   };
@@ -206,13 +206,13 @@ const inQuery =
 /** Builds the body as text, because a JavaScript object cannot hold such a key. */
 const raw =
   (key: string, value: object) =>
-  (sent: Sent): Sent => {
+  (sent: CaseRequest): CaseRequest => {
     const rest = JSON.stringify(sent.body ?? {}).slice(1);
     return { ...sent, body: `{"${key}":${JSON.stringify(value)}${rest === '}' ? '' : ','}${rest}` };
   };
 
 /** Sends each field first with a value of another type and then with its own: every JSON reader takes the last one. */
-const twice = (sent: Sent): Sent => {
+const twice = (sent: CaseRequest): CaseRequest => {
   const own = JSON.stringify(sent.body ?? {});
   const wrong = Object.keys(JSON.parse(own)).map((key) => `${JSON.stringify(key)}:{"smuggled":[true]},`);
   return { ...sent, body: `{${wrong.join('')}${own.slice(1)}` };

@@ -30,8 +30,8 @@ const TEXT_VALUE = 'smuggled';
 const NUMBER_VALUE = 777;
 const TIME_VALUE = '1999-09-09T09:09:09.999Z';
 
-function valueFor({ type, format, enum: words }: Schema): unknown {
-  if (Array.isArray(words)) return words.at(-1);
+function valueFor({ type, format, enum: choices }: Schema): unknown {
+  if (Array.isArray(choices)) return choices.at(-1);
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return NUMBER_VALUE;
   if (type === 'array') return [TEXT_VALUE];

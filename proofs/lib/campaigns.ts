@@ -1,4 +1,4 @@
-import { confirmNew } from '../../test/support/campaigns/campaign.ts';
+import { createAndConfirm } from '../../test/support/campaigns/campaign.ts';
 import type { Client } from '../../test/support/client.ts';
 import type { Stage } from './stage.ts';
 
@@ -11,7 +11,7 @@ export const mobileOf = (n: number): string =>
 
 /** Creates and confirms a campaign to these numbers; returns its id. */
 export const sendCampaign = (client: Client, destinations: readonly string[], more: object = {}): Promise<number> =>
-  confirmNew(client, { destinations, smsSender: 'Acme', smsBody: 'Hello {{name}}', ...more });
+  createAndConfirm(client, { destinations, smsSender: 'Acme', smsBody: 'Hello {{name}}', ...more });
 
 type Counts = { recipients: number; skipped: number; messages: number; status: number };
 

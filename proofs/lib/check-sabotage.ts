@@ -34,7 +34,9 @@ function inspect(source: string): { syntaxErrors: string[]; unknownNames: Set<st
     getSourceFile: (name) => (name === 'a.ts' ? file : undefined),
   };
   const program = ts.createProgram(['a.ts'], { noResolve: true, noLib: true, types: [] }, host);
-  const syntaxErrors = program.getSyntacticDiagnostics(file).map(({ messageText }) => String(messageText));
+  const syntaxErrors = program
+    .getSyntacticDiagnostics(file)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
   const names = program
     .getSemanticDiagnostics(file)
     .filter(({ code }) => CANNOT_FIND_NAME.includes(code))

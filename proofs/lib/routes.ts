@@ -19,7 +19,7 @@ export type Route = {
   /** The schemas of its answers. */
   readonly answers: readonly Schema[];
   /** Whether it requires credentials: a request without any is answered 401. */
-  readonly closed: boolean;
+  readonly needsCredentials: boolean;
 };
 
 /**
@@ -27,7 +27,7 @@ export type Route = {
  * left out.
  */
 export async function listRoutes(): Promise<Route[]> {
-  const routes: Omit<Route, 'closed'>[] = [];
+  const routes: Omit<Route, 'needsCredentials'>[] = [];
   const deps = apiDeps();
   const app = buildApi(deps);
   app.addHook('onRoute', ({ method, url, schema, config }) => {
@@ -40,7 +40,7 @@ export async function listRoutes(): Promise<Route[]> {
   });
   await app.ready();
   const asked: Route[] = [];
-  for (const route of routes) asked.push({ ...route, closed: await asksForCredentials(app, route) });
+  for (const route of routes) asked.push({ ...route, needsCredentials: await asksForCredentials(app, route) });
   await app.close();
   await deps.pool.end();
   return asked;

@@ -171,8 +171,9 @@ async function setUpDatabase(pool: Pool, environment: Environment, way: NetworkS
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, {
     name: 'proof',
+    kind: 'smpp',
     settings: way.link,
-    secret: PASSWORD,
+    secret: { password: PASSWORD },
     sandbox: false,
   });
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: way.onUnknown });

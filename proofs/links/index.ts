@@ -4,7 +4,7 @@ import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { createLinkSigner, type LinkTarget } from '../../src/platform/storage/signed-links.ts';
 import { until } from '../../test/support/until.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
-import { mutate } from './bend.ts';
+import { mutate } from './mutate.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Account, type Stage } from '../lib/stage.ts';
 import { uploadPicture } from '../tenants/things.ts';

@@ -53,7 +53,7 @@ const HALF_CLOSE_MS = 1_000;
 const HEAD_CHUNKS = 5;
 
 /** Writes the bytes and reads everything until the server closes the connection. */
-export const sendOctets = (port: number, { octets, answers }: RawRequest): Promise<Outcome> =>
+export const sendBytes = (port: number, { octets, answers }: RawRequest): Promise<Outcome> =>
   new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
     const chunks: Buffer[] = [];

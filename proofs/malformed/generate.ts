@@ -32,8 +32,8 @@ export function generate(chance: RandomSource, route: Route, right: Wire | undef
   const share = oneOf(chance, CORRUPTED_SHARES);
   const base = right !== undefined && chance.random.chance(0.5) ? right : fromSchemas(chance, route);
   const isForm = base.headers['content-type']?.startsWith('multipart/') === true;
-  const spoilBody = isForm ? corruptForm : corruptBody;
-  const body = base.body === undefined ? undefined : spoilBody(chance, base.body, share);
+  const corrupt = isForm ? corruptForm : corruptBody;
+  const body = base.body === undefined ? undefined : corrupt(chance, base.body, share);
   return {
     method: chance.random.chance(share / 10)
       ? oneOf(chance, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])

@@ -111,9 +111,9 @@ function deep(levels: number): unknown {
 
 /** Returns a value that more or less fits the schema. */
 export function fittingValue(chance: RandomSource, schema: Schema): unknown {
-  const { anyOf, enum: words, const: only, type, items, properties } = schema;
+  const { anyOf, enum: choices, const: only, type, items, properties } = schema;
   if (Array.isArray(anyOf)) return fittingValue(chance, oneOf(chance, anyOf.filter(isSchema)));
-  if (Array.isArray(words)) return oneOf(chance, words);
+  if (Array.isArray(choices)) return oneOf(chance, choices);
   if (only !== undefined) return only;
   if (type === 'string') return fittingText(chance, schema);
   if (type === 'integer' || type === 'number') return between(chance, Number(schema['minimum'] ?? 0), 20);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createSender, sendOctets } from './exchange.ts';
+import { createSender, sendBytes } from './exchange.ts';
 import { fixedRequests, type RawRequest } from './fixed.ts';
 import { generate, type Wire } from './generate.ts';
 import { createJudge } from './judge.ts';
@@ -41,16 +41,16 @@ async function prove(run: Run): Promise<Findings> {
   });
   const routes = await listRoutes();
   await using networks = new AsyncDisposableStack();
-  const ground: Surroundings = { stage, networks, routes };
+  const surroundings: Surroundings = { stage, networks, routes };
   const verdict = createJudge(run);
-  const first = await newAccount(ground);
+  const first = await newAccount(surroundings);
   await warmUp(stage, first, verdict);
   const usualPeak = peakMiB(stage.gateway.pid);
   // The smallest run sends every eighth; there are about thirty for each route.
   const fixed = fixedRequests(routes, first.apiKey).filter((_, i) => run.mode !== 'tiny' || i % 8 === 0);
   await sendFixed(stage, fixed, verdict);
   run.log(`${verdict.counts.requests} fixed requests sent`);
-  await fuzz(run, ground, first, verdict);
+  await fuzz(run, surroundings, first, verdict);
   const rssGrowthMiB = Math.round(peakMiB(stage.gateway.pid) - usualPeak);
   return conclude(verdict, {
     ...(await checkRunning(stage)),
@@ -68,10 +68,10 @@ type Surroundings = {
   readonly routes: readonly Route[];
 };
 
-async function sendFixed(stage: Stage, fixed: RawRequest[], { hear }: Verdict): Promise<void> {
+async function sendFixed(stage: Stage, fixed: RawRequest[], { countAnswers }: Verdict): Promise<void> {
   await inParallel(async () => {
     for (let raw = fixed.pop(); raw; raw = fixed.pop())
-      hear(`fixed: ${raw.name}`, await sendOctets(portOf(stage), raw), raw.answers);
+      countAnswers(`fixed: ${raw.name}`, await sendBytes(portOf(stage), raw), raw.answers);
   });
 }
 
@@ -83,7 +83,9 @@ async function checkRunning({ gateway, client }: Stage) {
 
 /** Counts routes on which no request succeeded: everything sent there was refused before it got anywhere. */
 function countUnreached(run: Run, routes: readonly Route[], { reached }: Verdict): number {
-  const names = routes.filter(({ closed, name }) => closed && !reached().has(name)).map(({ name }) => name);
+  const names = routes
+    .filter(({ needsCredentials, name }) => needsCredentials && !reached().has(name))
+    .map(({ name }) => name);
   for (const name of names) run.log(`never answered with 2xx: ${name}`);
   return names.length;
 }
@@ -121,7 +123,7 @@ const portOf = ({ gateway }: Stage): number => Number(new URL(String(gateway.rea
 async function warmUp(
   stage: Stage,
   { apiKey, validRequests: rights, restore }: FuzzAccount,
-  { hearRight }: Verdict,
+  { noteValidAnswer }: Verdict,
 ): Promise<void> {
   const destinations = Array.from({ length: 10_000 }, (_, i) => `not a number ${i}`);
   let left = LARGE_REQUESTS;
@@ -131,7 +133,7 @@ async function warmUp(
   const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => apiKey);
   for (const [route, wire] of rights) {
     if (wire.method === 'DELETE') await restore();
-    await inParallel(async () => hearRight(route, await sender.send(wire)));
+    await inParallel(async () => noteValidAnswer(route, await sender.send(wire)));
   }
   for (const path of ['/docs/scalar.js', '/openapi.json', '/metrics'])
     await sender.send({ method: 'GET', path, headers: {}, body: undefined });
@@ -162,11 +164,11 @@ async function newAccount({ stage, networks, routes }: Surroundings): Promise<Fu
 
 async function fuzz(
   run: Run,
-  ground: Surroundings,
+  surroundings: Surroundings,
   first: FuzzAccount,
-  { hear, hearRefusal, counts }: Verdict,
+  { countAnswers, countRefusal, counts }: Verdict,
 ): Promise<void> {
-  const { stage, routes } = ground;
+  const { stage, routes } = surroundings;
   let { apiKey, validRequests: rights } = first;
   let left = SIZES[run.mode];
   const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => apiKey);
@@ -174,7 +176,7 @@ async function fuzz(
     while (left-- > 0) {
       const route = oneOf(run, routes);
       const wire = generate(run, route, rights.get(route.name));
-      hear(`${route.name} as ${JSON.stringify(wire)}`, await sender.send(wire), 1, route.name);
+      countAnswers(`${route.name} as ${JSON.stringify(wire)}`, await sender.send(wire), 1, route.name);
     }
   };
   while (left > 0) {
@@ -183,7 +185,7 @@ async function fuzz(
     await inParallel(attack);
     left = rest;
     // If a valid request is refused, it is counted, and the fuzzing continues with the same account.
-    const next = await newAccount(ground).catch(hearRefusal);
+    const next = await newAccount(surroundings).catch(countRefusal);
     if (next) ({ apiKey, validRequests: rights } = next);
     if (counts.requests % 10_000 < REQUESTS_PER_ACCOUNT) run.log(`${counts.requests} requests`);
   }

@@ -41,14 +41,14 @@ export function createJudge(run: Run) {
     counts,
     reached: (): ReadonlySet<string> => reached,
     /** Counts the answers to a valid request to the route. */
-    hearRight(route: string, { replies }: Outcome): void {
+    noteValidAnswer(route: string, { replies }: Outcome): void {
       if (replies.some(({ status }) => isExpected(route, status))) reached.add(route);
     },
-    hearRefusal({ message }: Error): void {
+    countRefusal({ message }: Error): void {
       counts.rightRefused++;
       report(message, message);
     },
-    hear(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
+    countAnswers(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
       counts.requests++;
       if (silent) counts.silent++;
       if (replies.length < answers) counts.unanswered++;

@@ -1,10 +1,11 @@
+import { registerEndpoint } from '../../src/messaging/webhooks/endpoint.ts';
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { insertAccount } from '../../src/identity/accounts/sql.ts';
-import { operatorOf } from '../../src/identity/audit/record.ts';
+import { operatorAuthor } from '../../src/identity/audit/record.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import { createSecretKey } from '../../src/platform/lib/secret-box.ts';
 import { insertMessages } from '../../src/messaging/messages/sql.ts';
@@ -12,7 +13,6 @@ import { STATUS } from '../../src/messaging/states.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { publishEvents } from '../../src/messaging/webhooks/publish.ts';
-import { registerEndpoint } from '../../src/messaging/webhooks/register.ts';
 import { type Process, startProcess } from '../lib/processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { FLOODING, SLOW } from './manners.ts';
@@ -125,7 +125,7 @@ async function register(pool: Pool, size: Size, { good, slow, flooding }: Receiv
     transaction(pool, async (tx) => {
       const { id } = await insertAccount(tx, { name: `${name} ${n}`, plan: 'unlimited' });
       const url = `https://localhost:${port}/${encodeURIComponent(name)}/${n}`;
-      await registerEndpoint(tx, operatorOf(id), { url, form: 'A', secretKey });
+      await registerEndpoint(tx, operatorAuthor(id), { url, form: 'A', secretKey });
       return id;
     });
   const hostile: number[] = [];
@@ -149,14 +149,14 @@ async function runRounds(
   for (let round = 0; round < rounds; round++) {
     const end = delay(ROUND_MS);
     const turn = hostile.filter((_, n) => n % hostileEvery === round % hostileEvery);
-    const told = [...turn, ...Array.from({ length: EVENTS_PER_HEALTHY }, () => healthy).flat()];
-    await publish(stage.pool, told);
+    const accountIds = [...turn, ...Array.from({ length: EVENTS_PER_HEALTHY }, () => healthy).flat()];
+    await publish(stage.pool, accountIds);
     await end;
   }
   await delay(SETTLING_MS);
-  const told = await ask(good, 'report');
+  const report = await ask(good, 'report');
   const others = [await ask(slow, 'report'), await ask(flooding, 'report')];
-  const sorted = told.latencies.toSorted((a, b) => a - b);
+  const sorted = report.latencies.toSorted((a, b) => a - b);
   return {
     missing: Math.max(0, rounds * healthy.length * EVENTS_PER_HEALTHY - sorted.length),
     p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,

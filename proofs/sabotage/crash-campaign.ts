@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As programs do that record their progress in one statement and make the messages in another.
+// As programs do that recordSettled their progress in one statement and make the messages in another.
 sabotage([
   {
     file: 'src/engagement/campaigns/run/step.ts',

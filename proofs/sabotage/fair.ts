@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/network/dispatch/sql.ts',
-    find: 'priority: smallint((c) => c.priority),',
+    find: 'priority: smallint,',
     put: 'priority: smallint(() => 1),',
   },
 ]);

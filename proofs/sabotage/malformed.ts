@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/platform/http/body.ts',
-    find: "else if (text.includes('\\\\u0000') && holds(body, (part) => part.includes('\\0'))) done(nulRefused('body'));",
+    find: "else if (text.includes('\\\\u0000') && containsText(body, (part) => part.includes('\\0'))) done(nulError('body'));",
     put: '',
   },
 ]);

@@ -1,7 +1,7 @@
 import { sabotage } from './replace.ts';
 
 const file = 'src/money/credit/sql.ts';
-// The value that was read may be out of date by the time the new one is written.
+// The value that was readBody may be out of date by the time the new one is written.
 sabotage([
   {
     file,

@@ -4,8 +4,8 @@ const file = 'src/platform/outbound/connect.ts';
 sabotage([
   {
     file,
-    find: 'if (isIP(target.hostname) !== 0 && !guard.isOpen(target.hostname)) return',
+    find: 'if (isIP(target.hostname) !== 0 && !guard.isAllowed(target.hostname)) return',
     put: 'if (!guard) return',
   },
-  { file, find: "if (guard.isOpen(socket.remoteAddress ?? '')) return", put: 'if (guard) return' },
+  { file, find: "if (guard.isAllowed(socket.remoteAddress ?? '')) return", put: 'if (guard) return' },
 ]);

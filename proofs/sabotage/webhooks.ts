@@ -4,8 +4,8 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/messaging/webhooks/delivery/deliver.ts',
-    find: 'holdings.hold({ rows: fresh, done, retries: again });',
+    find: 'held.hold({ rows: fresh, done, retries: again });',
     put: `await pool.query({ text: 'DELETE FROM webhook_outbox WHERE id = ANY($1)', values: [fresh.map((row) => row.id)] });
-    holdings.hold({ rows: fresh, done, retries: again });`,
+    held.hold({ rows: fresh, done, retries: again });`,
   },
 ]);

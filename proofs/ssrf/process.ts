@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startNameServer } from '../../test/support/http/name-server.ts';
 import { startReceiver } from '../../test/support/http/receiver.ts';
-import { faultOfUrl } from '../../src/messaging/webhooks/check-url.ts';
+import { findUrlFault } from '../../src/messaging/webhooks/check-url.ts';
 import { createGuard } from '../../src/platform/outbound/guard.ts';
 import { createPoster, type Poster, type PostResult } from '../../src/platform/outbound/post.ts';
 import { createResolve } from '../../src/platform/outbound/resolve.ts';
@@ -38,7 +38,7 @@ const nameOf = (addresses: readonly unknown[]): string =>
 
 /** Posts to targets that a stranger may name, with the default settings apart from the port. */
 async function postToStrangers() {
-  const guard = createGuard({ openBlocks: [], ports: [port], resolve });
+  const guard = createGuard({ allowedBlocks: [], ports: [port], resolve });
   const poster = createPoster({ guard });
   const counts = { answered: 0, flips: 0 };
   const expectNoAnswer = async (url: string): Promise<void> => {
@@ -57,7 +57,7 @@ async function postToStrangers() {
   await forEachConcurrently(corpus.flips, async (answers) => {
     const name = nameOf(answers);
     zone.set(name, answers[0] ?? []);
-    if ((await faultOfUrl(guard, urlOf(name))) === null) counts.flips++;
+    if ((await findUrlFault(guard, urlOf(name))) === null) counts.flips++;
     for (const addresses of answers) {
       zone.set(name, addresses);
       await expectNoAnswer(urlOf(name));
@@ -75,7 +75,7 @@ async function postToStrangers() {
 /** Posts to an allowed receiver that redirects to the tripwires, which would be allowed as well. */
 async function postToRedirects() {
   await using receiver = await startReceiver();
-  const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [receiver.port, port], resolve });
+  const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [receiver.port, port], resolve });
   const poster = createPoster({ guard, ca: TEST_CERT });
   receiver.answer(({ path }) => {
     const [status, location] = corpus.redirects[Number(path.slice(1))] ?? [200, ''];

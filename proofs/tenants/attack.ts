@@ -8,7 +8,7 @@ import { CHOSEN_THINGS, MAKERS, type Party, type Thing, type ThingName } from '.
 type Values = Readonly<Record<string, Thing | readonly Thing[]>>;
 
 /** A request before it is encoded. */
-export type Sent = {
+export type CaseRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,7 +18,12 @@ export type Sent = {
 };
 
 /** Returns the request of a case with these values in its id fields. */
-export function requestOf(route: Route, { ids = {}, query, body, form }: Case, party: Party, values: Values): Sent {
+export function requestOf(
+  route: Route,
+  { ids = {}, query, body, form }: Case,
+  party: Party,
+  values: Values,
+): CaseRequest {
   let path = route.url;
   const search = new URLSearchParams(query?.(party));
   const headers: Record<string, string> = {};
@@ -44,13 +49,13 @@ function setAt(document: unknown, keys: readonly string[], value: unknown): void
   setAt(Reflect.get(document, key), rest, value);
 }
 
-export function send({ client }: Party, sent: Sent): Promise<Answer> {
+export function send({ client }: Party, sent: CaseRequest): Promise<Answer> {
   const { method, path, headers, body } = wireOf(sent);
   return client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
 }
 
 /** Encodes a request: a text body as it is, a form in parts, anything else as JSON. */
-export function wireOf({ method, path, headers, body, form }: Sent) {
+export function wireOf({ method, path, headers, body, form }: CaseRequest) {
   if (form !== undefined && isSchema(body))
     return {
       method,
@@ -95,7 +100,12 @@ export async function worksWithOwn(route: Route, tried: Case, by: Party): Promis
 }
 
 /** One attempt: the request as it was sent, and the answer to it. */
-export type Attempt = { readonly what: string; readonly sent: Sent; readonly answer: Answer; readonly fault?: string };
+export type Attempt = {
+  readonly what: string;
+  readonly sent: CaseRequest;
+  readonly answer: Answer;
+  readonly fault?: string;
+};
 
 /**
  * Yields every way in which `by` may reach for things of `victim` by this route: a foreign thing in each id field, whose
@@ -173,7 +183,7 @@ function normalized({ status, body }: Answer, named: Thing | readonly Thing[]): 
 }
 
 /** Adds the account's id where a careless server might read it: query and body. */
-function withAccountOf({ path, body, ...sent }: Sent, { accountId }: Party): Sent {
+function withAccountOf({ path, body, ...sent }: CaseRequest, { accountId }: Party): CaseRequest {
   const more = `${path.includes('?') ? '&' : '?'}accountId=${accountId}&account_id=${accountId}&userId=${accountId}`;
   const object = isSchema(body) ? { ...body, accountId, account_id: accountId, userId: accountId } : body;
   return { ...sent, path: path + more, body: object };

@@ -41,7 +41,7 @@ async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
     {
       'every route of the router is tried': coverage.withoutCase + coverage.staleCases === 0,
       'each case works with own things': counts.ownFailed === 0,
-      'a foreign id answers exactly as an unknown one': counts.told === 0,
+      'a foreign id answers exactly as an unknown one': counts.distinguishable === 0,
       'no answer is a server error': counts.failed === 0,
       'no answer shows anything of another account': counts.shown === 0,
       'no row of another account is changed': counts.changed === 0,
@@ -53,7 +53,7 @@ type Tally = ReturnType<typeof createTally>;
 
 /** Counts faults, and logs each kind once. */
 function createTally(run: Run) {
-  const counts = { requests: 0, ownFailed: 0, told: 0, shown: 0, changed: 0, failed: 0 };
+  const counts = { requests: 0, ownFailed: 0, distinguishable: 0, shown: 0, changed: 0, failed: 0 };
   const report = createFaultLog(run);
   return {
     counts,
@@ -66,7 +66,8 @@ function createTally(run: Run) {
 
 /** Checks that every route has a case or is known to need no credentials, and that every case has a route. */
 function coverageOf(run: Run, routes: readonly Route[]) {
-  const isTried = ({ name, closed }: Route): boolean => (closed ? CASES[name] !== undefined : OPEN_ROUTES.has(name));
+  const isTried = ({ name, needsCredentials }: Route): boolean =>
+    needsCredentials ? CASES[name] !== undefined : OPEN_ROUTES.has(name);
   const missing = routes.filter((route) => !isTried(route));
   const stale = Object.keys(CASES).filter((name) => !routes.some((route) => route.name === name));
   for (const { name } of missing) run.log(`no case in proofs/tenants/cases.ts: ${name}`);
@@ -90,7 +91,7 @@ async function attack(cases: readonly [Route, Case][], pair: readonly [Party, Pa
 function checkAttempt(attempt: Attempt, marks: ReadonlySet<string>, { counts, fault }: Tally): void {
   const { what, answer } = attempt;
   counts.requests++;
-  if (attempt.fault !== undefined) fault('told', what, attempt.fault);
+  if (attempt.fault !== undefined) fault('distinguishable', what, attempt.fault);
   if (answer.status >= 500) fault('failed', what, `${what} answers ${answer.status}`);
   const mark = findMark(attempt, marks);
   if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);

@@ -106,8 +106,8 @@ function nested(depth: number): Buffer {
 export async function hostileMedia(run: Pick<Run, 'mode' | 'random'>, corruptedFiles: number): Promise<Hostile[]> {
   const pictures = await drawPictures();
   const large = run.mode === 'tiny' ? [] : await bombs(pictures);
-  const spoilt = Array.from({ length: corruptedFiles }, () => corruptedMedia(run, pictures));
-  return [...otherTypes(pictures), ...polyglots(pictures), ...large, ...spoilt];
+  const corrupted = Array.from({ length: corruptedFiles }, () => corruptedMedia(run, pictures));
+  return [...otherTypes(pictures), ...polyglots(pictures), ...large, ...corrupted];
 }
 
 /** A valid file with changed bytes, or cut short. */

@@ -2,39 +2,39 @@ import { Webhook } from 'standardwebhooks';
 import type { Behaviour, ReceivedEvent } from './receivers.ts';
 
 /** A message and the status codes of its events, in order. */
-export type Expected = { readonly temper: Behaviour; readonly messageId: string; readonly codes: readonly number[] };
+export type Expected = { readonly behaviour: Behaviour; readonly messageId: string; readonly codes: readonly number[] };
 
 type Body = { readonly messageId: string; readonly statusCode: number };
 
 /** Compares what the receivers received with what happened. */
 export function compare(
   expected: readonly Expected[],
-  told: readonly ReceivedEvent[],
+  received: readonly ReceivedEvent[],
   secrets: Readonly<Record<Behaviour, string>>,
 ) {
-  const bodies = told.map(({ request }): Body => JSON.parse(request.body));
+  const bodies = received.map(({ request }): Body => JSON.parse(request.body));
   const acknowledged = new Map<string, number[]>();
   const ids = new Map<string, Set<string>>();
   bodies.forEach(({ messageId, statusCode }, i) => {
     const event = `${messageId}/${statusCode}`;
-    ids.set(event, (ids.get(event) ?? new Set()).add(told[i]?.request.headers['webhook-id'] ?? ''));
-    if (told[i]?.acknowledged !== true) return;
+    ids.set(event, (ids.get(event) ?? new Set()).add(received[i]?.request.headers['webhook-id'] ?? ''));
+    if (received[i]?.acknowledged !== true) return;
     const codes = acknowledged.get(messageId) ?? [];
     if (!codes.includes(statusCode)) codes.push(statusCode);
     acknowledged.set(messageId, codes);
   });
-  const reachable = expected.filter(({ temper }) => temper !== 'hostile');
+  const reachable = expected.filter(({ behaviour }) => behaviour !== 'hostile');
   const codesOf = ({ messageId }: Expected): readonly number[] => acknowledged.get(messageId) ?? [];
   const events = new Set(expected.flatMap(({ messageId, codes }) => codes.map((code) => `${messageId}/${code}`)));
   return {
     events: events.size,
-    requests: told.length,
-    acknowledgedTwice: told.filter((one) => one.acknowledged).length - acknowledged.values().reduce(sumOf, 0),
+    requests: received.length,
+    acknowledgedTwice: received.filter((one) => one.acknowledged).length - acknowledged.values().reduce(sumOf, 0),
     undelivered: reachable.reduce((sum, one) => sum + one.codes.filter((c) => !codesOf(one).includes(c)).length, 0),
     outOfOrder: reachable.filter((one) => !isInOrder(codesOf(one), one.codes)).length,
     invented: [...ids.keys()].filter((event) => !events.has(event)).length,
     withSeveralIds: [...ids.values()].filter((set) => set.size > 1).length,
-    badSignatures: told.filter((one) => !isSigned(one, secrets)).length,
+    badSignatures: received.filter((one) => !isSigned(one, secrets)).length,
   };
 }
 
@@ -44,9 +44,9 @@ const isInOrder = (codes: readonly number[], wanted: readonly number[]): boolean
   codes.every((code, i) => i === 0 || wanted.indexOf(codes[i - 1] ?? -1) < wanted.indexOf(code));
 
 /** Verifies a signature with the independent library, which also refuses timestamps that are minutes off. */
-function isSigned({ request, temper }: ReceivedEvent, secrets: Readonly<Record<Behaviour, string>>): boolean {
+function isSigned({ request, behaviour }: ReceivedEvent, secrets: Readonly<Record<Behaviour, string>>): boolean {
   try {
-    new Webhook(secrets[temper]).verify(request.body, request.headers);
+    new Webhook(secrets[behaviour]).verify(request.body, request.headers);
     return true;
   } catch {
     return false;

@@ -101,9 +101,11 @@ async function prove(run: Run): Promise<Findings> {
 type Account = { readonly client: Client; readonly secret: string };
 
 async function openAccounts(stage: Stage, receivers: Receivers): Promise<Record<Behaviour, Account>> {
-  const open = async (temper: Behaviour): Promise<Account> => {
+  const open = async (behaviour: Behaviour): Promise<Account> => {
     const { client } = await stage.newAccount({ plan: 'unlimited' });
-    const { status, body } = await client.request('POST', WEBHOOK, { body: { callbackUrl: receivers.urlOf(temper) } });
+    const { status, body } = await client.request('POST', WEBHOOK, {
+      body: { callbackUrl: receivers.urlOf(behaviour) },
+    });
     if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
     return { client, secret: (body as { secret: string }).secret };
   };
@@ -119,7 +121,7 @@ const ENDINGS = [
   ['0003', 2],
 ] as const;
 
-async function simulate(client: Client, temper: Behaviour, count: number): Promise<Expected[]> {
+async function simulate(client: Client, behaviour: Behaviour, count: number): Promise<Expected[]> {
   const ends = Array.from({ length: count }, (_, n) => ENDINGS[n % ENDINGS.length] ?? ENDINGS[0]);
   const expected: Expected[] = [];
   for (let i = 0; i < count; i += DESTINATIONS_PER_REQUEST) {
@@ -129,13 +131,13 @@ async function simulate(client: Client, temper: Behaviour, count: number): Promi
       simulation: true,
       messages: [{ destinations, sender: 'Acme', body: 'x' }],
     });
-    results.forEach(({ id }, n) => expected.push({ temper, messageId: id ?? '', codes: [1, part[n]?.[1] ?? 3] }));
+    results.forEach(({ id }, n) => expected.push({ behaviour, messageId: id ?? '', codes: [1, part[n]?.[1] ?? 3] }));
   }
   return expected;
 }
 
-const acknowledged = ({ received: told }: Receivers): number =>
-  new Set(told.filter((one) => one.acknowledged).map(({ request }) => request.headers['webhook-id'])).size;
+const acknowledged = ({ received }: Receivers): number =>
+  new Set(received.filter((one) => one.acknowledged).map(({ request }) => request.headers['webhook-id'])).size;
 
 type KillPlan = {
   readonly crew: Crew;
@@ -163,8 +165,8 @@ async function killDuring(run: Run, stage: Stage, killing: KillPlan): Promise<{ 
 }
 
 /** Waits for a condition as long as requests arrive; returns false if they stopped before. */
-const untilOrStalled = ({ received: told }: Receivers, isThere: () => boolean): Promise<boolean> =>
-  pollUntilDone(() => ({ done: isThere(), progress: told.length }), {
+const untilOrStalled = ({ received }: Receivers, isThere: () => boolean): Promise<boolean> =>
+  pollUntilDone(() => ({ done: isThere(), progress: received.length }), {
     stallTimeoutMs: STALL_TIMEOUT_MS,
     pollMs: POLL_MS,
   });

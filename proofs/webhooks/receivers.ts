@@ -8,11 +8,15 @@ export const BEHAVIOURS = ['good', 'flaky', 'hostile'] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
 /** An event that was received, and whether it was acknowledged. */
-export type ReceivedEvent = { readonly temper: Behaviour; readonly acknowledged: boolean; readonly request: Received };
+export type ReceivedEvent = {
+  readonly behaviour: Behaviour;
+  readonly acknowledged: boolean;
+  readonly request: Received;
+};
 
 export type Receivers = AsyncDisposable & {
   readonly port: number;
-  readonly urlOf: (temper: Behaviour) => string;
+  readonly urlOf: (behaviour: Behaviour) => string;
   /** Everything received, in the order of arrival. */
   readonly received: readonly ReceivedEvent[];
   /** From now on the hostile receiver answers 410 Gone. */
@@ -34,20 +38,20 @@ const REFUSALS = [
  */
 export async function startReceivers(run: RandomSource): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
-  const told: ReceivedEvent[] = [];
+  const received: ReceivedEvent[] = [];
   let gone = false;
   receiver.answer((request) => {
-    const temper = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
-    const acknowledged = temper === 'good' || (temper === 'flaky' && run.random.next() > 1 / 3);
-    told.push({ temper, acknowledged, request });
+    const behaviour = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
+    const acknowledged = behaviour === 'good' || (behaviour === 'flaky' && run.random.next() > 1 / 3);
+    received.push({ behaviour, acknowledged, request });
     if (acknowledged) return { delayMs: 5 };
-    if (temper === 'flaky') return oneOf(run, REFUSALS);
+    if (behaviour === 'flaky') return oneOf(run, REFUSALS);
     return gone ? { status: 410 } : { manner: oneOf(run, BAD_MANNERS) };
   });
   return {
     port: receiver.port,
-    urlOf: (temper) => `${receiver.url}/${temper}`,
-    received: told,
+    urlOf: (behaviour) => `${receiver.url}/${behaviour}`,
+    received,
     goAway() {
       gone = true;
     },

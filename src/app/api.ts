@@ -13,7 +13,7 @@ import { createConsole } from '../platform/http/console.ts';
 import type { App } from '../platform/http/app.ts';
 import { docsRoutes } from '../platform/http/docs.ts';
 import { healthRoutes } from '../platform/http/health.ts';
-import { takeIdempotencyKeys } from '../platform/http/idempotency.ts';
+import { acceptIdempotencyKeys } from '../platform/http/idempotency.ts';
 import { describeApi } from '../platform/http/openapi.ts';
 import type { ApiDeps } from './deps.ts';
 import { createServer } from '../platform/http/server.ts';
@@ -57,7 +57,7 @@ export function buildApi(deps: ApiDeps): App {
   });
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
-    takeIdempotencyKeys(closed, deps);
+    acceptIdempotencyKeys(closed, deps);
     // One line a feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);

@@ -1,6 +1,6 @@
 import type { Config } from '../platform/config.ts';
 import { startEmbedded } from '../platform/db/embedded.ts';
-import { holdServeLock } from '../platform/db/serve-lock.ts';
+import { acquireServeLock } from '../platform/db/serve-lock.ts';
 import { StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
 
@@ -19,7 +19,7 @@ export async function openDatabase(config: Config, log: Log): Promise<OpenDataba
   if (config.databaseUrl !== undefined)
     return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
   const server = await startEmbedded({ dataDir: config.dataDir, log });
-  const lock = await holdServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
+  const lock = await acquireServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {
     await server.release();
     throw new StartupError(

@@ -24,7 +24,7 @@ import { createServer } from '../platform/http/server.ts';
 import { closeWithin } from '../platform/http/shutdown.ts';
 import { createHub } from '../engagement/inbox/stream/hub.ts';
 import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
-import { createAnswers } from '../platform/idempotency/answers.ts';
+import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
 import { startLoop } from '../platform/lib/loop.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
@@ -47,7 +47,7 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 import { openStorage } from '../platform/storage/open.ts';
 import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { type Outlet, openOutlet } from '../platform/outbound/outlet.ts';
+import { type Outbound, createOutbound } from '../platform/outbound/outbound.ts';
 import { startWorker } from './worker.ts';
 
 /** What one process does: `serve` is all of it. */
@@ -115,7 +115,7 @@ type Base = {
   readonly secretKey: SecretKey;
   readonly connectionString: string;
   readonly pool: Pool;
-  readonly outlet: Outlet;
+  readonly outlet: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly onStop: (close: Closer) => void;
@@ -145,7 +145,7 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   onStop(() => pool.end());
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensurePartitions(pool, systemClock.now());
-  const outlet = await openOutlet(config.webhooks);
+  const outlet = await createOutbound(config.webhooks);
   onStop(outlet.poster.close);
   const storage = await openStorage(config);
   onStop(storage.close);
@@ -216,7 +216,7 @@ async function openApi(
   });
   onStop(session.close);
   const accept = createAccept({ pool, tables: routing.tables, waker });
-  const answers = createAnswers({ pool, secretKey });
+  const answers = createAnswerStore({ pool, secretKey });
   const probes = probesOf(pool);
   const parts = { config, pool, log, metrics, authenticate, checkPassword, probes, clock: systemClock };
   const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }) };

@@ -41,14 +41,14 @@ import { retentionTasks } from '../operations/retention/tasks.ts';
 import { workerTasks } from '../operations/workers/tasks.ts';
 import type { Config } from '../platform/config.ts';
 import { partitionTasks } from '../platform/db/tasks.ts';
-import { newOwner, openWorkerSession } from '../platform/db/worker-session.ts';
+import { newOwnerKey, openWorkerSession } from '../platform/db/worker-session.ts';
 import { idempotencyTasks } from '../platform/idempotency/tasks.ts';
 import type { Clock } from '../platform/lib/clock.ts';
 import type { Log } from '../platform/lib/log.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { createSignal } from '../platform/lib/signal.ts';
 import type { Task } from '../platform/lib/task.ts';
-import type { Outlet } from '../platform/outbound/outlet.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { storageTasks } from '../platform/storage/tasks.ts';
@@ -64,7 +64,7 @@ export type WorkerDeps = {
   readonly waker: Waker;
   /** Routes, prices and senders in memory. */
   readonly tables: Tables;
-  readonly outlet: Outlet;
+  readonly outlet: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly clock: Clock;
@@ -84,7 +84,7 @@ export type Worker = {
 /** Starts everything that runs behind the API: connections to carriers, delivery of webhooks, and all tasks. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, config, waker } = deps;
-  const owner = newOwner();
+  const owner = newOwnerKey();
   const now = (): Date => deps.clock.now();
   const guard = createRestoreGuard({ dataDir: config.dataDir, pool, owner: () => owner, log });
   const receiptsStored = createSignal();
@@ -140,7 +140,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       listeners[channel]?.(payload);
       runner.onNotify(channel, payload);
     },
-    onLost: guard.doubt,
+    onLost: guard.pauseUntilCheck,
     log,
   });
   try {

@@ -9,8 +9,8 @@ export type Submission = {
   /** E.164 with the leading plus sign. */
   readonly destination: string;
   /**
-   * SMS: 1 to 11 alphanumeric characters, or digits (a number or a short code); an empty string lets the carrier choose.
-   * WhatsApp: the phone number id. RCS: the agent id.
+   * SMS: 1 to 11 alphanumeric characters, or digits (a number or a short code); an empty string lets the carrier
+   * choose. WhatsApp: the phone number id. RCS: the agent id.
    */
   readonly sender: string;
   readonly body: string;
@@ -31,7 +31,10 @@ export type CarrierState = {
   readonly bindsUp: number;
   /** The number of binds (or sessions) that the settings ask for. */
   readonly bindsWanted: number;
-  /** Whether all links are up, receive-only ones included: the last reason given to `CarrierHost.failed` is then obsolete. */
+  /**
+   * Whether all links are up, receive-only ones included: the last reason given to `CarrierHost.failed` is then
+   * obsolete.
+   */
   readonly allLinksUp: boolean;
   /** The number of messages that have been submitted and have no outcome yet. */
   readonly inFlight: number;
@@ -48,9 +51,14 @@ export type CarrierHost = {
   receipt(receipt: Receipt): Promise<void>;
   /** Stores an inbound message or one part of it. */
   inbound(inbound: Inbound): Promise<void>;
-  /** Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause ended. */
+  /**
+   * Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause
+   * ended.
+   */
   changed(): void;
-  /** Called when a link cannot be established or is lost, and again after each failed attempt, with a readable reason. */
+  /**
+   * Called when a link cannot be established or is lost, and again after each failed attempt, with a readable reason.
+   */
   failed(reason: string): void;
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
 };
@@ -60,15 +68,19 @@ export type Carrier = {
   readonly channels: readonly Channel[];
   /** Starts connecting, and reconnects until stopped. Never throws because the peer is unreachable. */
   start(host: CarrierHost): void;
-  /** Returns how many messages `submit` takes right now: the free slots of the links that are up, 0 while down or throttled. */
+  /**
+   * Returns how many messages `submit` takes right now: the free slots of the links that are up, 0 while down or
+   * throttled.
+   */
   room(): number;
   /** Submits one message and resolves with its outcome; never rejects. Call it only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;
   /**
-   * Revokes a message that was accepted but not delivered, where the network supports it (RBM). Resolves with `true` when
-   * the network confirms that the message will not be shown, with `false` when it may have been shown or is not known, and
-   * with null when there was no conclusive answer: the request may have arrived, and may even have succeeded. Never rejects.
+   * Revokes a message that was accepted but not delivered, where the network supports it (RBM). Resolves with `true`
+   * when the network confirms that the message will not be shown, with `false` when it may have been shown or is not
+   * known, and with null when there was no conclusive answer: the request may have arrived, and may even have
+   * succeeded. Never rejects.
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**

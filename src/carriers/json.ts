@@ -12,7 +12,9 @@ const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
 const toStorableText = (json: unknown): string =>
   typeof json === 'string' ? json.replaceAll('\0', '').toWellFormed() : '';
 
-/** Returns a string member without NULs and lone surrogates, which cannot be stored; an empty string for anything else. */
+/**
+ * Returns a string member without NULs and lone surrogates, which cannot be stored; an empty string for anything else.
+ */
 export const getText = (json: unknown, name: string): string => toStorableText(getMember(json, name));
 
 /** Returns an array member; an empty array for anything else. */

@@ -4,14 +4,15 @@
  */
 export type Outcome =
   /**
-   * The carrier took the message. `carrierIds` holds one id per part, in part order, exactly as the carrier spelled them.
-   * `held` is set, to the carrier's own status, when it holds the message back for now; its end is reported like any other.
+   * The carrier took the message. `carrierIds` holds one id per part, in part order, exactly as the carrier spelled
+   * them. `held` is set, to the carrier's own status, when it holds the message back for now; its end is reported like
+   * any other.
    */
   | { readonly kind: 'accepted'; readonly carrierIds: readonly string[]; readonly held?: string }
   /**
    * The carrier refused the message permanently. `carrierIds` holds the ids of the parts that it took before it refused
-   * one, so that their receipts still find the message. `elsewhere` is true when the reason lies with this carrier or our
-   * account there, so that another carrier may take the message; never when this one has taken a part.
+   * one, so that their receipts still find the message. `elsewhere` is true when the reason lies with this carrier or
+   * our account there, so that another carrier may take the message; never when this one has taken a part.
    */
   | {
       readonly kind: 'refused';
@@ -29,9 +30,9 @@ export type Outcome =
       readonly carrierIds: readonly string[];
     }
   /**
-   * The carrier certainly did not take the message, so sending it again is safe. `counts` is true when the attempt counts
-   * towards the limit of attempts: the carrier reported a temporary error of this message. It is false when the link was
-   * the reason (throttled, or never written).
+   * The carrier certainly did not take the message, so sending it again is safe. `counts` is true when the attempt
+   * counts towards the limit of attempts: the carrier reported a temporary error of this message. It is false when the
+   * link was the reason (throttled, or never written).
    */
   | {
       readonly kind: 'retry';

@@ -17,7 +17,10 @@ export function parseSettings<Schema extends TSchema>(schema: Schema, json: unkn
   throw new Error(faults.map(({ field, message }) => `${field}: ${message}`).join('; '), { cause: faults });
 }
 
-/** Extracts the invalid settings from an error of `parseSettings`, or from any error that begins with a field and a colon. */
+/**
+ * Extracts the invalid settings from an error of `parseSettings`, or from any error that begins with a field and a
+ * colon.
+ */
 export function faultsIn(error: unknown): readonly SettingFault[] {
   if (!(error instanceof Error)) return [{ field: 'settings', message: String(error) }];
   if (Array.isArray(error.cause)) return error.cause;

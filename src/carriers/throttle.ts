@@ -14,9 +14,9 @@ const MAX_PAUSE_MS = 30_000;
 
 /**
  * Creates one pause for all connections of a carrier, since carriers count per account. The pause doubles from `baseMs`
- * to 30 s while the carrier refuses everything. One message that it takes between two pauses, or that was in flight when
- * the second began, makes the next one short again. Refusals of messages that were in flight when the pause began do not
- * lengthen it. `onEnd` is called when a pause ends.
+ * to 30 s while the carrier refuses everything. One message that it takes between two pauses, or that was in flight
+ * when the second began, makes the next one short again. Refusals of messages that were in flight when the pause began
+ * do not lengthen it. `onEnd` is called when a pause ends.
  */
 export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   let pauseMs = baseMs;

@@ -2,20 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Author, recordAudit } from '../identity/audit/record.ts';
 import type { Db } from '../platform/db/query.ts';
 import type { Actor } from '../platform/http/actor.ts';
-import { keepFiles } from '../platform/storage/keep.ts';
+import { cancelRemovals } from '../platform/storage/removals.ts';
 import { insertRemovals } from '../platform/storage/sql.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Inspected } from './inspect.ts';
 import { insertMedia, type MediaRow } from './sql.ts';
 
 /** Written but without a row, files go after this. */
-export const UNKEPT_SECONDS = 3600;
+export const ORPHAN_SECONDS = 3600;
 
 export const newMediaKey = (): string => randomBytes(16).toString('base64url');
 export const newFileKey = (accountId: number): string => `media/${accountId}/${randomUUID()}`;
 
 /** A file in the store whose row is still to come. */
-export type Stored = Pick<
+export type StoredFile = Pick<
   MediaRow,
   'mimeType' | 'sizeBytes' | 'width' | 'height' | 'durationSeconds' | 'fileKey' | 'thumbnailKey' | 'thumbnailBytes'
 >;
@@ -25,11 +25,11 @@ export async function storeUpload(
   { db, storage }: { db: Db; storage: Storage },
   { accountId }: Pick<Actor, 'accountId'>,
   { octets, thumbnail, ...facts }: Inspected,
-): Promise<Stored> {
+): Promise<StoredFile> {
   const fileKey = newFileKey(accountId);
   const thumbnailKey = thumbnail && newFileKey(accountId);
   const keys = [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])];
-  await insertRemovals(db, { accountId, keys, afterSeconds: UNKEPT_SECONDS });
+  await insertRemovals(db, { accountId, keys, afterSeconds: ORPHAN_SECONDS });
   await storage.put(fileKey, octets, { contentType: facts.mimeType });
   if (thumbnail && thumbnailKey !== null) await storage.put(thumbnailKey, thumbnail, { contentType: 'image/jpeg' });
   const thumbnailBytes = thumbnail && thumbnail.length;
@@ -39,7 +39,7 @@ export async function storeUpload(
 export type Description = Pick<MediaRow, 'name' | 'description' | 'folderId'>;
 
 /** The row of what `storeUpload` wrote, in the account's media; audited. */
-export async function addMedia(tx: Db, author: Author, { stored, ...named }: Description & { stored: Stored }) {
+export async function addMedia(tx: Db, author: Author, { stored, ...named }: Description & { stored: StoredFile }) {
   const { accountId } = author;
   const { fileKey, thumbnailKey } = stored;
   const media = await insertMedia(tx, {
@@ -49,7 +49,7 @@ export async function addMedia(tx: Db, author: Author, { stored, ...named }: Des
     ...named,
     ...stored,
   });
-  await keepFiles(tx, { accountId, keys: [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])] });
+  await cancelRemovals(tx, { accountId, keys: [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])] });
   const { id, mimeType, sizeBytes } = media;
   await recordAudit(tx, author, { action: 'media.create', subject: `media:${id}`, detail: { mimeType, sizeBytes } });
   return media;

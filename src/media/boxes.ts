@@ -2,7 +2,7 @@
 export type Box = { readonly type: string; readonly start: number; readonly end: number };
 
 /** Far more than any video of 16 MiB has beside each other. */
-const MOST = 10_000;
+const MAX_BOXES = 10_000;
 
 /**
  * The boxes from `start` to `end`, one beside the other; undefined when they do not fill that space exactly, or one has
@@ -11,7 +11,7 @@ const MOST = 10_000;
 export function readBoxes(octets: Buffer, start = 0, end = octets.length): Box[] | undefined {
   const boxes: Box[] = [];
   for (let at = start; at < end; ) {
-    if (at + 8 > end || boxes.length >= MOST) return undefined;
+    if (at + 8 > end || boxes.length >= MAX_BOXES) return undefined;
     const [header, size] = sizeOf(octets, at, end);
     if (size < header || at + size > end) return undefined;
     boxes.push({ type: octets.toString('latin1', at + 4, at + 8), start: at + header, end: at + size });

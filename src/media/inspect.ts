@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import { createSlots } from '../platform/lib/slots.ts';
 import { decodePicture } from './decoder/decode.ts';
-import { findForeign } from './foreign.ts';
+import { detectPolyglot } from './polyglot.ts';
 import { badFile, LIMITS, tooLarge } from './limits.ts';
-import { type Claim, type MediaType, tellType } from './type.ts';
+import { type Claim, type MediaType, detectType } from './type.ts';
 import { probeVideo } from './video.ts';
 
 /** A file that may be kept and sent. */
@@ -24,11 +24,11 @@ export type Inspected = {
  */
 export async function inspect(octets: Buffer, claim: Claim): Promise<Inspected> {
   if (octets.length === 0) throw badFile('is empty');
-  const mimeType = await tellType(octets, claim);
+  const mimeType = await detectType(octets, claim);
   const isVideo = mimeType === 'video/mp4';
   const most = isVideo ? LIMITS.videoBytes : LIMITS.imageBytes;
   if (octets.length > most) throw tooLarge(isVideo ? 'A video' : 'A picture', most);
-  const foreign = findForeign(octets, mimeType);
+  const foreign = detectPolyglot(octets, mimeType);
   if (foreign !== undefined) throw badFile(`is ${mimeType} and ${foreign} at once`);
   if (mimeType === 'video/mp4') return { mimeType, octets, ...probeVideo(octets), thumbnail: null };
   return { mimeType, durationSeconds: null, ...(await decodePicture({ octets, type: mimeType })) };

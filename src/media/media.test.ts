@@ -2,11 +2,11 @@ import { rm } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../operations/accounts/create.ts';
-import { operatorOf } from '../identity/audit/record.ts';
+import { operatorAuthor } from '../identity/audit/record.ts';
 import { exec, many, one, sql } from '../platform/db/query.ts';
 import { createSecretKey } from '../platform/lib/secret-box.ts';
 import { createLocalStorage } from '../platform/storage/local.ts';
-import { removeDueFiles } from '../platform/storage/remove-due.ts';
+import { removeDueFiles } from '../platform/storage/removals.ts';
 import { createLinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
@@ -52,7 +52,7 @@ const NAMED = { name: 'A', description: '', folderId: null };
 
 async function add(): Promise<{ id: number; mediaKey: string; fileKey: string }> {
   const stored = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
-  return addMedia(database.pool, operatorOf(accountId), { ...NAMED, stored });
+  return addMedia(database.pool, operatorAuthor(accountId), { ...NAMED, stored });
 }
 
 async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 /** What stands in a stored message in place of the link of an account's file (`messaging/messages/with-media.ts`). */
-export const referenceTo = (id: number): string => `media:${id}`;
+export const mediaReference = (id: number): string => `media:${id}`;
 
 /** Where networks want links in their JSON. */
 const LINKS: ReadonlySet<string> = new Set(['link', 'fileUrl']);
@@ -7,8 +7,10 @@ const LINKS: ReadonlySet<string> = new Set(['link', 'fileUrl']);
 type Json = { readonly [key: string]: unknown };
 
 /** A content with the links of these references. Words of people are left as they are, whatever they say. Pure. */
-export const withLinks = <T extends { readonly message: Json }>(content: T, urls: ReadonlyMap<string, string>): T =>
-  Object.assign({}, content, { message: fill(content.message, urls) });
+export const resolveReferences = <T extends { readonly message: Json }>(
+  content: T,
+  urls: ReadonlyMap<string, string>,
+): T => Object.assign({}, content, { message: fill(content.message, urls) });
 
 function fill(message: Json, urls: ReadonlyMap<string, string>): Json {
   return Object.fromEntries(

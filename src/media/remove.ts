@@ -19,12 +19,12 @@ export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }):
   await recordAudit(tx, actor, { action: 'media.delete', subject: `media:${id}` });
 }
 
-const A_TURN = 500;
+const FILES_PER_RUN = 500;
 
 /** Files that came in with messages, once they are so old; answers how many. */
 export const removeOldInbound = (pool: Pool, { days }: { days: number }): Promise<number> =>
   transaction(pool, async (tx) => {
-    const deleted = await deleteOldInbound(tx, { days, limit: A_TURN });
+    const deleted = await deleteOldInbound(tx, { days, limit: FILES_PER_RUN });
     for (const [accountId, files] of Map.groupBy(deleted, (file) => file.accountId))
       await insertRemovals(tx, { accountId, keys: files.flatMap(keysOf), afterSeconds: 0 });
     return deleted.length;

@@ -5,19 +5,19 @@ import { tenant, tenantTransaction } from '../platform/db/tenant.ts';
 import { AppError } from '../platform/errors.ts';
 import { requireScope } from '../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../platform/http/app.ts';
-import { keeping, once } from '../platform/http/idempotency.ts';
+import { idempotentHandler, idempotentTx } from '../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../platform/http/page.ts';
-import { boundsFor, FORM_LIMITS, receiveForm } from '../platform/http/receive-form.ts';
+import { formBounds, MULTIPART_LIMITS, receiveForm } from '../platform/http/receive-form.ts';
 import { createUploadGate } from '../platform/http/upload-gate.ts';
-import { openTemporary } from '../platform/storage/temporary-file.ts';
+import { openTemporaryFile } from '../platform/storage/temporary-file.ts';
 import { addMedia, storeUpload } from './add.ts';
 import { inspectFile } from './inspect.ts';
 import { LIMITS } from './limits.ts';
 import { createMediaLinks } from './links.ts';
 import { removeMedia } from './remove.ts';
-import { revokeLinks } from './revoke-links.ts';
+import { revokeLinks } from './links.ts';
 import * as schema from './schema.ts';
-import { readSettings } from './settings.ts';
+import { parseUploadFields } from './upload-fields.ts';
 import { countUploads, findUpload, listUploads } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/media';
@@ -91,7 +91,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       params: schema.MediaId,
       response: { 200: schema.MediaOut },
     },
-    handler: once(deps, 200, async ({ actor, params }, tx) =>
+    handler: idempotentTx(deps, 200, async ({ actor, params }, tx) =>
       schema.toMediaOut(await revokeLinks(tx, actor, params), links, clock.now()),
     ),
   });
@@ -115,7 +115,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
 function uploadRoute(app: App, { pool, answers, storage, config, clock, links: signer }: PlatformDeps): void {
   const gate = createUploadGate();
   const links = createMediaLinks({ links: signer, publicUrl: config.publicUrl });
-  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.videoBytes } });
+  app.register(multipart, { limits: { ...MULTIPART_LIMITS, fileSize: LIMITS.videoBytes } });
   app.post(PATH, {
     onRequest: requireScope('media'),
     config: { form: schema.UploadForm },
@@ -126,17 +126,17 @@ function uploadRoute(app: App, { pool, answers, storage, config, clock, links: s
       description: UPLOAD,
       response: { 201: schema.MediaOut },
     },
-    handler: keeping({ answers }, (request, reply, keep) =>
+    handler: idempotentHandler({ answers }, (request, reply, pendingAnswer) =>
       gate.run(request.actor.accountId, async () => {
         const { actor } = request;
         const { inspected, settings } = await readUpload(request, config.dataDir);
         const stored = await storeUpload({ db: tenant(pool, actor), storage }, actor, inspected);
         return tenantTransaction(pool, actor, async (tx) => {
-          if (keep) await answers.claim(tx, keep);
+          if (pendingAnswer) await answers.claim(tx, pendingAnswer);
           const row = await addMedia(tx, actor, { ...settings, stored });
           reply.code(201);
           const payload = schema.toMediaOut(row, links, clock.now());
-          if (keep) await answers.keep(tx, keep.seal(payload));
+          if (pendingAnswer) await answers.store(tx, pendingAnswer.seal(payload));
           return payload;
         });
       }),
@@ -148,8 +148,8 @@ function uploadRoute(app: App, { pool, answers, storage, config, clock, links: s
 async function readUpload(request: FastifyRequest, dataDir: string) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
-  await using file = await openTemporary(dataDir);
-  const form = await receiveForm(request, file, boundsFor(LIMITS.videoBytes));
-  const settings = readSettings(form.fields, form.fileName);
+  await using file = await openTemporaryFile(dataDir);
+  const form = await receiveForm(request, file, formBounds(LIMITS.videoBytes));
+  const settings = parseUploadFields(form.fields, form.fileName);
   return { settings, inspected: await inspectFile(file, form) };
 }

@@ -1,4 +1,4 @@
-import { inside } from '../platform/db/like.ts';
+import { containsPattern } from '../platform/db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../platform/db/query.ts';
 
 export type Origin = 'UPLOAD' | 'INBOUND';
@@ -56,7 +56,7 @@ const matches = ({ accountId, folderId, mimeType, name }: Filter) =>
   sql`account_id = ${accountId} AND origin = 'UPLOAD'
     AND (${folderId}::bigint IS NULL OR folder_id = ${folderId})
     AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})
-    AND lower(name) LIKE ${inside(name)}`;
+    AND lower(name) LIKE ${containsPattern(name)}`;
 
 /** What was uploaded, the newest first. */
 export const listUploads = (db: Db, input: Filter & { limit: number; offset: number }): Promise<MediaRow[]> =>
@@ -86,7 +86,7 @@ export const listMedia = (db: Db, { accountId, ids }: OfAccount & { ids: readonl
   many(db, sql`SELECT ${COLUMNS} FROM media WHERE account_id = ${accountId} AND id = ANY (${ids}::bigint[])`);
 
 /** Ends the links that were given out. */
-export const moveLinkVersion = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
+export const updateLinkVersion = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
   maybeOne(
     db,
     sql`UPDATE media SET link_version = link_version + 1

@@ -3,10 +3,10 @@ import { fileTypeFromBuffer } from 'file-type';
 import type { Pool } from 'pg';
 import { tenant, tenantTransaction } from '../platform/db/tenant.ts';
 import { AppError } from '../platform/errors.ts';
-import { keepFiles } from '../platform/storage/keep.ts';
+import { cancelRemovals } from '../platform/storage/removals.ts';
 import { insertRemovals } from '../platform/storage/sql.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { newFileKey, newMediaKey, UNKEPT_SECONDS } from './add.ts';
+import { newFileKey, newMediaKey, ORPHAN_SECONDS } from './add.ts';
 import { insertMedia } from './sql.ts';
 
 export type InboundFile = {
@@ -45,7 +45,7 @@ export async function storeInbound(
     const head = await readHead(source);
     if (head.length === 0) return { ok: false, reason: 'empty' };
     const mimeType = (await fileTypeFromBuffer(head))?.mime ?? 'application/octet-stream';
-    await insertRemovals(tenant(pool, { accountId }), { accountId, keys: [fileKey], afterSeconds: UNKEPT_SECONDS });
+    await insertRemovals(tenant(pool, { accountId }), { accountId, keys: [fileKey], afterSeconds: ORPHAN_SECONDS });
     const sizeBytes = await storage.put(fileKey, Readable.from(joined(head, source)), { contentType: mimeType });
     return await addInbound(pool, { accountId, fileKey, mimeType, sizeBytes, name });
   } catch (error) {
@@ -81,7 +81,7 @@ const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: Kept): P
       ...facts,
       name: name.replaceAll('\0', '').toWellFormed().slice(0, 200),
     });
-    await keepFiles(tx, { accountId, keys: [fileKey] });
+    await cancelRemovals(tx, { accountId, keys: [fileKey] });
     return { ok: true, id, mediaKey, ...facts };
   });
 

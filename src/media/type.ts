@@ -24,7 +24,7 @@ const ALIASES: Readonly<Record<string, MediaType>> = {
 const named = (name: string): MediaType | undefined => ALIASES[name] ?? MEDIA_TYPES.find((type) => type === name);
 
 /** A part that has no type reads as `text/plain` (RFC 7578, 4.4). */
-const SAYS_NOTHING: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);
+const UNSPECIFIC_TYPES: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);
 
 export type Claim = { readonly fileName: string; readonly contentType: string };
 
@@ -32,7 +32,7 @@ export type Claim = { readonly fileName: string; readonly contentType: string };
  * What a file is, told from its content alone. Throws 400 when it is none of the types, or when its name or what its sender
  * says of it speak of another type: whoever believed those would take it for something else.
  */
-export async function tellType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
+export async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
   const found = await fileTypeFromBuffer(octets);
   const type = found && named(found.mime);
   if (!type) throw badFile(`must be JPEG, PNG, GIF or MP4${found ? `; the content is ${found.mime}` : ''}`);
@@ -40,7 +40,7 @@ export async function tellType(octets: Uint8Array, { fileName, contentType }: Cl
   if (extension !== undefined && !EXTENSIONS[type].includes(extension))
     throw badFile(`is called ${extension}, but the content is ${type}`);
   const said = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (!SAYS_NOTHING.has(said) && named(said) !== type)
+  if (!UNSPECIFIC_TYPES.has(said) && named(said) !== type)
     throw badFile(`is sent as ${said.slice(0, 100)}, but the content is ${type}`);
   return type;
 }

@@ -7,26 +7,26 @@ import { createPool } from './db/pool.ts';
 import { explainDatabaseError } from './db/startup-error.ts';
 import { silentLog } from './lib/log.ts';
 
-/** What a command works with. */
+/** What commands use. */
 export type CommandContext = {
-  /** The checked configuration. Read when asked for, so that `--help` works with a wrong one. */
+  /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
   /**
-   * Runs `work` on the database that the program uses: DATABASE_URL, or else the PostgreSQL in DATA_DIR, which is
-   * joined when it runs and otherwise started for the time of the command. Brings the schema up to date first.
+   * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the duration
+   * of the command if it is not running. Applies pending migrations first.
    */
   withDatabase<T>(work: (pool: Pool) => Promise<T>): Promise<T>;
   /**
-   * The result, on stdout: one JSON document with --json, else what `human` makes of it. With `ok` false the command
-   * found something wrong, and its exit code is 1.
+   * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. With `ok` false the
+   * exit code is 1, for a command that found a problem.
    */
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
 };
 
-/** Adds the commands of one feature. */
+/** Registers the commands of one feature. */
 export type CommandGroup = (program: Command, context: CommandContext) => void;
 
-/** What a process is made of, as far as the commands need it. */
+/** The parts of a process that commands need. */
 type Process = {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -35,8 +35,8 @@ type Process = {
 };
 
 /**
- * Runs the command that `argv` names and returns the exit code: 0, 1 when it failed (one sentence on stderr), 2 when
- * it was called wrongly.
+ * Runs the command given in `argv` and returns the exit code: 0 on success, 1 if it failed (with one sentence on stderr),
+ * 2 if its arguments were invalid.
  */
 export async function runCommand(groups: readonly CommandGroup[], process: Process): Promise<number> {
   const program = createProgram(process);
@@ -91,7 +91,7 @@ async function withPool<T>(connectionString: string, work: (pool: Pool) => Promi
   }
 }
 
-/** Rows as text in columns that line up, under their headings. */
+/** Formats rows as text in aligned columns under their headings. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [headings, ...rows].map((row) => row.map(String));
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));

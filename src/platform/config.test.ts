@@ -32,7 +32,7 @@ test('without any variable the program serves this machine only, with its own da
     publicUrl: 'http://127.0.0.1:8080',
     retentionDays: 90,
     failoverSeconds: 30,
-    webhooks: { openBlocks: [], ports: [443, 8443], caFile: undefined },
+    webhooks: { allowedBlocks: [], ports: [443, 8443], caFile: undefined },
     storage: { kind: 'file' },
     social: { baseUrl: undefined, clients: { ...none('facebook', 'instagram', 'linkedin', 'google', 'tiktok') } },
   });
@@ -85,7 +85,7 @@ test('every variable reaches its setting', () => {
     publicUrl: 'https://sms.example.com',
     retentionDays: 30,
     failoverSeconds: 5,
-    webhooks: { openBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
+    webhooks: { allowedBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
     storage: {
       kind: 's3',
       bucket: 'files',

@@ -1,29 +1,29 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
-import type { Platform } from './lib/platform.ts';
-import { addressBlocks, integer, oneOf, orNone, ports, secretKey, text, url } from './lib/setting-rules.ts';
+import type { Platform } from './lib/social-platform.ts';
+import { addressBlocks, integer, oneOf, optional, ports, secretKey, text, url } from './lib/setting-rules.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What the program was told, checked. Everything else in the program takes its settings from here. */
+/** The validated settings. The rest of the program reads its settings only from here. */
 export type Config = {
   readonly host: string;
   readonly port: number;
-  /** Where a process that is a worker alone tells how it is; undefined: nowhere. */
+  /** Port on which a `worker` process serves health and metrics; undefined: none. */
   readonly workerPort: number | undefined;
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Connections that one process opens at most. */
+  /** Maximum number of PostgreSQL connections per process. */
   readonly databasePool: number;
   /** Absolute paths of PEM files; undefined: plain HTTP. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are believed. */
+  /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy: readonly string[];
-  /** 32 bytes; undefined: kept in `dataDir`. */
+  /** 32 bytes; undefined: generated and kept in `dataDir`. */
   readonly secretKey: Buffer | undefined;
   readonly sandbox: 'auto' | 'on' | 'off';
   readonly logLevel: LogLevel;
@@ -32,18 +32,18 @@ export type Config = {
   readonly retentionDays: number;
   readonly failoverSeconds: number;
   readonly webhooks: {
-    /** Addresses and CIDR blocks that may be posted to besides public ones. */
-    readonly openBlocks: readonly string[];
+    /** Addresses and CIDR blocks that may be posted to in addition to public addresses. */
+    readonly allowedBlocks: readonly string[];
     readonly ports: readonly number[];
     /** Absolute path of a PEM file. */
     readonly caFile: string | undefined;
   };
-  /** Where uploaded and exported files are kept. */
+  /** Where uploaded and exported files are stored. */
   readonly storage: { readonly kind: 'file' } | S3Config;
   readonly social: {
     /** Undefined: the networks themselves. */
     readonly baseUrl: string | undefined;
-    /** As each network knows us; empty where that was not set. */
+    /** Our credentials at each network; empty strings where they are not set. */
     readonly clients: Readonly<Record<Platform, SocialClient>>;
   };
 };
@@ -54,20 +54,20 @@ type S3Config = {
   readonly kind: 's3';
   readonly bucket: string;
   readonly region: string;
-  /** Undefined: that of AWS. */
+  /** Undefined: the endpoint of AWS. */
   readonly endpoint: string | undefined;
-  /** Undefined: found as programs on AWS find theirs. */
+  /** Undefined: the default AWS credential chain. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** `https://host/bucket/key` in place of `https://bucket.host/key`. */
+  /** Whether to address objects as `https://host/bucket/key` instead of `https://bucket.host/key`. */
   readonly pathStyle: boolean;
-  /** Before each key; empty, or ends with a slash. */
+  /** Prefix of each key: empty, or ending with a slash. */
   readonly prefix: string;
 };
 
-/** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
+/** One setting. `parse` returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
 type Key<T> = { readonly type: string; readonly fallback: string; readonly help: string; parse(text: string): T };
 
-/** What a social network knows the program by. */
+/** The client ID of our app at a social network. */
 const appId = (network: string): Key<string> => ({
   type: 'name',
   fallback: '',
@@ -81,7 +81,7 @@ const appSecret = (network: string): Key<string> => ({
   parse: text,
 });
 
-/** The one table of settings: what may be set, to what, and what it does. docs/configuration.md is made from it. */
+/** The only table of settings, with types, defaults and descriptions; docs/configuration.md is generated from it. */
 const KEYS = {
   HOST: {
     type: 'address',
@@ -94,7 +94,7 @@ const KEYS = {
     type: 'number',
     fallback: '',
     help: 'Port on HOST on which a `worker` process serves /health/live, /health/ready and /metrics, and nothing else, under the same rules as PORT; 0 picks a free one. If empty, it does not listen.',
-    parse: orNone(integer(0, 65535)),
+    parse: optional(integer(0, 65535)),
   },
   DATA_DIR: {
     type: 'path',
@@ -289,7 +289,7 @@ function readAll(read: Read): Config {
 function readWebhooks(read: Read): Config['webhooks'] {
   const caFile = read('WEBHOOK_CA_FILE', KEYS.WEBHOOK_CA_FILE);
   return {
-    openBlocks: read('WEBHOOK_ALLOW_CIDRS', KEYS.WEBHOOK_ALLOW_CIDRS),
+    allowedBlocks: read('WEBHOOK_ALLOW_CIDRS', KEYS.WEBHOOK_ALLOW_CIDRS),
     ports: read('WEBHOOK_PORTS', KEYS.WEBHOOK_PORTS),
     caFile: caFile === '' ? undefined : resolve(caFile),
   };
@@ -330,11 +330,11 @@ function readSocial(read: Read): Config['social'] {
 const listenUrl = (host: string, port: number, secure: boolean): string =>
   `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** 127.0.0.0/8, ::1 and the name localhost: what only this machine can reach. */
+/** Whether only this machine can reach a host: 127.0.0.0/8, ::1 and the name localhost. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** What no key shows by itself. Plain HTTP beyond this machine is refused here, before anything listens. */
+/** Problems that involve several settings. Refuses plain HTTP beyond this machine, before anything listens. */
 function combinationProblems(config: Config, env: Environment): string[] {
   const problems: string[] = [];
   const [cert, key] = [env['TLS_CERT']?.trim() ?? '', env['TLS_KEY']?.trim() ?? ''];
@@ -360,7 +360,7 @@ function storageProblems({ bucket, credentials }: S3Config): string[] {
   ];
 }
 
-/** The text of docs/configuration.md. */
+/** Renders the content of docs/configuration.md. */
 export function configurationMarkdown(): string {
   const row = ([name, key]: [string, Key<unknown>]): string =>
     `| \`${name}\` | ${key.type} | ${key.fallback === '' ? '–' : `\`${key.fallback}\``} | ${key.help} |`;

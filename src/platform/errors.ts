@@ -1,6 +1,6 @@
 /**
- * The one table of errors. `text` is what the public reads; a 500 never shows more than this.
- * Imports nothing: every layer may throw one.
+ * The only table of errors. `text` is the default message that clients see; a 500 never shows anything else.
+ * This file imports nothing, so that every layer may throw these errors.
  */
 export const ERRORS = {
   invalid: [400, 'The request is not valid'],
@@ -13,23 +13,24 @@ export const ERRORS = {
   conflict: [409, 'Conflict'],
   too_large: [413, 'The request is too large'],
   unsupported_media_type: [415, 'Unsupported media type: send application/json'],
-  range_not_satisfiable: [416, 'The file has no such range'],
+  range_not_satisfiable: [416, 'The requested range is outside the file'],
   rate_limited: [429, 'Too many requests'],
   internal: [500, 'Internal error'],
-  bad_gateway: [502, 'The upstream provider answered with an error'],
+  bad_gateway: [502, 'The upstream provider returned an error'],
   unavailable: [503, 'Temporarily unavailable: try again'],
 } as const satisfies Record<string, readonly [status: number, text: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;
+/** An invalid field of a request: its dotted path, and what is wrong with it. */
 export type FieldError = { readonly field: string; readonly message: string };
 
-/** An error with a public face. `cause` and `log` stay inside. */
+/** An error that is shown to clients. Its `cause` is only logged. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: readonly FieldError[] | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** That the answer carries besides. */
+  /** Further headers of the answer. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(
@@ -52,6 +53,6 @@ export class AppError extends Error {
   }
 }
 
-/** 400 with every field at fault. */
+/** Creates a 400 error that names every invalid field. */
 export const invalidFields = (details: readonly FieldError[]): AppError =>
   new AppError('invalid', { details, message: details.map((d) => `${d.field}: ${d.message}`).join('; ') });

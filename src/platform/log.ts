@@ -2,12 +2,12 @@ import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
 import type { LogLevel } from './config.ts';
 import { maskNumber, maskNumbersIn } from './lib/mask.ts';
 
-/** The program's logger: JSON lines, of which only the fields below get out. */
+/** The program's logger. It writes JSON lines with only the fields below. */
 export type AppLog = Logger;
 
 /**
- * What a line may hold besides its level, time and message. Headers, bodies, keys, passwords, message texts and URLs
- * with ids are kept out by not being here; a dropped field leaves its name in `dropped`.
+ * The fields that a line may have besides level, time and message. Headers, bodies, keys, passwords, message texts and
+ * URLs with ids are kept out by not being listed; `dropped` lists the names of removed fields.
  */
 const ALLOWED: ReadonlySet<string> = words(`
   requestId clientRequestId method route status ms
@@ -16,12 +16,12 @@ const ALLOWED: ReadonlySet<string> = words(`
   connection carrier channel bind command sequence commandStatus destination sender
   address host port pid signal version file dir migration database worker task job name queue partition`);
 const NUMBERS: ReadonlySet<string> = words('destination sender');
-/** Words of others, which may quote a number. */
+/** Texts from outside, which may contain a phone number. */
 const TEXTS: ReadonlySet<string> = words('reason detail fault');
 
 /**
- * A logger at this level, to stdout unless told otherwise. Every line is one JSON document, so a line break in a
- * value cannot start a line of its own; phone numbers are masked, in error texts too.
+ * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a line
+ * break in a value cannot start a new line; phone numbers are masked, also in error texts.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream): AppLog {
   const options = {
@@ -34,7 +34,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): App
   return withAllowedChildren(destination ? pino(options, destination) : pino(options));
 }
 
-/** pino asks `formatters.bindings` about the fields of the first logger only, not about those of its children. */
+/** pino passes only the fields of the first logger to `formatters.bindings`, not those of its children. */
 function withAllowedChildren(log: AppLog): AppLog {
   const make: (this: AppLog, fields: Bindings) => AppLog = log.child;
   return Object.assign(log, {
@@ -64,8 +64,8 @@ function masked(key: string, value: unknown): unknown {
 }
 
 /**
- * An error without the fields that libraries hang on it: PostgreSQL's `detail` quotes rows, HTTP clients hang on
- * whole requests with their headers. Causes are followed five deep.
+ * Describes an error without the fields that libraries attach to it: PostgreSQL's `detail` quotes rows, and HTTP clients
+ * attach whole requests with their headers. Causes are followed five levels deep.
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return maskNumbersIn(String(error));

@@ -1,16 +1,17 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
+/** The metrics of a program. */
 export type Metrics = {
-  /** Features register their own counters and gauges here; /metrics shows them all. */
+  /** Features register their own counters and gauges here; /metrics shows all of them. */
   readonly registry: Registry;
-  /** Seconds from the first byte of a request to the end of its answer. `route` is the pattern, never the URL. */
+  /** Seconds from the first byte of a request to the end of its response. `route` is the pattern, never the URL. */
   readonly httpSeconds: Histogram<'method' | 'route' | 'status'>;
 };
 
 /** From 1 ms, a plain read, to 30 s, a large upload. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** A registry of its own for every program (and every test): nothing global, so that two never mix. */
+/** Creates a separate registry for each program and each test, so that they never mix. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const httpSeconds = new Histogram({
@@ -23,5 +24,5 @@ export function createMetrics(): Metrics {
   return { registry, httpSeconds };
 }
 
-/** Adds what every Node program shows (CPU, memory, event loop). Once a process: it installs observers that stay. */
+/** Adds the usual metrics of a Node process (CPU, memory, event loop). Call it once: it installs permanent observers. */
 export const collectProcessMetrics = ({ registry }: Metrics): void => collectDefaultMetrics({ register: registry });

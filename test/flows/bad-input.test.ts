@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** The rows of every table but those that workers report to, and what the carrier has seen. */
+/** Counts the rows of every table except those that workers report to, and what the carrier has seen. */
 async function footprint(): Promise<Record<string, number>> {
   const { rows } = await program.pool.query(
     `SELECT relname AS name FROM pg_class
@@ -35,12 +35,12 @@ afterEach(async () => {
   expect(await footprint(), 'what is stored and sent').toEqual(before);
 });
 
-/** A key was made and revoked: the audit log, and nothing else, keeps both. */
+/** A key was created and revoked: only the audit log keeps both. */
 const auditedTwice = (): void => {
   before = { ...before, audit_entry: (before['audit_entry'] ?? 0) + 2 };
 };
 
-/** The one error shape of contract 1, with exactly these fields at fault. */
+/** Expects the standard error form (section 1 of the contract) with exactly these invalid fields. */
 function expectError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
   expect(headers.get('x-request-id')).toMatch(UUID);
@@ -56,7 +56,7 @@ function expectError({ status, headers, body }: Answer, wanted: number, fields: 
   if (fields.length > 0) expect(body).toHaveProperty('details.length', fields.length);
 }
 
-/** The form of the wholesale interface, whose message names these fields. */
+/** Expects the error form of the bulk API, whose message names these fields. */
 function expectWholesaleError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
   expect(headers.get('x-request-id')).toMatch(UUID);
@@ -70,13 +70,13 @@ const post = (path: string, body: unknown, headers: RequestOptions['headers'] = 
 const good = { phoneNumber: '+393331234567', message: 'Hello' };
 const goodOther = { destination: '+393331234567', sender: 'Acme', body: 'Hello' };
 
-/** Name, body (a text goes out as it is), fields at fault. */
+/** Name, body (a string is sent as it is), and the invalid fields. */
 type Row = readonly [name: string, body: unknown, fields: readonly string[]];
 
 describe('a single send', () => {
   const ROWS: readonly Row[] = [
     ['malformed JSON', '{"phoneNumber": "+39', []],
-    ['JSON with something behind it', `${JSON.stringify(good)}]`, []],
+    ['JSON followed by something else', `${JSON.stringify(good)}]`, []],
     ['a key __proto__', `{"phoneNumber":"+393331234567","message":"x","__proto__":{"simulation":true}}`, []],
     [
       'a key constructor.prototype',
@@ -84,7 +84,7 @@ describe('a single send', () => {
       [],
     ],
     [
-      'a key twice, the last one wrong',
+      'a doubled key whose last value is wrong',
       `{"phoneNumber":"+393331234567","message":"x","phoneNumber":"abc"}`,
       ['phoneNumber'],
     ],
@@ -93,7 +93,7 @@ describe('a single send', () => {
     ['a list', [good], ['body']],
     ['a text', '"+393331234567"', ['body']],
     ['a number', '12', ['body']],
-    ['no field at all', {}, ['phoneNumber', 'message']],
+    ['no fields', {}, ['phoneNumber', 'message']],
     ['a missing text', { phoneNumber: good.phoneNumber }, ['message']],
     ['a missing number', { message: 'x', senderName: 'Acme' }, ['phoneNumber']],
     [
@@ -107,7 +107,7 @@ describe('a single send', () => {
     ['a number of 16 digits', { ...good, phoneNumber: '+3933312345678901' }, ['phoneNumber']],
     ['a number of 6 digits', { ...good, phoneNumber: '+393331' }, ['phoneNumber']],
     ['spaces in a number', { ...good, phoneNumber: '+39 333 1234567' }, ['phoneNumber']],
-    ['digits of another script', { ...good, phoneNumber: '+٣٩٣٣٣١٢٣٤٥٦٧' }, ['phoneNumber']],
+    ['digits in another script', { ...good, phoneNumber: '+٣٩٣٣٣١٢٣٤٥٦٧' }, ['phoneNumber']],
     ['a number with a line break', { ...good, phoneNumber: '+393331234567\n' }, ['phoneNumber']],
     ['a sender of 12 letters', { ...good, senderName: 'Heliographic' }, ['senderName']],
     ['a sender of 17 digits', { ...good, senderName: '12345678901234567' }, ['senderName']],
@@ -117,16 +117,16 @@ describe('a single send', () => {
     ['an empty text', { ...good, message: '' }, ['message']],
     ['a text of 1,531 characters', { ...good, message: 'x'.repeat(1531) }, ['message']],
     ['a text of 671 characters in UCS-2', { ...good, message: 'ж'.repeat(671) }, ['message']],
-    ['a text of 1,530 characters that count double', { ...good, message: '€'.repeat(1530) }, ['message']],
+    ['a text of 1,530 characters that count twice', { ...good, message: '€'.repeat(1530) }, ['message']],
     ['NUL in the text', { ...good, message: 'a\0b' }, ['body']],
-    ['NUL in a field that nobody reads', { ...good, extra: { deep: ['\0'] } }, ['body']],
-    ['half of a pair of surrogates', `{"phoneNumber":"+393331234567","message":"a\\ud83d"}`, ['body']],
+    ['NUL in an unknown field', { ...good, extra: { deep: ['\0'] } }, ['body']],
+    ['a lone surrogate', `{"phoneNumber":"+393331234567","message":"a\\ud83d"}`, ['body']],
     ['a client id of 256 characters', { ...good, customerMessageId: 'x'.repeat(256) }, ['customerMessageId']],
     ['an empty client id', { ...good, customerMessageId: '' }, ['customerMessageId']],
     ['the two forms mixed, the number of one', { phoneNumber: '+393331234567', body: 'Hello' }, ['message']],
     ['the two forms mixed, one of them wrong', { ...goodOther, phoneNumber: 5 }, ['phoneNumber']],
     [
-      'two faults that no schema sees',
+      'two faults that the schema does not find',
       { ...goodOther, udhData: '00', body: 'ж', scheduledDate: 'now' },
       ['body', 'scheduledDate'],
     ],
@@ -136,35 +136,35 @@ describe('a single send', () => {
       ['destination', 'sender'],
     ],
     ["no sender in the message server's form", { destination: '+393331234567', body: 'Hello' }, ['sender']],
-    ['a date that is none', { ...goodOther, scheduledDate: 'tomorrow' }, ['scheduledDate']],
-    [
-      'a day that the calendar lacks',
-      { ...goodOther, scheduledDate: '2027-02-30 09:00:00.000+0100' },
-      ['scheduledDate'],
-    ],
+    ['an invalid date', { ...goodOther, scheduledDate: 'tomorrow' }, ['scheduledDate']],
+    ['a day that does not exist', { ...goodOther, scheduledDate: '2027-02-30 09:00:00.000+0100' }, ['scheduledDate']],
     ['a date without an offset', { ...goodOther, scheduledDate: '2027-01-31 09:00:00.000' }, ['scheduledDate']],
     ['a date in the past', { ...goodOther, scheduledDate: '2020-01-31 09:00:00.000+0100' }, ['scheduledDate']],
     ['a validity of 0 minutes', { ...goodOther, validityPeriod: 0 }, ['validityPeriod']],
     ['a validity as a text', { ...goodOther, validityPeriod: '10' }, ['validityPeriod']],
     ['a validity in fractions', { ...goodOther, validityPeriod: 1.5 }, ['validityPeriod']],
     ['a header that is not hex', { ...goodOther, udhData: 'xyz' }, ['udhData']],
-    ['half an octet', { ...goodOther, udhData: '050' }, ['udhData']],
-    ['a text that octets cannot hold', { ...goodOther, udhData: '00', body: 'ж' }, ['body']],
-    ['octets that do not fit', { ...goodOther, udhData: '00'.repeat(100), body: 'x'.repeat(41) }, ['udhData']],
-    ['a placeholder that is no text', { ...goodOther, placeholders: { name: 5 } }, ['placeholders.name']],
+    ['half a byte', { ...goodOther, udhData: '050' }, ['udhData']],
+    ['a text that binary data cannot hold', { ...goodOther, udhData: '00', body: 'ж' }, ['body']],
+    ['too much binary data', { ...goodOther, udhData: '00'.repeat(100), body: 'x'.repeat(41) }, ['udhData']],
+    ['a placeholder that is not a text', { ...goodOther, placeholders: { name: 5 } }, ['placeholders.name']],
     [
-      'placeholders that fill the text beyond its limit',
+      'placeholders that extend the text beyond its limit',
       { ...goodOther, body: '{{a}}'.repeat(4), placeholders: { a: 'x'.repeat(500) } },
       ['body'],
     ],
-    ['a text that placeholders empty', { ...goodOther, body: '{{a}}', placeholders: { a: '' } }, ['body']],
+    [
+      'a text that is empty after replacing placeholders',
+      { ...goodOther, body: '{{a}}', placeholders: { a: '' } },
+      ['body'],
+    ],
   ];
 
-  test.each(ROWS)('with %s is refused and names what is wrong', async (_name, body, fields) => {
+  test.each(ROWS)('with %s is refused, and the answer names what is wrong', async (_name, body, fields) => {
     expectError(await post(SEND, body), 400, fields);
   });
 
-  test('with octets that are not UTF-8 is refused', async () => {
+  test('with bytes that are not UTF-8 is refused', async () => {
     const octets = Buffer.concat([
       Buffer.from('{"phoneNumber":"+393331234567","message":"'),
       Buffer.from([0xff]),
@@ -173,7 +173,7 @@ describe('a single send', () => {
     expectError(await program.client.request('POST', SEND, { octets }), 400);
   });
 
-  test('to a number of no country is answered, and refused', async () => {
+  test('to a number of no country is answered with a refusal', async () => {
     const answer = await program.client.send({ ...good, phoneNumber: '+999331234567' });
     expect(answer).toMatchObject({
       messageId: null,
@@ -215,11 +215,11 @@ describe('a bulk send', () => {
     ],
     ['ids that are fewer than destinations', { messages: [{ ...message, ids: [] }] }, ['messages[0].ids']],
     ['ids that are more', { messages: [{ ...message, ids: ['a', 'b'] }] }, ['messages[0].ids']],
-    ['neither text nor octets', { messages: [{ ...message, body: undefined }] }, ['messages[0].body']],
-    ['octets that are not hex', { messages: [{ ...message, hexBody: 'hello' }] }, ['messages[0].hexBody']],
-    ['a date that is none', { messages: [{ ...message, scheduling: 'soon' }] }, ['messages[0].scheduling']],
+    ['neither text nor binary data', { messages: [{ ...message, body: undefined }] }, ['messages[0].body']],
+    ['binary data that is not hex', { messages: [{ ...message, hexBody: 'hello' }] }, ['messages[0].hexBody']],
+    ['an invalid date', { messages: [{ ...message, scheduling: 'soon' }] }, ['messages[0].scheduling']],
     [
-      'several faults beyond the form',
+      'several faults that the schema does not find',
       {
         messages: [
           { ...message, ids: [] },
@@ -232,7 +232,7 @@ describe('a bulk send', () => {
     ['NUL in a text', { messages: [{ ...message, body: '\0' }] }, ['U+0000']],
   ];
 
-  test.each(ROWS)('with %s is refused whole, in the form of that interface', async (_name, body, fields) => {
+  test.each(ROWS)('with %s is refused as a whole, in the error form of that API', async (_name, body, fields) => {
     expectWholesaleError(await post(BULK, body), 400, fields);
   });
 
@@ -250,22 +250,22 @@ describe('credentials', () => {
   const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
   const ROWS: readonly (readonly [name: string, headers: () => Record<string, string>])[] = [
     ['none', () => ({})],
-    ['a key that is none', () => ({ 'x-api-key': 'secret' })],
-    ['a key that nobody has', () => ({ 'x-api-key': `pg_live_${'A'.repeat(43)}` })],
-    ['a key with one letter changed', () => ({ 'x-api-key': `${program.account.apiKey.slice(0, -1)}_` })],
+    ['an invalid key', () => ({ 'x-api-key': 'secret' })],
+    ['an unknown key', () => ({ 'x-api-key': `pg_live_${'A'.repeat(43)}` })],
+    ['a key with one changed letter', () => ({ 'x-api-key': `${program.account.apiKey.slice(0, -1)}_` })],
     ['a wrong password', () => basic(`${program.account.username}:wrong`)],
     ['an unknown user', () => basic('nobody:secret')],
     ['a user without a colon', () => basic(program.account.username)],
     ['a NUL in the name', () => basic('a\0b:secret')],
-    ['no Base64', () => ({ authorization: 'Basic %%%' })],
+    ['not Base64', () => ({ authorization: 'Basic %%%' })],
     ['another scheme', () => ({ authorization: `Bearer ${program.account.apiKey}` })],
     [
-      'a wrong key beside a right password',
+      'a wrong key together with a right password',
       () => ({ 'x-api-key': 'x', ...basic(`${program.account.username}:${program.account.password}`) }),
     ],
   ];
 
-  test.each(ROWS)('with %s nothing is answered but 401, with a challenge', async (_name, headers) => {
+  test.each(ROWS)('with %s every answer is 401 with a challenge', async (_name, headers) => {
     const stranger = program.clientOf('');
     const send = await stranger.request('POST', SEND, { body: good, headers: headers() });
     expectError(send, 401);
@@ -280,7 +280,7 @@ describe('credentials', () => {
     return { id: body.id, client: program.clientOf(body.apiKey) };
   }
 
-  test('that are revoked end with the next request', async () => {
+  test('that are revoked are refused from the next request on', async () => {
     const { id, client } = await newKey({ name: 'short-lived' });
     expect((await client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
     expect((await program.client.request('DELETE', `${KEYS}/${id}`)).status).toBe(204);
@@ -329,13 +329,13 @@ describe('a request', () => {
     ['DELETE', SEND, 'POST'],
     ['POST', `${STATUS}/x`, 'GET, HEAD'],
     ['PUT', '/health/live', 'GET, HEAD'],
-  ])('%s %s has the wrong method, and is told the right one', async (method, path, allow) => {
+  ])('%s %s has the wrong method, and the answer names the right one', async (method, path, allow) => {
     const answer = await request(method, path);
     expectError(answer, 405);
     expect(answer.headers.get('allow')).toBe(allow);
   });
 
-  test('to the wholesale interface that goes nowhere is told so in its form', async () => {
+  test('to an unknown path of the bulk API is answered in its error form', async () => {
     expectWholesaleError(await request('POST', '/services/nowhere'), 404);
     expectWholesaleError(await request('PUT', BULK), 405);
     expectWholesaleError(await request('POST', '/api/services/nowhere'), 404);
@@ -356,11 +356,11 @@ describe('a request', () => {
   test.each([
     ['more than 1,000 ids', `${STATUS}?ids=${Array(1001).fill('x').join(',')}`, ['ids']],
     ['no ids', STATUS, ['customerMessageIds']],
-    ['ids of nothing', `${STATUS}?ids=,%20,`, ['customerMessageIds']],
-    ['a channel that is none', `${STATUS}/x?channel=FAX`, ['channel']],
+    ['empty ids', `${STATUS}?ids=,%20,`, ['customerMessageIds']],
+    ['an unknown channel', `${STATUS}/x?channel=FAX`, ['channel']],
     ['NUL in the path', `${STATUS}/a%00b`, ['url']],
-    ['an escape that is none', `${STATUS}/%zz`, []],
-    ['octets that are not UTF-8', `${STATUS}/%ff`, []],
+    ['an invalid escape', `${STATUS}/%zz`, []],
+    ['bytes that are not UTF-8', `${STATUS}/%ff`, []],
   ])('for a status with %s is refused', async (_name, path, fields) => {
     expectError(await request('GET', path), 400, fields);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BULK } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 
 let program: TestProgram;
 beforeAll(async () => {
@@ -9,11 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** Numbers of one test: nobody else's begin like this. */
+/** Numbers of one test: no other test uses this prefix. */
 const numbers = (count: number, prefix: string) =>
   Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(5, '0')}`);
-const taken = (prefix: string) =>
-  messagesTaken(program.smsc).filter(({ destination }) => destination.startsWith(prefix));
+const taken = (prefix: string) => listTaken(program.smsc).filter(({ destination }) => destination.startsWith(prefix));
 const bulkOf = (messages: object[], options: object = {}) => program.client.bulk({ ...options, messages });
 const idsOf = (results: readonly { id: string | null }[]) => results.flatMap(({ id }) => id ?? []);
 
@@ -35,7 +34,7 @@ test('many messages with many destinations each are answered in request order an
   );
 });
 
-test('each destination has its own result, and a bad one does not stop the others', async () => {
+test('each destination has its own result, and an invalid one does not stop the others', async () => {
   const destinations = ['+393400000001', 'abc', '+999123456789', '00393400000002', '', '+39340'];
   const { accepted, results } = await bulkOf([
     { destinations, sender: 'Acme', body: 'Some' },
@@ -56,7 +55,7 @@ test('each destination has its own result, and a bad one does not stop the other
   ).toEqual(['393400000001', '393400000002']);
 });
 
-test("the client's ids name the messages; one in use gives the first message, with another text 409", async () => {
+test("the client's ids name the messages; an id in use returns the first message, or 409 for another text", async () => {
   const destinations = ['+393410000001', '+393410000002'];
   const message = { destinations, ids: ['mine-1', 'mine-2'], sender: 'Acme', body: 'Named' };
   const first = await bulkOf([message]);
@@ -72,7 +71,7 @@ test("the client's ids name the messages; one in use gives the first message, wi
   ).toEqual(['Changed', 'Named', 'Named']);
 });
 
-test('10,000 destinations are taken, one more is refused as too large', async () => {
+test('10,000 destinations are accepted, one more is refused as too large', async () => {
   const destinations = numbers(10_000, '39350');
   const whole = await bulkOf([{ destinations, sender: 'Acme', body: 'Most' }], { simulation: true });
   expect(whole.accepted).toBe(10_000);
@@ -81,7 +80,7 @@ test('10,000 destinations are taken, one more is refused as too large', async ()
   expect(refused).toMatchObject({ status: 413, body: { status: 'error', code: 413 } });
 });
 
-describe('texts and octets', () => {
+describe('texts and binary data', () => {
   const TEXTS: readonly (readonly [name: string, body: string, parts: number])[] = [
     ['160 characters of GSM', 'è'.repeat(160), 1],
     ['161 characters of GSM', 'x'.repeat(161), 2],
@@ -107,7 +106,7 @@ describe('texts and octets', () => {
     },
   );
 
-  test('octets with a header of their own reach the carrier to the bit', async () => {
+  test('binary data with its own header reaches the carrier unchanged', async () => {
     const { client, smsc } = program;
     const [hexBody, udhData] = ['00ff80c3287fdeadbeef', '06050415811581'];
     const { results } = await bulkOf([
@@ -124,7 +123,7 @@ describe('texts and octets', () => {
     ]);
   });
 
-  test("the message server's udhData goes before the octets of its body", async () => {
+  test("the message server's udhData is placed before the bytes of the body", async () => {
     const { client, smsc } = program;
     const sent = await client.sendAsMessageServer({
       destination: '+393710000001',
@@ -143,12 +142,12 @@ describe('the options of a bulk send', () => {
   const codes = async (body: string, options: object) =>
     (await bulkOf([{ ...both, body }], options)).results[0]?.statusCode;
 
-  test('without enableConcatenated only texts of one part are taken', async () => {
+  test('without enableConcatenated only texts of one part are accepted', async () => {
     expect(await codes('x'.repeat(160), { enableConcatenated: false, simulation: true })).toBe(200);
     expect(await codes('x'.repeat(161), { enableConcatenated: false, simulation: true })).toBe(400);
   });
 
-  test('without enableUnicode only texts of GSM 03.38 are taken', async () => {
+  test('without enableUnicode only GSM 03.38 texts are accepted', async () => {
     expect(await codes('è €', { enableUnicode: false, simulation: true })).toBe(200);
     expect(await codes('ж', { enableUnicode: false, simulation: true })).toBe(400);
   });

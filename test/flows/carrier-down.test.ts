@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { listConnectionStatus } from '../../src/network/connections/sql.ts';
-import { connect, operate } from '../support/operator.ts';
+import { addConnection, runOperatorCommand } from '../support/operator.ts';
 import { PASSWORD, startCarrier, startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
-/** Sends `count` messages in one request, none of which is refused; answers their ids. */
+/** Sends `count` messages in one request, all of which are accepted; returns their ids. */
 async function sendMany({ client }: TestProgram, count: number, prefix = '39333'): Promise<string[]> {
   const destinations = Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(6, '0')}`);
   const { accepted, results } = await client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'Wait' }] });
@@ -20,7 +20,7 @@ const untilReady = (program: TestProgram, status: string, detail: string) =>
     return answer.includes(`"status":"${status}"`) && answer.includes(detail);
   });
 
-/** A gauge of the metrics, for the connection `main`. */
+/** Reads a gauge of the connection `main` from the metrics. */
 async function gauge({ client }: TestProgram, name: string): Promise<number> {
   const text = String((await client.request('GET', '/metrics')).body);
   return Number(new RegExp(`^heliograph_${name}\\{connection="main"\\} (.*)$`, 'm').exec(text)?.[1]);
@@ -28,10 +28,10 @@ async function gauge({ client }: TestProgram, name: string): Promise<number> {
 
 const connectionOf = async ({ pool }: TestProgram) => (await listConnectionStatus(pool))[0];
 
-const numbersTaken = (program: TestProgram) => messagesTaken(program.smsc).map(({ destination }) => destination);
+const numbersTaken = (program: TestProgram) => listTaken(program.smsc).map(({ destination }) => destination);
 
 describe('while the carrier is away', () => {
-  test('messages wait, health and metrics say so, and all go out exactly once when it returns', async () => {
+  test('messages wait, health and metrics show it, and all are sent exactly once when it returns', async () => {
     await using program = await startTestProgram();
     const { client, smsc } = program;
     await untilReady(program, 'ok', '1 up');
@@ -56,7 +56,7 @@ describe('while the carrier is away', () => {
     expect(await gauge(program, 'queue_messages')).toBeNaN();
   });
 
-  test('a connection cut in the middle loses nothing, repeats nothing, and lists what is in doubt', async () => {
+  test('a connection cut in the middle loses nothing, repeats nothing, and lists unknown outcomes', async () => {
     await using program = await startTestProgram({
       carriers: { main: { script: { cutAfter: 200, responseDelayMs: 5 } } },
     });
@@ -64,7 +64,7 @@ describe('while the carrier is away', () => {
     const ids = await sendMany(program, 1000);
     await until('the first cut', () => smsc.ledger.counts().submits >= 200);
     smsc.script.cutAfter = 0;
-    // A late receipt settles those that the carrier had; the others stay in doubt, and are listed.
+    // Late receipts settle the messages that the carrier had; the others stay in doubt and are listed.
     await until('an end of all, and every one in doubt listed', async () => {
       const all = await client.statuses(ids);
       const unknown = all.filter((r) => r.deliveryStatus === 'UNKNOWN').map((r) => r.messageId);
@@ -96,22 +96,30 @@ describe('while the carrier is away', () => {
 });
 
 describe('the operator', () => {
-  test('sees a wrong password, corrects it, and the messages go out without a restart', async () => {
+  test('sees a wrong password, corrects it, and the messages are sent without a restart', async () => {
     await using program = await startTestProgram({ carriers: { main: { password: 'wrong' } } });
     const ids = await sendMany(program, 20);
     await until('a fault', async () => (await connectionOf(program))?.fault !== null);
     const fault = expect.stringContaining('ESME_RINVPASWD');
-    expect((await operate(program, 'connection', 'list')).answer).toMatchObject([{ name: 'main', up: false, fault }]);
+    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject([
+      { name: 'main', up: false, fault },
+    ]);
     await untilReady(program, 'degraded', 'down: main');
-    expect(await operate(program, 'connection', 'test', 'main')).toMatchObject({ code: 1, answer: { ok: false } });
+    expect(await runOperatorCommand(program, 'connection', 'test', 'main')).toMatchObject({
+      code: 1,
+      answer: { ok: false },
+    });
 
-    await operate(program, 'connection', 'update', 'main', '--password', PASSWORD, '--set', 'window=7');
+    await runOperatorCommand(program, 'connection', 'update', 'main', '--password', PASSWORD, '--set', 'window=7');
     await program.client.untilAll(ids, 'DELIVERED');
     expect(await connectionOf(program)).toMatchObject({ up: true, fault: null });
-    expect(await operate(program, 'connection', 'test', 'main')).toMatchObject({ code: 0, answer: { ok: true } });
+    expect(await runOperatorCommand(program, 'connection', 'test', 'main')).toMatchObject({
+      code: 0,
+      answer: { ok: true },
+    });
   });
 
-  test('sees why the carrier was last not reached, with no program running too, until it is up again', async () => {
+  test('sees why the carrier could not be reached, even while no program runs, until it is up again', async () => {
     await using program = await startTestProgram();
     await untilReady(program, 'ok', '1 up');
     expect(await connectionOf(program)).toMatchObject({ lastError: null, lastErrorAt: null });
@@ -120,7 +128,7 @@ describe('the operator', () => {
     const lastError = () => connectionOf(program).then((connection) => connection?.lastError ?? '');
     await until('the refusal', async () => (await lastError()).includes('ECONNREFUSED'));
     await program.stop();
-    expect((await operate(program, 'connection', 'list')).answer).toMatchObject([
+    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject([
       {
         name: 'main',
         up: false,
@@ -129,7 +137,9 @@ describe('the operator', () => {
         lastErrorAt: expect.stringMatching(/^\d{4}-.*Z$/),
       },
     ]);
-    expect(JSON.stringify((await operate(program, 'doctor')).answer)).toMatch(/last at \d{4}-[^"]*ECONNREFUSED/);
+    expect(JSON.stringify((await runOperatorCommand(program, 'doctor')).answer)).toMatch(
+      /last at \d{4}-[^"]*ECONNREFUSED/,
+    );
     await program.smsc.acceptConnections();
     await program.start();
     await untilReady(program, 'ok', '1 up');
@@ -144,29 +154,29 @@ describe('the operator', () => {
 
     const smsc = await startCarrier('new');
     try {
-      await connect(program, { name: 'new', port: smsc.port });
-      await operate(program, 'route', 'add', '--channel', 'SMS', '--prefix', '39', '--connection', 'new');
+      await addConnection(program, { name: 'new', port: smsc.port });
+      await runOperatorCommand(program, 'route', 'add', '--channel', 'SMS', '--prefix', '39', '--connection', 'new');
       const sent = await until('the route', async () => {
         const answer = await client.send(body);
         return answer.results[0]?.accepted === true && answer;
       });
       await client.untilStatus(sent.messageId ?? '', 'DELIVERED');
-      expect(messagesTaken(smsc)).toHaveLength(1);
+      expect(listTaken(smsc)).toHaveLength(1);
     } finally {
       await smsc.close();
     }
   });
 
-  test('pauses a connection and resumes it: messages wait in between', async () => {
+  test('pauses a connection and resumes it, and messages wait in between', async () => {
     await using program = await startTestProgram();
     const { client, smsc } = program;
     await untilReady(program, 'ok', '1 up');
-    await operate(program, 'connection', 'pause', 'main');
+    await runOperatorCommand(program, 'connection', 'pause', 'main');
     await until('the unbind', () => smsc.sessions().length === 0);
     const ids = await sendMany(program, 20);
     expect(await connectionOf(program)).toMatchObject({ status: 'paused', up: false });
     expect(smsc.ledger.counts().submits).toBe(0);
-    await operate(program, 'connection', 'resume', 'main');
+    await runOperatorCommand(program, 'connection', 'resume', 'main');
     await client.untilAll(ids, 'DELIVERED');
     expect(smsc.ledger.counts().accepted).toBe(20);
   });

@@ -3,7 +3,7 @@ import { findConnection } from '../../src/network/connections/sql.ts';
 import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
 import { listOptOutsOf } from '../../src/messaging/consent/sql.ts';
 import { connectGraph } from '../support/networks.ts';
-import { operate } from '../support/operator.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
@@ -14,7 +14,7 @@ const NUMBER = '+393331234567';
 const startSandboxed = () =>
   startTestProgram({ carriers: {}, roles: { sandbox: true }, environment: { SANDBOX: 'on' } });
 
-/** Posts and answers the id of the message that was accepted. */
+/** Sends a request; returns the id of the accepted message. */
 async function send({ client }: TestProgram, path: string, body: object): Promise<string> {
   const answer = await client.request('POST', `${MS}${path}`, { body });
   expect(answer).toMatchObject({ status: 200, body: { messageId: expect.any(String) } });
@@ -25,7 +25,7 @@ async function firstOf({ client }: TestProgram, path: string): Promise<Record<st
   return (answer.body as { data: Record<string, unknown>[] }).data[0] ?? {};
 }
 
-test('an account without any contract sends on WhatsApp and RCS through the sandbox, and reads what became of it', {
+test('an account without a contract sends on WhatsApp and RCS through the sandbox, and reads the outcomes', {
   timeout: 60_000,
 }, async () => {
   await using program = await startSandboxed();
@@ -51,7 +51,7 @@ test('an account without any contract sends on WhatsApp and RCS through the sand
   });
 });
 
-test('a process without workers takes the callbacks, and a worker elsewhere works them off', {
+test('a process without workers accepts the callbacks, and a worker in another one processes them', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ carriers: {}, roles: { worker: false } });
@@ -65,7 +65,7 @@ test('a process without workers takes the callbacks, and a worker elsewhere work
     category: 'UTILITY',
     components: [{ type: 'BODY', text: 'Hi' }],
   });
-  await until('the template', async () => (await operate(program, 'template', 'sync', 'meta')).code === 0);
+  await until('the template', async () => (await runOperatorCommand(program, 'template', 'sync', 'meta')).code === 0);
   const template = { name: 'hello', language: 'en' };
   const read = '+393331230006';
   const id = await send(program, '/whatsapp/send', { phoneNumberId, destination: read, template });
@@ -78,7 +78,7 @@ test('a process without workers takes the callbacks, and a worker elsewhere work
   await graph.close();
 });
 
-test('what people write on any channel arrives, opens the window, and STOP is obeyed on its channel', {
+test('inbound messages arrive on every channel and open the window, and STOP takes effect on its channel', {
   timeout: 60_000,
 }, async () => {
   await using program = await startSandboxed();
@@ -92,7 +92,7 @@ test('what people write on any channel arrives, opens the window, and STOP is ob
     // The connection is up a moment after the program.
     await until(
       `inbound on ${channel}`,
-      async () => (await operate(program, 'sandbox', 'inbound', ...flags)).code === 0,
+      async () => (await runOperatorCommand(program, 'sandbox', 'inbound', ...flags)).code === 0,
     );
   }
   const arrived = () => listInboundMessages(pool, { accountId: account.accountId, limit: 10 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const WINDOW = 25;
 const COUNT = 2000;
 
-/** The API here, the worker elsewhere, and a carrier that takes about 1,000 messages a second. */
+/** The API in this process, the worker in another one, and a carrier that takes about 1,000 messages a second. */
 const startApi = () =>
   startTestProgram({
     roles: { worker: false },
@@ -23,7 +23,7 @@ async function sendAll({ client }: TestProgram): Promise<string[]> {
 const untilTaken = ({ smsc }: TestProgram, count: number) =>
   until(`${count} submits`, () => smsc.ledger.counts().submits >= count, 20_000);
 
-/** Waits until every message has its end, then answers the records by status. */
+/** Waits until every message has ended; returns the records by status. */
 async function untilEnded({ client }: TestProgram, ids: readonly string[]) {
   const records = await until(
     'an end of all messages',
@@ -37,7 +37,7 @@ async function untilEnded({ client }: TestProgram, ids: readonly string[]) {
   return { records, delivered: by.get('DELIVERED') ?? [], unknown: by.get('UNKNOWN') ?? [] };
 }
 
-test('workers killed in the middle lose nothing, send nothing twice, and list what is in doubt', {
+test('workers killed in the middle lose nothing, send nothing twice, and list unknown outcomes', {
   timeout: 60_000,
 }, async () => {
   await using program = await startApi();
@@ -55,7 +55,7 @@ test('workers killed in the middle lose nothing, send nothing twice, and list wh
     expect(delivered.length + unknown.length).toBe(COUNT);
     expect(unknown.length).toBeLessThanOrEqual(kills.length * WINDOW);
 
-    const taken = messagesTaken(program.smsc).map(({ destination }) => `+${destination}`);
+    const taken = listTaken(program.smsc).map(({ destination }) => `+${destination}`);
     expect(new Set(taken).size).toBe(taken.length);
     const known = new Set(taken);
     expect(delivered.filter(({ destination }) => !known.has(destination))).toEqual([]);
@@ -67,7 +67,7 @@ test('workers killed in the middle lose nothing, send nothing twice, and list wh
   }
 });
 
-test('a worker told to stop in the middle exits 0 and leaves nothing in doubt', { timeout: 60_000 }, async () => {
+test('a worker stopped in the middle exits with 0 and leaves no outcome unknown', { timeout: 60_000 }, async () => {
   await using program = await startApi();
   const ids = await sendAll(program);
   const first = startWorkerProcess(program);

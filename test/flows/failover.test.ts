@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { listConnectionStatus } from '../../src/network/connections/sql.ts';
-import { operate } from '../support/operator.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { listQueueDepths } from '../../src/network/dispatch/sql.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
-/** Two carriers for every number: `first` as long as it works, then `second`. Dead is who is away for a second. */
+/**
+ * Two carriers for every number: `first` as long as it works, then `second`. A carrier counts as dead after a second.
+ */
 const startTwo = (first: object = {}) =>
   startTestProgram({
     carriers: { first, second: { priority: 200 } },
@@ -16,7 +18,7 @@ const startTwo = (first: object = {}) =>
 const numbers = (count: number, prefix = '39333') =>
   Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(6, '0')}`);
 
-/** Sends to each number; answers the ids. */
+/** Sends to each number; returns the ids. */
 async function sendTo({ client }: TestProgram, destinations: readonly string[], body = 'Hello'): Promise<string[]> {
   const { accepted, results } = await client.bulk({ messages: [{ destinations, sender: 'Acme', body }] });
   expect(accepted).toBe(destinations.length);
@@ -24,7 +26,7 @@ async function sendTo({ client }: TestProgram, destinations: readonly string[], 
 }
 
 const taken = (program: TestProgram, name: string): string[] =>
-  messagesTaken(program.carrier(name)).map(({ destination }) => `+${destination}`);
+  listTaken(program.carrier(name)).map(({ destination }) => `+${destination}`);
 
 const untilUp = ({ pool }: TestProgram, name: string) =>
   until(`${name} is up`, async () => (await listConnectionStatus(pool)).some((c) => c.name === name && c.up));
@@ -33,7 +35,7 @@ const untilSessions = (program: TestProgram, name: string, count: number) =>
   until(`${count} sessions at ${name}`, () => program.carrier(name).sessions().length === count);
 
 describe('a carrier that is dead', () => {
-  test('what waits for it goes over the next one, once, and stays there; afterwards the first is the first again', async () => {
+  test('its waiting messages are sent once through the next one; afterwards the first one takes over again', async () => {
     await using program = await startTwo();
     await untilSessions(program, 'first', 1);
     await untilSessions(program, 'second', 1);
@@ -53,7 +55,7 @@ describe('a carrier that is dead', () => {
     expect(taken(program, 'second')).toHaveLength(waiting.length);
   });
 
-  test('what it may have taken before it died is not sent to the next one: it is unknown', async () => {
+  test('messages that it may have taken before it died are not sent to the next one: their outcome is unknown', async () => {
     const script = { cutAfter: 200, responseDelayMs: 5 };
     await using program = await startTwo({ settings: { window: 25 }, script });
     const first = program.carrier('first');
@@ -81,10 +83,10 @@ describe('a carrier that is dead', () => {
     );
   });
 
-  test('a paused connection counts as dead at once, and its messages go over the next one', async () => {
+  test('a paused connection counts as dead at once, and its messages are sent through the next one', async () => {
     await using program = await startTwo();
     await untilSessions(program, 'second', 1);
-    await operate(program, 'connection', 'pause', 'first');
+    await runOperatorCommand(program, 'connection', 'pause', 'first');
     await untilSessions(program, 'first', 0);
     await program.client.untilAll(await sendTo(program, numbers(20)), 'DELIVERED');
     expect(taken(program, 'second')).toHaveLength(20);
@@ -92,7 +94,7 @@ describe('a carrier that is dead', () => {
 });
 
 describe('a carrier that refuses', () => {
-  test('for its own reasons: the next one takes the message, and its receipt is the one that counts', async () => {
+  test('for its own reasons: the next one takes the message, and its receipt counts', async () => {
     await using program = await startTwo({ script: { otherwise: { refuse: 'ESME_RSUBMITFAIL' } } });
     const destinations = numbers(300);
     await program.client.untilAll(await sendTo(program, destinations, 'x'.repeat(400)), 'DELIVERED');
@@ -105,7 +107,7 @@ describe('a carrier that refuses', () => {
     expect(rows).toEqual([{ name: 'second', attempts: 2, count: 300 }]);
   });
 
-  test('because the number is wrong: that is the end, and no other carrier sees it', async () => {
+  test('because the number is invalid: the message ends, and no other carrier sees it', async () => {
     await using program = await startTwo();
     const [id = ''] = await sendTo(program, ['+393330009909']);
     await program.client.untilStatus(id, 'UNDELIVERABLE');
@@ -114,20 +116,20 @@ describe('a carrier that refuses', () => {
   });
 });
 
-test('a connection is removed when nothing needs it any more, and the running program lets it go', async () => {
+test('a connection is removed when nothing needs it any more, and the running program closes it', async () => {
   await using program = await startTwo();
   await untilSessions(program, 'first', 1);
-  const { answer: routes } = await operate(program, 'route', 'list');
+  const { answer: routes } = await runOperatorCommand(program, 'route', 'list');
   expect(routes).toMatchObject([
     { connection: 'first', order: 1 },
     { connection: 'second', order: 2 },
   ]);
-  const refused = await operate(program, 'connection', 'remove', 'first');
+  const refused = await runOperatorCommand(program, 'connection', 'remove', 'first');
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('route remove');
   const [{ id } = { id: 0 }] = Array.isArray(routes) ? routes : [];
-  await operate(program, 'route', 'remove', String(id));
-  expect(await operate(program, 'connection', 'remove', 'first')).toMatchObject({ code: 0 });
+  await runOperatorCommand(program, 'route', 'remove', String(id));
+  expect(await runOperatorCommand(program, 'connection', 'remove', 'first')).toMatchObject({ code: 0 });
   await untilSessions(program, 'first', 0);
   await program.client.untilAll(await sendTo(program, numbers(5)), 'DELIVERED');
   expect(taken(program, 'second')).toHaveLength(5);

@@ -3,7 +3,7 @@ import { exec, many, sql } from '../../src/platform/db/query.ts';
 import { newId } from '../../src/platform/lib/ids.ts';
 import { connectGraph } from '../support/networks.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
@@ -16,7 +16,10 @@ const startSandboxed = () =>
 
 type Sent = { id: string; channel: string; status: string };
 
-/** Posts, and answers the messages of the account in the order in which they were made, when the last one has its end. */
+/**
+ * Sends a request; returns all messages of the account in the order in which they were made, once the last one has
+ * ended.
+ */
 async function chainOf({ client, pool }: TestProgram, path: string, body: object, last: 'DELIVERED'): Promise<Sent[]> {
   const messageId = newId();
   const answer = await client.request('POST', `${MS}${path}`, { body: { ...body, messageId } });
@@ -37,14 +40,14 @@ async function firstOf({ client }: TestProgram, path: string): Promise<Record<st
   return (answer.body as { data: Record<string, unknown>[] }).data[0] ?? {};
 }
 
-test('single sends go on over the sandbox networks, from WhatsApp to RCS to SMS, as far as they must', {
+test('single sends fall back through the sandbox networks, from WhatsApp to RCS to SMS, as far as needed', {
   timeout: 60_000,
 }, async () => {
   await using program = await startSandboxed();
   const { phoneNumberId } = await firstOf(program, '/whatsapp/phone-numbers');
   const { agentId } = await firstOf(program, '/rcs/agents');
   const fallbackRcs = { agentId, body: text };
-  // Outside of 24 hours a free-form message ends CONVERSATION_CLOSED.
+  // Outside of 24 hours a free-form message ends as CONVERSATION_CLOSED.
   const closed = { phoneNumberId, body: text, destination: '+393331234567' };
 
   const rcs = await chainOf(program, '/whatsapp/send', { ...closed, fallbackRcs, fallbackSms }, 'DELIVERED');
@@ -73,7 +76,7 @@ test('single sends go on over the sandbox networks, from WhatsApp to RCS to SMS,
   ]);
 });
 
-/** Lets a worker of its own work until there is something to see, and ends it. */
+/** Runs a worker until the condition holds, and stops it. */
 async function workUntil(program: TestProgram, end: 'stop' | 'kill', look: () => Promise<boolean>): Promise<void> {
   const worker = startWorkerProcess(program);
   try {
@@ -83,7 +86,7 @@ async function workUntil(program: TestProgram, end: 'stop' | 'kill', look: () =>
   }
 }
 
-test('workers killed while chains go on leave nobody without the next message, and nobody with two', {
+test('workers killed during fallbacks leave nobody without the next message, and nobody with two', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ roles: { worker: false } });
@@ -100,7 +103,7 @@ test('workers killed while chains go on leave nobody without the next message, a
   };
   for (const destination of destinations) await until('the sender', () => send(destination));
 
-  // They fail first, and only then may the next messages be made: a kill would leave those under way in doubt.
+  // They must fail before the next messages are made: a kill would leave those in progress in doubt.
   await exec(program.pool, sql`CREATE TABLE aside AS TABLE message_fallback`);
   await exec(program.pool, sql`TRUNCATE message_fallback`);
   const failed = sql`SELECT FROM message_state WHERE status = 12`;
@@ -123,6 +126,6 @@ test('workers killed while chains go on leave nobody without the next message, a
   const open = sql`SELECT FROM message_fallback UNION ALL SELECT FROM dispatch_chunk`;
   await workUntil(program, 'stop', async () => (await many(program.pool, open)).length === 0);
   expect((await made()).toSorted()).toEqual(destinations);
-  const taken = messagesTaken(program.smsc).map(({ destination }) => destination);
+  const taken = listTaken(program.smsc).map(({ destination }) => destination);
   expect(new Set(taken).size).toBe(taken.length);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BULK, SEND, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
 let program: TestProgram;
@@ -12,11 +12,11 @@ beforeAll(async () => {
 afterAll(() => program[Symbol.asyncDispose]());
 
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const takenTo = (number: string) => messagesTaken(program.smsc).filter(({ destination }) => destination === number);
+const takenTo = (number: string) => listTaken(program.smsc).filter(({ destination }) => destination === number);
 const basic = (name: string, password: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 
 describe('a single send', () => {
-  test('by the short body reaches the carrier, reads ACCEPTED and then DELIVERED with its date', async () => {
+  test('in the short form reaches the carrier, and is ACCEPTED and then DELIVERED with its date', async () => {
     const { client } = program;
     const before = Date.now();
     const sent = await client.send({ phoneNumber: '+393331234567', message: 'Hello', senderName: 'Acme' });
@@ -49,7 +49,7 @@ describe('a single send', () => {
     expect(takenTo('393331234567')).toEqual([{ source: 'Acme', destination: '393331234567', text: 'Hello', parts: 1 }]);
   });
 
-  test("by the message server's body does the same, with its placeholders filled in, under the client's own id", async () => {
+  test("in the message server's form does the same, with its placeholders replaced, under the client's own id", async () => {
     const { client } = program;
     const body = {
       destination: '00393331234568',
@@ -74,7 +74,7 @@ describe('a single send', () => {
     expect(takenTo('393331234568')).toEqual([{ source: '4477009001', destination: '393331234568', text, parts: 1 }]);
   });
 
-  test("repeated under the client's id answers as the first and sends nothing; with another text it is a conflict", async () => {
+  test("repeated with the client's id gets the first answer and sends nothing; with another text it is a conflict", async () => {
     const { client } = program;
     const body = { phoneNumber: '+393331234569', message: 'Once', customerMessageId: 'once' };
     const [first, ...repeats] = await Promise.all([client.send(body), client.send(body), client.send(body)]);
@@ -85,7 +85,7 @@ describe('a single send', () => {
     expect(takenTo('393331234569').map(({ text }) => text)).toEqual(['Once']);
   });
 
-  test('that the carrier fails to deliver ends in the failure, with the words of the carrier', async () => {
+  test("that the carrier fails to deliver ends in a failure, with the carrier's text", async () => {
     const { client } = program;
     const { messageId } = await client.send({ phoneNumber: '+393331239901', message: 'Nobody there' });
     const failed = await client.untilStatus(messageId ?? '', 'UNDELIVERABLE');
@@ -105,7 +105,7 @@ describe('a single send', () => {
     expect(takenTo('393331239909')).toEqual([]);
   });
 
-  test('may spell its characters as JSON escapes', async () => {
+  test('may write its characters as JSON escapes', async () => {
     const { client } = program;
     const body = String.raw`{"phoneNumber":"+393331234579","message":"\ud83d\ude00 \\u0000 \u00e8","customerMessageId":"escaped"}`;
     expect((await client.request('POST', SEND, { body })).status).toBe(200);
@@ -113,7 +113,7 @@ describe('a single send', () => {
     expect(takenTo('393331234579').map(({ text }) => text)).toEqual([String.raw`😀 \u0000 è`]);
   });
 
-  test('planned for later is not sent before its time', async () => {
+  test('scheduled for later is not sent early', async () => {
     const { client, pool } = program;
     const scheduledDate = '2090-01-31 09:00:00.000+0100';
     const sent = await client.sendAsMessageServer({
@@ -136,7 +136,7 @@ describe('a single send', () => {
 });
 
 describe('the status', () => {
-  test('of many messages comes by our ids and by those of the client, unknown ones left out', async () => {
+  test("of many messages can be read by our ids and by the client's, without unknown ones", async () => {
     const { client } = program;
     const a = await client.send({ phoneNumber: '+393331234572', message: 'A' });
     const b = await client.send({ phoneNumber: '+393331234573', message: 'B', customerMessageId: 'batch-b' });
@@ -154,7 +154,7 @@ describe('the status', () => {
     });
   });
 
-  test('in short form reads SENT, then DELIVERED or ERROR', async () => {
+  test('in the short form is SENT, then DELIVERED or ERROR', async () => {
     const { client } = program;
     const simple = async (id: string) => (await client.request('GET', `/api/messages/status/${id}`)).body;
     const sent = await client.send({ phoneNumber: '+393331234574', message: 'Short', customerMessageId: 'short' });
@@ -172,7 +172,7 @@ describe('the status', () => {
     expect(await simple(bad.messageId ?? '')).toMatchObject({ status: 'ERROR' });
   });
 
-  test('of a message on another channel than the one asked for is not found', async () => {
+  test('of a message on another channel than the requested one is not found', async () => {
     const { client } = program;
     const { messageId } = await client.send({ phoneNumber: '+393331234575', message: 'Channel' });
     const asked = async (channel: string) =>
@@ -181,7 +181,7 @@ describe('the status', () => {
   });
 });
 
-test('every spelling of a prefix leads to the same place', async () => {
+test('every spelling of the path prefix reaches the same routes', async () => {
   const { client } = program;
   const { messageId } = await client.send({ phoneNumber: '+393331234576', message: 'Alias' });
   const delivered = await client.untilStatus(messageId ?? '', 'DELIVERED');
@@ -195,7 +195,7 @@ test('every spelling of a prefix leads to the same place', async () => {
     expect(await client.request('POST', path, { body: bulk })).toMatchObject({ status: 200, body: { accepted: 1 } });
 });
 
-test("the owner's name and password open what the key opens", async () => {
+test("the owner's name and password have the same access as the key", async () => {
   const { client, account } = program;
   const headers = { 'x-api-key': '', authorization: basic(account.username, account.password) };
   const body = { phoneNumber: '+393331234578', message: 'By name' };
@@ -204,7 +204,7 @@ test("the owner's name and password open what the key opens", async () => {
   expect((await client.request('POST', SEND, { headers: wrong, body })).status).toBe(401);
 });
 
-test('the program says that it is ready, and counts what it does', async () => {
+test('the program reports that it is ready, and counts what it does', async () => {
   const { client } = program;
   expect(await client.request('GET', '/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
   expect(await client.request('GET', '/health/ready')).toMatchObject({

@@ -14,7 +14,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 let next = 0;
 const freshKey = (): string => `key ${++next}`;
 
-/** The text of the answer, to compare octet by octet. */
+/** Sends a request; returns the text of the answer, to be compared byte by byte. */
 async function post(path: string, key: string, body: unknown, more: { clientKey?: string; method?: string } = {}) {
   const {
     status,
@@ -38,7 +38,7 @@ const keysNamed = async (name: string): Promise<number> =>
   (await program.pool.query('SELECT count(*)::int AS n FROM api_key WHERE name = $1', [name])).rows[0].n;
 
 describe('the same request again', () => {
-  test('is answered octet by octet as the first time, under a request id of its own, and does nothing', async () => {
+  test('gets exactly the first answer, with its own request id in the header, and does nothing', async () => {
     const cases = [
       [SEND, sms('+393330000001')],
       [SEND, { destination: '+393330000001', sender: 'Acme', body: 'Hello' }],
@@ -60,7 +60,7 @@ describe('the same request again', () => {
     expect(await keysNamed('again')).toBe(1);
   });
 
-  test('is answered so after a restart of the program too', async () => {
+  test('gets the first answer even after a restart of the program', async () => {
     const key = freshKey();
     const first = await post(SEND, key, sms('+393330000010'));
     await program.stop();
@@ -69,7 +69,7 @@ describe('the same request again', () => {
     expect(await messagesTo('+393330000010')).toBe(1);
   });
 
-  test('gets the same refusal and the same mistake: what changed nothing is remembered as well', async () => {
+  test('gets the same refusal or error: answers that changed nothing are stored as well', async () => {
     const cases = [
       { body: sms('+999330000001'), status: 200 },
       { body: { phoneNumber: '+393331234567' }, status: 400 },
@@ -83,7 +83,7 @@ describe('the same request again', () => {
     }
   });
 
-  test('is asked anew when the first was not allowed to: 401 and 403 are not remembered', async () => {
+  test('is processed again if the first was not allowed: 401 and 403 are not stored', async () => {
     const key = freshKey();
     expect((await post(KEYS, key, { name: 'allowed' }, { clientKey: 'none' })).status).toBe(401);
     const { body } = await program.client.request('POST', KEYS, { body: { operations: ['SMS'] } });
@@ -110,7 +110,7 @@ describe('another request under the same key', () => {
     expect(await post(SEND, key, sms('+393330000020'))).toMatchObject({ text: first.text, replayed: 'true' });
   });
 
-  test('of another account is nothing to do with it', async () => {
+  test('of another account is independent', async () => {
     const key = freshKey();
     await using other = await startTestProgram();
     const first = await post(SEND, key, sms('+393330000022'));
@@ -123,7 +123,7 @@ describe('another request under the same key', () => {
   });
 });
 
-describe('many at the same moment under one key', () => {
+describe('many concurrent requests with one key', () => {
   test.each([
     ['a send', SEND, sms('+393330000030'), () => messagesTo('+393330000030')],
     [
@@ -145,7 +145,7 @@ describe('many at the same moment under one key', () => {
     expect(await post(path, key, body)).toMatchObject({ text: done[0]?.text, replayed: 'true' });
   });
 
-  test('harm nobody who sends beside them', async () => {
+  test('do not affect other requests', async () => {
     const key = freshKey();
     const mixed = Array.from({ length: 60 }, (_, i) =>
       post(SEND, i % 3 === 0 ? key : freshKey(), sms(i % 3 === 0 ? '+393330000040' : '+393330000041')),
@@ -157,7 +157,7 @@ describe('many at the same moment under one key', () => {
   });
 });
 
-/** Whoever waits for the lock on the values of keys. */
+/** Finds the session that waits for the lock on the API key values. */
 const backendAtWork = (): Promise<number> =>
   until('a transaction that waits', async () => {
     const { rows } = await program.pool.query(
@@ -168,7 +168,7 @@ const backendAtWork = (): Promise<number> =>
   });
 
 describe('a crash', () => {
-  test('that loses the answer of a commit leaves its answer to be had again, and one message', async () => {
+  test('that loses the answer to a commit can be repeated for its answer, and creates one message', async () => {
     await using relay = await startLostAnswers(program.environment['DATABASE_URL'] ?? '');
     await using through = await startTestProgram({
       roles: { worker: false },
@@ -192,7 +192,7 @@ describe('a crash', () => {
     expect(relay.lost()).toBe(3);
   });
 
-  test('in the middle of the work frees the key with it: 409 until then, and then it is done once', async () => {
+  test('in the middle of the work frees the key: 409 until then, and afterwards it is done once', async () => {
     const key = freshKey();
     const holder = await program.pool.connect();
     try {

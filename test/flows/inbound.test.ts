@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findConnection } from '../../src/network/connections/sql.ts';
 import { NO_ACCOUNT_ID } from '../../src/messaging/inbound/receive.ts';
 import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
-import { operate } from '../support/operator.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
@@ -16,10 +16,10 @@ const untilBound = ({ smsc }: TestProgram) =>
 const received = ({ pool, account }: TestProgram, accountId = account.accountId) =>
   listInboundMessages(pool, { accountId, limit: 100 });
 
-test('messages from handsets in every form are whole, and belong to whom the operator gave the number', async () => {
+test('inbound messages in every form arrive complete, for the account to which the operator assigned the number', async () => {
   await using program = await startTestProgram();
   const number = ['--number', '4400', '--connection', 'main', '--account', 'Acme'];
-  expect(await operate(program, 'number', 'assign', ...number)).toMatchObject({ code: 0 });
+  expect(await runOperatorCommand(program, 'number', 'assign', ...number)).toMatchObject({ code: 0 });
   await untilBound(program);
   const forms = [
     { text: 'Ciao' },
@@ -42,7 +42,7 @@ test('messages from handsets in every form are whole, and belong to whom the ope
   expect(program.smsc.ledger.violations()).toEqual([]);
 });
 
-test('a worker that is killed between the parts loses none, and a part that the carrier sends again shows once', {
+test('a worker killed between the parts loses none, and a part that the carrier repeats counts once', {
   timeout: 30_000,
 }, async () => {
   await using program = await startTestProgram({
@@ -55,7 +55,7 @@ test('a worker that is killed between the parts loses none, and a part that the 
   await insertNumber(pool, { connectionId: connection?.id ?? 0, number: '4400', accountId });
   const first = startWorkerProcess(program);
   await untilBound(program);
-  // The carrier hears no answer, so the second part waits.
+  // The carrier gets no answer, so the second part waits.
   smsc.pauseReads();
   const injected = smsc.injectMo({ ...HANDSET, text: LONG, outOfOrder: true });
   await until('the first part', async () => (await pool.query('SELECT FROM inbound_part')).rowCount === 1);
@@ -75,7 +75,7 @@ test('a worker that is killed between the parts loses none, and a part that the 
   }
 });
 
-test('a message that cannot be stored stays with the carrier, which brings it again', async () => {
+test('a message that cannot be stored stays with the carrier, which sends it again', async () => {
   await using program = await startTestProgram({ carriers: { main: { script: { retryMs: 50 } } } });
   await untilBound(program);
   await program.pool.query('ALTER TABLE inbound_message RENAME TO gone');

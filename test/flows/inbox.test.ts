@@ -19,7 +19,7 @@ type Message = {
 };
 type Conversation = { readonly chatId: string; readonly unreadCount: number; readonly windowExpiresAt: string | null };
 
-test('a person writes on WhatsApp, sends a picture, is answered and reads the answer', {
+test('a person writes on WhatsApp, sends a picture, gets a reply and reads it', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ carriers: {} });
@@ -59,7 +59,7 @@ test('a person writes on WhatsApp, sends a picture, is answered and reads the an
     ['Look', null],
     ['Nice', 'DELIVERED'],
   ]);
-  await until('the status is told', async () => {
+  await until('the status event', async () => {
     const answer = await client.request('GET', `${PATH}/stream`, { headers: { 'last-event-id': '0' } });
     return new RegExp(`event: status\\ndata: [^\\n]*${id}[^\\n]*"DELIVERED"`).test(String(answer.body));
   });

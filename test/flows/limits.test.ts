@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/operations/accounts/create.ts';
-import { moveRate } from '../../src/identity/accounts/sql.ts';
+import { updateAccountRate } from '../../src/identity/accounts/sql.ts';
 import { BULK, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 
@@ -13,7 +13,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 
 const newAccount = () => createAccount(program.pool, { name: 'Limited', plan: 'production' });
 
-test('every answer to a caller tells the limit, errors included', async () => {
+test('every answer states the rate limit, including errors', async () => {
   const client = program.clientOf((await newAccount()).apiKey);
   const answers = [
     await client.request('GET', `${STATUS}?ids=a`),
@@ -29,9 +29,9 @@ test('every answer to a caller tells the limit, errors included', async () => {
   }
 });
 
-test('beyond it 429 says how long to wait, in the form of either interface', async () => {
+test('beyond the limit, 429 says how long to wait, in the form of either API', async () => {
   const { accountId, apiKey } = await newAccount();
-  await moveRate(program.pool, { accountId, perMinute: 1, perSecond: 1 });
+  await updateAccountRate(program.pool, { accountId, perMinute: 1, perSecond: 1 });
   const client = program.clientOf(apiKey);
   await client.request('GET', `${STATUS}?ids=a`);
   const { status, headers, body } = await client.request('GET', `${STATUS}?ids=a`);
@@ -50,7 +50,7 @@ test('beyond it 429 says how long to wait, in the form of either interface', asy
   expect(Number(wholesale.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('a wrong key is told how many failures its address has left', async () => {
+test('the answer to a wrong key says how many failures its address has left', async () => {
   const { status, headers } = await program.clientOf(`pg_live_${'A'.repeat(43)}`).request('GET', `${STATUS}?ids=a`);
   expect([status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([401, '60', '59']);
   expect(headers.get('www-authenticate')).toContain('Basic');

@@ -21,7 +21,7 @@ async function upload({ client }: TestProgram, name: string, content: Uint8Array
   return (answer.body as { id: number }).id;
 }
 
-/** Posts and waits until the network has the message. */
+/** Sends a request and waits until the network has the message. */
 async function send({ client }: TestProgram, path: string, body: object): Promise<string> {
   const answer = await client.request('POST', path, { body });
   expect(answer).toMatchObject({ status: path.endsWith('/reply') ? 202 : 200 });
@@ -31,7 +31,7 @@ async function send({ client }: TestProgram, path: string, body: object): Promis
   return sent;
 }
 
-/** Every link of a message as its network got it; each opens without credentials. */
+/** Opens every link of a message, as its network received it, without credentials. */
 async function openAll(program: TestProgram, message: unknown): Promise<string[]> {
   const links = [...JSON.stringify(message).matchAll(/"(?:link|fileUrl)":"([^"]+)"/g)].map(([, link]) => link ?? '');
   return Promise.all(
@@ -46,7 +46,7 @@ async function openAll(program: TestProgram, message: unknown): Promise<string[]
 
 const [PICTURE, FILM] = ['200 image/png', '200 video/mp4'];
 
-test('a file that was uploaded goes by its id in every kind of WhatsApp message, and in answers of the inbox', {
+test('an uploaded file is sent by its id in every kind of WhatsApp message, and in inbox replies', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ carriers: {} });
@@ -90,7 +90,7 @@ test('a file that was uploaded goes by its id in every kind of WhatsApp message,
   }
 });
 
-test('a file that was uploaded goes by its id in every kind of RCS message, and none that is gone goes out', {
+test('an uploaded file is sent by its id in every kind of RCS message, and a deleted file is not', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ carriers: {} });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
 import { type Client } from '../support/client.ts';
-import { booksOf } from '../support/money.ts';
-import { operate } from '../support/operator.ts';
+import { readBooks } from '../support/money.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** A client whose account has so much to spend, in millionths. */
+/** Creates a client whose account has this much credit, in millionths. */
 async function payer(creditMicros: number): Promise<{ account: NewAccount; client: Client }> {
   const account = await createAccount(program.pool, { name: 'Payer', plan: 'production', creditMicros });
   return { account, client: program.clientOf(account.apiKey) };
@@ -33,7 +33,7 @@ const credits = (availableCredit: number, frozenCredit: number): unknown[] => [
 const bulk = (destinations: readonly string[], more: object = {}) => ({
   messages: [{ destinations, sender: 'ACME', body: 'Hello', ...more }],
 });
-/** Numbers whose last four digits the sandbox takes as ordinary. */
+/** Numbers whose last four digits have no special meaning in the sandbox. */
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => `+3933312300${10 + n}`);
 
 type Timeline = {
@@ -45,7 +45,7 @@ async function timelineOf(client: Client, id: string | null): Promise<Timeline['
   return (body as Timeline).events;
 }
 
-test('credit is told exactly, and a delivered message has cost its parts', async () => {
+test('the credit is exact, and a delivered message costs as many units as it has parts', async () => {
   const { client } = await payer(1_000_000);
   expect(await creditOf(client)).toEqual(credits(1, 0));
   const { messageId } = await client.send({ phoneNumber: '+393331230001', message: 'a'.repeat(161) });
@@ -54,25 +54,25 @@ test('credit is told exactly, and a delivered message has cost its parts', async
   expect((await client.status(messageId ?? '')).price).toBe(0.07);
 });
 
-test('a bulk send that the credit does not cover refuses the last ones with 402, and more credit lets them pass', async () => {
+test('a bulk send beyond the credit refuses the last messages with 402, and more credit lets them pass', async () => {
   const { account, client } = await payer(120_000);
   const first = await client.bulk(bulk(numbers(5)));
   expect(first.results.map((result) => result.statusCode)).toEqual([200, 200, 200, 402, 402]);
   const single = await client.send({ phoneNumber: '+393331230001', message: 'Hello' });
   expect(single).toMatchObject({
     messageId: null,
-    results: [{ statusCode: 402, reasons: ['the credit does not suffice'] }],
+    results: [{ statusCode: 402, reasons: ['insufficient credit'] }],
   });
   await client.untilAll(
     first.results.flatMap(({ id }) => id ?? []),
     'DELIVERED',
   );
   expect(await creditOf(client)).toEqual(credits(0.015, 0));
-  expect((await operate(program, 'credit', 'add', String(account.accountId), '0.02')).code).toBe(0);
+  expect((await runOperatorCommand(program, 'credit', 'add', String(account.accountId), '0.02')).code).toBe(0);
   expect((await client.bulk(bulk(numbers(2)))).results.map((result) => result.statusCode)).toEqual([200, 402]);
 });
 
-test('what the carrier refuses is given back, and the timeline says so', async () => {
+test('messages that the carrier refuses are refunded, and the timeline shows it', async () => {
   const { account, client } = await payer(100_000);
   const { messageId } = await client.send({ phoneNumber: '+393331239909', message: 'Hello' });
   await until('it is refused', async () => (await client.status(messageId ?? '')).deliveryStatusCode > 1);
@@ -82,10 +82,10 @@ test('what the carrier refuses is given back, and the timeline says so', async (
     text: 'returned',
     amount: 0.035,
   });
-  expect(await booksOf(program.pool, account.accountId)).toMatchObject({ available: 100_000, earned: 0 });
+  expect(await readBooks(program.pool, account.accountId)).toMatchObject({ available: 100_000, earned: 0 });
 });
 
-test('a throttled message is tried again and paid once; its timeline tells every attempt in the carrier’s words', async () => {
+test("a throttled message is retried and paid once; its timeline shows every attempt with the carrier's text", async () => {
   const { client } = await payer(100_000);
   const { messageId } = await client.send({ phoneNumber: '+393331239910', message: 'Hello' });
   await client.untilStatus(messageId ?? '', 'DELIVERED');
@@ -105,25 +105,25 @@ describe('prices', () => {
     return messageId === null ? Number.NaN : (await client.status(messageId)).price;
   };
 
-  test('set by the operator count at once in the running program; without any the number is refused', async () => {
+  test('set by the operator take effect at once in the running program; a number without a price is refused', async () => {
     const { client } = await payer(10_000_000);
     expect(await unit(client)).toBe(0.035);
-    await operate(program, 'price', 'set', '--channel', 'SMS', '--prefix', '44', '--price', '0.12');
+    await runOperatorCommand(program, 'price', 'set', '--channel', 'SMS', '--prefix', '44', '--price', '0.12');
     await until('the new price', async () => (await unit(client)) === 0.12);
-    await operate(program, 'price', 'remove', '--channel', 'SMS', '--prefix', '44');
+    await runOperatorCommand(program, 'price', 'remove', '--channel', 'SMS', '--prefix', '44');
     await until('the old price', async () => (await unit(client)) === 0.035);
-    await operate(program, 'price', 'remove', '--channel', 'SMS');
+    await runOperatorCommand(program, 'price', 'remove', '--channel', 'SMS');
     await until('no price', async () => Number.isNaN(await unit(client)));
     const refused = await client.send({ phoneNumber: '+447700900123', message: 'Hello' });
     expect(refused.results).toMatchObject([
       { statusCode: 400, reasons: ['the price list has no price for this number'] },
     ]);
-    await operate(program, 'price', 'set', '--channel', 'SMS', '--price', '0.035');
+    await runOperatorCommand(program, 'price', 'set', '--channel', 'SMS', '--price', '0.035');
     await until('a price', async () => (await unit(client)) === 0.035);
   });
 
-  test('that are given back come back when a handset was not reached, and stay frozen until then', async () => {
-    await operate(
+  test('that are refundable are refunded when a handset was not reached, and stay reserved until then', async () => {
+    await runOperatorCommand(
       program,
       'price',
       'set',
@@ -152,19 +152,22 @@ describe('prices', () => {
   });
 });
 
-test('simulation costs nothing, and another account’s traffic is no business of mine', async () => {
+test("simulation costs nothing, and another account's traffic does not affect the credit", async () => {
   const [mine, others] = [await payer(70_000), await payer(0)];
   await mine.client.bulk(bulk(numbers(2)));
   expect(await creditOf(others.client)).toEqual(credits(0, 0));
   const simulated = await others.client.bulk({ ...bulk(numbers(3)), simulation: true });
   expect(simulated.accepted).toBe(3);
   expect((await others.client.bulk(bulk(numbers(1)))).accepted).toBe(0);
-  await until('mine are settled', async () => (await booksOf(program.pool, mine.account.accountId)).earned === 70_000);
+  await until(
+    'mine are settled',
+    async () => (await readBooks(program.pool, mine.account.accountId)).earned === 70_000,
+  );
   expect(await creditOf(others.client)).toEqual(credits(0, 0));
 });
 
 describe('the wholesale interface', () => {
-  test('answers a repeated globalId as the first time, and a conflict in its own form of errors', async () => {
+  test('repeats the first answer for a repeated globalId, and reports a conflict in its own error form', async () => {
     const { account, client } = await payer(1_000_000);
     const body = { globalId: 'night-1', ...bulk([...numbers(2), 'no number']) };
     const first = await client.bulk(body);
@@ -175,10 +178,10 @@ describe('the wholesale interface', () => {
       409,
       { status: 'error', message: 'This globalId was used for another body within 24 hours', code: 409 },
     ]);
-    await until('both are settled', async () => (await booksOf(program.pool, account.accountId)).earned === 70_000);
+    await until('both are settled', async () => (await readBooks(program.pool, account.accountId)).earned === 70_000);
   });
 
-  test('says what is wrong with the whole request in its own form', async () => {
+  test('reports what is wrong with a whole request in its own error form', async () => {
     const { client } = await payer(0);
     const many = Array.from({ length: 10_001 }, () => '+393331230001');
     const answers = await Promise.all([
@@ -195,7 +198,7 @@ describe('the wholesale interface', () => {
   });
 });
 
-test('another account’s timeline answers as an unknown one', async () => {
+test("another account's timeline is answered like an unknown one", async () => {
   const { client } = await payer(1_000_000);
   const stranger = (await payer(0)).client;
   const { messageId } = await client.send({

@@ -4,10 +4,10 @@ import type { ReceiptState } from '../../src/carriers/events.ts';
 import { exec, many, sql } from '../../src/platform/db/query.ts';
 import { insertReceiptBatches } from '../../src/messaging/receipts/sql.ts';
 import type { Client } from '../support/client.ts';
-import { operate } from '../support/operator.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { receipt } from '../support/receipts.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
@@ -31,10 +31,10 @@ async function schedule(client: Client, destination: string): Promise<string> {
   return (await client.sendAsMessageServer(body)).messageId ?? '';
 }
 const takenBy = (destination: string): number =>
-  messagesTaken(program.smsc).filter((message) => `+${message.destination}` === destination).length;
+  listTaken(program.smsc).filter((message) => `+${message.destination}` === destination).length;
 
 describe('cancelling', () => {
-  test('a scheduled message ends DELETED, its credit returns, and a second time is a conflict', async () => {
+  test('of a scheduled message ends it as DELETED and refunds it; a second time is a conflict', async () => {
     const client = await payer();
     const id = await schedule(client, '+393331237001');
     expect(await creditOf(client)).toMatchObject({ availableCredit: 0.965, frozenCredit: 0.035 });
@@ -45,7 +45,7 @@ describe('cancelling', () => {
     expect(takenBy('+393331237001')).toBe(0);
   });
 
-  test('one of a bulk leaves the others', async () => {
+  test('of one message of a bulk send leaves the others', async () => {
     const client = await payer();
     const destinations = ['+393331237002', '+393331237003', '+393331237004'];
     const message = { destinations, sender: 'ACME', body: 'Later', scheduling: LATER };
@@ -58,7 +58,7 @@ describe('cancelling', () => {
     expect(destinations.map(takenBy)).toEqual([1, 0, 1]);
   });
 
-  test('a message that was sent is a conflict, an unknown and a foreign one are not found', async () => {
+  test("of a sent message is a conflict; an unknown message and another account's are not found", async () => {
     const [client, stranger] = [await payer(), await payer()];
     const { messageId } = await client.send({ phoneNumber: '+393331237005', message: 'Hello' });
     await client.untilStatus(messageId ?? '', 'DELIVERED');
@@ -76,7 +76,7 @@ async function carrierIdOf(id: string): Promise<string | null> {
   return row?.carrierId ?? null;
 }
 
-/** A receipt of our only connection, put into the inbox as the carrier's session would. */
+/** Stores a receipt of our only connection in the receipt inbox, as the carrier's session would. */
 async function late(carrierId: string, state: ReceiptState): Promise<void> {
   const [connection] = await many<{ id: number }>(program.pool, sql`SELECT id FROM connection`);
   const receipts = [{ ...receipt(carrierId), state }];
@@ -84,7 +84,7 @@ async function late(carrierId: string, state: ReceiptState): Promise<void> {
 }
 
 describe('a carrier that stays silent', () => {
-  test('a message with a validity ends EXPIRED by our own timer, and a real DELIVERED replaces that once', async () => {
+  test('a message with a validity period ends EXPIRED by our own timer, and a real DELIVERED replaces that once', async () => {
     const client = await payer();
     const body = { destination: '+393331239907', sender: 'ACME', body: 'Hello', validityPeriod: 1 };
     const id = (await client.sendAsMessageServer(body)).messageId ?? '';
@@ -115,26 +115,28 @@ describe('a schedule that was missed by more than an hour', () => {
       program.pool,
       sql`UPDATE dispatch_chunk SET available_at = now() - interval '61 minutes' WHERE ${id}::uuid = ANY(ids)`,
     );
-    const { answer } = await operate(program, 'schedule', 'missed');
+    const { answer } = await runOperatorCommand(program, 'schedule', 'missed');
     const [row] = answer as { id: number; messages: number }[];
     expect(row?.messages).toBe(1);
     return { client, id, schedule: row?.id ?? 0 };
   }
 
-  test('asks instead of sending, and is sent when released', async () => {
+  test('waits for a decision instead of being sent, and is sent when released', async () => {
     const { client, id, schedule: place } = await missed('+393331237010');
     expect(takenBy('+393331237010')).toBe(0);
-    await operate(program, 'schedule', 'release', String(place));
+    await runOperatorCommand(program, 'schedule', 'release', String(place));
     await client.untilStatus(id, 'DELIVERED');
     expect(takenBy('+393331237010')).toBe(1);
   });
 
-  test('is never sent when cancelled, and its credit returns', async () => {
+  test('is never sent when cancelled, and is refunded', async () => {
     const { client, id, schedule: place } = await missed('+393331237011');
-    expect((await operate(program, 'schedule', 'cancel', String(place))).answer).toMatchObject([{ messages: 1 }]);
+    expect((await runOperatorCommand(program, 'schedule', 'cancel', String(place))).answer).toMatchObject([
+      { messages: 1 },
+    ]);
     expect(await client.status(id)).toMatchObject({ deliveryStatus: 'DELETED' });
     expect(await creditOf(client)).toMatchObject({ availableCredit: 1, frozenCredit: 0 });
-    expect((await operate(program, 'schedule', 'missed')).answer).toEqual([]);
+    expect((await runOperatorCommand(program, 'schedule', 'missed')).answer).toEqual([]);
     expect(takenBy('+393331237011')).toBe(0);
   });
 });

@@ -20,7 +20,7 @@ const untilTaken = (smsc: SandboxSmsc, count: number, deadlineMs = 20_000) =>
 const untilSessions = (smsc: SandboxSmsc, count: number) =>
   until(`${count} binds`, () => smsc.sessions().filter(({ mode }) => mode !== null).length === count, 20_000);
 
-/** Parts a second from now until `count` more were taken. */
+/** Measures the rate in parts per second until `count` more parts were taken. */
 async function rateOfNext(smsc: SandboxSmsc, count: number): Promise<number> {
   const [begun, start] = [smsc.ledger.counts().accepted, performance.now()];
   await untilTaken(smsc, begun + count);
@@ -28,8 +28,8 @@ async function rateOfNext(smsc: SandboxSmsc, count: number): Promise<number> {
 }
 
 /**
- * Waits until so many parts in a row came at the agreed rate. The machine may stall a process at any time, so one slow
- * stretch, or the quick one after it, proves nothing; a rate that is truly wrong stays wrong.
+ * Waits until `count` consecutive parts came at the agreed rate. The machine may stall a process at any time, so a
+ * single slow stretch, or the fast one after it, proves nothing; a rate that is truly wrong stays wrong.
  */
 const untilRate = (smsc: SandboxSmsc, tps: number, count: number) =>
   until(
@@ -38,7 +38,7 @@ const untilRate = (smsc: SandboxSmsc, tps: number, count: number) =>
     30_000,
   );
 
-test('two workers hold the agreed rate together, in parts, and one goes on at the full rate when the other dies', {
+test('two workers together keep the agreed rate in parts, and one continues at the full rate when the other dies', {
   timeout: 90_000,
 }, async () => {
   const tps = 200;
@@ -62,7 +62,7 @@ test('two workers hold the agreed rate together, in parts, and one goes on at th
   }
 });
 
-test('the parts of a long message go in order and once, also when each of them is throttled now and then', async () => {
+test('the parts of a long message are sent in order and once, even if they are throttled now and then', async () => {
   await using program = await startTestProgram({
     carriers: { main: { settings: { throttlePauseMs: 20 }, script: { throttleShare: 0.15 } } },
   });
@@ -78,7 +78,7 @@ test('the parts of a long message go in order and once, also when each of them i
   for (const list of parts.values()) expect(list.map(({ concat }) => concat?.seq)).toEqual([1, 2, 3, 4]);
 });
 
-test('one account with 50,000 messages in the queue: another one’s single send goes at once, its bulk in its turn', {
+test("with 50,000 messages of one account queued, another's single send goes at once, and its bulk send in turn", {
   timeout: 60_000,
 }, async () => {
   const tps = 100;
@@ -92,13 +92,14 @@ test('one account with 50,000 messages in the queue: another one’s single send
     await small.untilStatus(messageId ?? '', 'DELIVERED');
   }
 
-  // In the queue's order these five would have come after 500 seconds.
+  // In the order of the queue these five would be sent after 500 seconds.
   expect(smsc.ledger.counts().accepted).toBeLessThan(60 * tps);
 
   const before = smsc.ledger.counts().accepted;
   await sendMany(small, 20, '39341');
   const isOwn = ({ destination }: { destination: string }) => destination.startsWith('39341');
   await until('its bulk is out', () => smsc.ledger.submits().filter(isOwn).length === 20);
-  // A turn is a second's worth. Before it: what is held of the one under way and of the next, and at most one more.
+  // A turn is a second's worth of messages. At most the rest of the current turn, the next one, and one more go before
+  // it.
   expect(smsc.ledger.submits().findLastIndex(isOwn) - before).toBeLessThan(2.5 * tps + 20);
 });

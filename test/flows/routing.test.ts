@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** Sends to the number and answers which carrier got it. */
+/** Sends to the number; returns the carrier that received it. */
 async function carrierOf(phoneNumber: string): Promise<string[]> {
   const { client } = program;
   const { messageId } = await client.send({ phoneNumber, message: 'Which way?' });
@@ -44,7 +44,7 @@ test('the longest prefix decides, then the lowest priority number', async () => 
   expect(await carrierOf('+447700900123')).toEqual(['world']);
 });
 
-test('a change counts at once in the running program', async () => {
+test('a change takes effect at once in the running program', async () => {
   await changeRoute('backup', 10);
   let tries = 0;
   const carriers = await until('the change', async () => {
@@ -54,7 +54,7 @@ test('a change counts at once in the running program', async () => {
   expect(carriers).toBe('backup');
 });
 
-test('messages without a route are refused and not stored, the others are taken', async () => {
+test('messages without a route are refused and not stored, the others are accepted', async () => {
   const { client, pool } = program;
   const world = await findConnection(pool, { name: 'world' });
   await deleteRoutesOf(pool, { connectionId: world?.id ?? 0 });

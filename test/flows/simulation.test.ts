@@ -14,7 +14,7 @@ const carrierCounts = () => {
   return { submits, receipts };
 };
 
-test('the last digits of the number choose the end, and the carrier never sees any of it', async () => {
+test('the last digits of the number choose the outcome, and the carrier never sees the message', async () => {
   const { client } = program;
   const started = Date.now();
   const endings = { '0001': 'UNDELIVERABLE', '0002': 'EXPIRED', '0003': 'REJECTED', '1234': 'DELIVERED' } as const;
@@ -51,7 +51,7 @@ test('0005 is delivered after 30 seconds, and 0004 never', async () => {
   expect((await client.status(never)).deliveryStatus).toBe('ACCEPTED');
 });
 
-test('a bulk send is simulated whole, in order', async () => {
+test('a bulk send is simulated completely, in order', async () => {
   const { client } = program;
   const destinations = ['+393332000001', '+393332000002', '+393332000009'];
   const { results } = await client.bulk({
@@ -65,7 +65,7 @@ test('a bulk send is simulated whole, in order', async () => {
   expect(carrierCounts()).toEqual({ submits: 0, receipts: 0 });
 });
 
-test('a restart in between does not lose the end', async () => {
+test('a restart in between does not lose the outcome', async () => {
   const id = await simulate('+393333000001');
   await program.stop();
   await program.start();

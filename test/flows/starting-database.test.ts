@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { startProgram } from '../../src/app/serve.ts';
 import { startTestProgram } from '../support/program.ts';
 
-/** ErrorResponse of a PostgreSQL that replays its log. */
+/** The ErrorResponse of a PostgreSQL that is recovering. */
 function startingUp(socket: Socket): void {
   const fields = Buffer.from('SFATAL\0C57P03\0Mthe database system is starting up\0\0');
   const head = Buffer.alloc(5, 'E');
@@ -13,7 +13,10 @@ function startingUp(socket: Socket): void {
   socket.once('data', () => socket.end(Buffer.concat([head, fields])));
 }
 
-/** In front of the server at `url`: answers the first `count` connections as one that is starting. */
+/**
+ * Starts a relay in front of the server at `url` that answers the first `count` connections like a server that is
+ * starting.
+ */
 async function startSlowly(url: string, count: number) {
   const { hostname, port } = new URL(url);
   let refused = 0;

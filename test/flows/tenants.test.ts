@@ -13,14 +13,14 @@ afterAll(() => program[Symbol.asyncDispose]());
 
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 
-/** All that an answer says but for what differs in every answer. */
+/** Returns everything in an answer, except what differs in every answer. */
 function comparable({ status, headers, body }: Answer) {
   const names = [...headers.keys()].filter((name) => name !== 'date' && name !== 'x-request-id');
   const text = JSON.stringify(body).replace(/"requestId":"[^"]+"/, '"requestId":""');
   return { status, text, headers: names.map((name) => `${name}: ${headers.get(name)}`) };
 }
 
-test("another account's message answers exactly as an unknown one, by our id and by the client's", async () => {
+test("another account's message is answered exactly like an unknown one, by our id and by the client's", async () => {
   const { messageId } = await program.client.send({
     phoneNumber: '+393331234567',
     message: 'Mine',
@@ -43,7 +43,7 @@ test("another account's message answers exactly as an unknown one, by our id and
   expect((await program.client.status('mine')).messageId).toBe(messageId);
 });
 
-test('two accounts use one client id without seeing each other', async () => {
+test('two accounts use the same client id without affecting each other', async () => {
   const body = { phoneNumber: '+393331234568', customerMessageId: 'shared' };
   const mine = await program.client.send({ ...body, message: 'Mine' });
   const theirs = await stranger.send({ ...body, message: 'Theirs' });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/simulators/smsc/smsc.ts';
-import { type Operated, operate } from '../support/operator.ts';
+import { type OperatorResult, runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { messagesTaken } from '../support/taken.ts';
+import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
 const NUMBER = '+393331238001';
 
-/** A carrier that takes the first message and cuts the connection in place of an answer. */
+/** A carrier that takes the first message and closes the connection instead of answering. */
 const startCut = (script: SandboxOptions = {}): Promise<TestProgram> =>
   startTestProgram({ carriers: { main: { script: { cutAfter: 1, ...script } } } });
 
@@ -18,13 +18,13 @@ async function sendOne({ client, smsc }: TestProgram): Promise<string> {
   return messageId ?? '';
 }
 const takenBy = ({ smsc }: TestProgram): number =>
-  messagesTaken(smsc).filter(({ destination }) => `+${destination}` === NUMBER).length;
+  listTaken(smsc).filter(({ destination }) => `+${destination}` === NUMBER).length;
 const listed = async (program: TestProgram, ...flags: string[]): Promise<unknown> =>
-  (await operate(program, 'unknown', 'list', ...flags)).answer;
-const settle = (program: TestProgram, id: string, as: string): Promise<Operated> =>
-  operate(program, 'unknown', 'settle', id, '--as', as);
+  (await runOperatorCommand(program, 'unknown', 'list', ...flags)).answer;
+const settle = (program: TestProgram, id: string, as: string): Promise<OperatorResult> =>
+  runOperatorCommand(program, 'unknown', 'settle', id, '--as', as);
 
-test('a submit without an answer is never repeated, and the receipt that can mean no other message settles it', async () => {
+test('a submit without an answer is never repeated, and an unambiguous receipt settles it', async () => {
   await using program = await startCut({ receiptDelayMs: 1000 });
   const id = await sendOne(program);
   await program.client.untilStatus(id, 'UNKNOWN');
@@ -33,9 +33,9 @@ test('a submit without an answer is never repeated, and the receipt that can mea
   expect(await listed(program)).toEqual([]);
 });
 
-test('over a route that says resubmit it goes out once more, and everything that tells of it says so', async () => {
+test('on a route with resubmit it is sent once more, and everything that shows it says so', async () => {
   await using program = await startCut();
-  const added = await operate(
+  const added = await runOperatorCommand(
     program,
     'route',
     'add',
@@ -61,7 +61,7 @@ test('over a route that says resubmit it goes out once more, and everything that
   expect(timeline).toContain('"possibleDuplicate":true');
 });
 
-test('the operator sees what is in doubt and settles it, as sent or as not sent', { timeout: 40_000 }, async () => {
+test('the operator sees unknown outcomes and settles them, as sent or as not sent', { timeout: 40_000 }, async () => {
   await using program = await startCut({ receipts: 'none' });
   const { client } = program;
   const id = await sendOne(program);
@@ -75,7 +75,7 @@ test('the operator sees what is in doubt and settles it, as sent or as not sent'
   expect((await settle(program, id, 'delivered')).stderr).toContain('There is no open unknown outcome');
 });
 
-test('a schedule outlives the program and is kept once by the next', async () => {
+test('a schedule outlives the program and is sent once by the next', async () => {
   await using program = await startTestProgram();
   const scheduledDate = new Date(Date.now() + 1500).toISOString();
   const body = { destination: NUMBER, sender: 'Acme', body: 'In time', scheduledDate };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { TEST_CERT } from '../support/http/certificate.ts';
-import { operate } from '../support/operator.ts';
+import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { type Receiver, startReceiver } from '../support/http/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -36,12 +36,12 @@ afterAll(async () => {
 });
 afterEach(() => receiver.answer({}));
 
-type Told = Record<string, unknown> & { messageId: string };
-const told = (of: (event: Told) => boolean): Told[] =>
-  receiver.requests.map(({ body }): Told => JSON.parse(body)).filter(of);
-const toldOf = (messageId: string, count: number) =>
+type WebhookBody = Record<string, unknown> & { messageId: string };
+const eventsWhere = (of: (event: WebhookBody) => boolean): WebhookBody[] =>
+  receiver.requests.map(({ body }): WebhookBody => JSON.parse(body)).filter(of);
+const untilEvents = (messageId: string, count: number) =>
   until(`${count} events of ${messageId}`, () => {
-    const events = told((event) => event.messageId === messageId);
+    const events = eventsWhere((event) => event.messageId === messageId);
     return events.length >= count && events;
   });
 
@@ -54,12 +54,12 @@ type Page = { data: Record<string, unknown>[]; total: number };
 const deliveries = async (query = ''): Promise<Page> =>
   (await program.client.request('GET', `${A}/deliveries?limit=1000${query}`)).body as Page;
 
-test('form A: each change of a message and each inbound message, signed, in the words of the specification', async () => {
+test('form A: each change of a message and each inbound message, signed, in the form of the specification', async () => {
   const secret = await registerA();
   const { client } = program;
   const sent = await client.send({ phoneNumber: '+393331234567', message: 'Hello', customerMessageId: 'mine-1' });
   const messageId = sent.messageId ?? '';
-  const events = await toldOf(messageId, 2);
+  const events = await untilEvents(messageId, 2);
   const shared = {
     eventType: 'DELIVERY',
     messageId,
@@ -74,10 +74,10 @@ test('form A: each change of a message and each inbound message, signed, in the 
   ]);
 
   const number = ['--number', '4400', '--connection', 'main', '--account', 'Acme'];
-  await operate(program, 'number', 'assign', ...number);
+  await runOperatorCommand(program, 'number', 'assign', ...number);
   await program.smsc.injectMo({ source: '393331234567', destination: '4400', text: 'Ciao 😀' });
   const [inbound] = await until('an inbound event', () => {
-    const found = told((event) => event['eventType'] === 'INBOUND');
+    const found = eventsWhere((event) => event['eventType'] === 'INBOUND');
     return found.length > 0 && found;
   });
   expect(inbound).toEqual({
@@ -92,7 +92,7 @@ test('form A: each change of a message and each inbound message, signed, in the 
   for (const { body, headers } of receiver.requests) new Webhook(secret).verify(body, headers);
 });
 
-test('simulated messages are told of as others are, and one that asked for no notification is not', async () => {
+test('simulated messages cause events as others do, unless they asked for no notification', async () => {
   await registerA();
   const { client } = program;
   const quiet = await client.sendAsMessageServer({
@@ -103,26 +103,26 @@ test('simulated messages are told of as others are, and one that asked for no no
     enableNotification: false,
   });
   const { messageId } = await client.send({ phoneNumber: '+393330000001', message: 'x', simulation: true });
-  expect((await toldOf(messageId ?? '', 2)).map((event) => event['statusCode'])).toEqual([1, 6]);
+  expect((await untilEvents(messageId ?? '', 2)).map((event) => event['statusCode'])).toEqual([1, 6]);
   await client.untilStatus(quiet.messageId ?? '', 'DELIVERED');
   const last = await client.send({ phoneNumber: '+393331234569', message: 'x', simulation: true });
-  await toldOf(last.messageId ?? '', 2);
-  expect(told((event) => event.messageId === quiet.messageId)).toEqual([]);
+  await untilEvents(last.messageId ?? '', 2);
+  expect(eventsWhere((event) => event.messageId === quiet.messageId)).toEqual([]);
 });
 
-test('form B: a status in words, with the error of a failure', async () => {
+test('form B: a status as a word, with the error of a failure', async () => {
   const { client } = program;
   const { status } = await client.request('POST', B, { body: { url: receiver.url, method: 'POST' } });
   expect(status).toBe(201);
   const { messageId } = await client.send({ phoneNumber: '+393330000003', message: 'x', simulation: true });
   const shared = { messageId, phoneNumber: '+393330000003', channel: 'sms', timestamp: expect.any(String) };
-  expect(await toldOf(messageId ?? '', 2)).toEqual([
+  expect(await untilEvents(messageId ?? '', 2)).toEqual([
     { ...shared, status: 'SENT', error: null },
     { ...shared, status: 'ERROR', error: 'simulated' },
   ]);
 });
 
-test('the log shows what became of each event, and tells it again on request; a stranger sees none of it', async () => {
+test('the log shows what became of each event, and replays it on request; another account sees nothing of it', async () => {
   await registerA();
   const { client } = program;
   receiver.answer({ status: 500 });
@@ -141,7 +141,7 @@ test('the log shows what became of each event, and tells it again on request; a 
   expect((await replay('nonsense')).status).toBe(404);
   expect((await replay(failed?.['id'])).status).toBe(202);
   await until('both', async () => (await of('&status=DELIVERED')).length === 2);
-  const inOrder = told((event) => event.messageId === messageId).map((event) => event['statusCode']);
+  const inOrder = eventsWhere((event) => event.messageId === messageId).map((event) => event['statusCode']);
   expect(inOrder).toEqual([1, 1, 3]);
 
   const since = new Date(Date.now() - 3_600_000).toISOString();
@@ -166,13 +166,13 @@ test('the log shows what became of each event, and tells it again on request; a 
   const audit = (await client.request('GET', `${AUDIT}?limit=1000`)).body as Page;
   expect(audit.data.filter((entry) => entry['action'] === 'webhook.replay')).toHaveLength(2);
 
-  const { answer } = await operate(program, 'account', 'create', '--name', 'Stranger');
+  const { answer } = await runOperatorCommand(program, 'account', 'create', '--name', 'Stranger');
   const stranger = program.clientOf((answer as { apiKey: string }).apiKey);
   expect((await replay(failed?.['id'], stranger)).status).toBe(404);
   expect((await stranger.request('GET', `${A}/deliveries`)).body).toMatchObject({ data: [], total: 0 });
 });
 
-test('what was committed before a stop is told after the next start', async () => {
+test('events committed before a stop are delivered after the next start', async () => {
   await registerA();
   receiver.answer({ manner: 'close' });
   const { messageId } = await program.client.send({ phoneNumber: '+393331231232', message: 'x', simulation: true });
@@ -181,5 +181,5 @@ test('what was committed before a stop is told after the next start', async () =
   receiver.answer({});
   await program.pool.query('UPDATE webhook_retry SET due_at = now() WHERE due_at IS NOT NULL');
   await program.start();
-  expect((await toldOf(messageId ?? '', 3)).map((event) => event['statusCode'])).toEqual([1, 1, 3]);
+  expect((await untilEvents(messageId ?? '', 3)).map((event) => event['statusCode'])).toEqual([1, 1, 3]);
 });

@@ -8,28 +8,28 @@ import { until } from './until.ts';
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: unknown };
 
 export type RequestOptions = {
-  /** A text goes out as it is, anything else as JSON. */
+  /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown;
-  /** In place of `body`: not even text. */
+  /** Raw bytes to send in place of `body`. */
   readonly octets?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The interface as a client of one account uses it, over a real socket. */
+/** The API as a client of one account uses it, over a real socket. */
 export type Client = {
-  /** Any request, with the account's key unless `headers` say otherwise; any answer. */
+  /** Sends any request, with the account's key unless `headers` say otherwise; resolves with any answer. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  /** The specification's body (`phoneNumber`, `message`). */
+  /** Sends a message in the form of the specification (`phoneNumber`, `message`). */
   send(body: object): Promise<Static<typeof SendOut>>;
-  /** The message server's own body (`destination`, `sender`, `body`). */
+  /** Sends a message in the message server's own form (`destination`, `sender`, `body`). */
   sendAsMessageServer(body: object): Promise<Static<typeof MessageServerOut>>;
   bulk(body: object): Promise<Static<typeof BulkOut>>;
-  /** By our id or the client's. */
+  /** Reads the status of a message by our id or the client's. */
   status(id: string): Promise<StatusRecord>;
-  /** The statuses of messages by our ids, in that order. */
+  /** Reads the statuses of messages by our ids, in the same order. */
   statuses(ids: readonly string[]): Promise<StatusRecord[]>;
   untilStatus(id: string, status: StatusName, deadlineMs?: number): Promise<StatusRecord>;
-  /** Waits until all these messages have one status. */
+  /** Waits until all these messages have this status. */
   untilAll(ids: readonly string[], status: StatusName, deadlineMs?: number): Promise<void>;
 };
 
@@ -43,10 +43,10 @@ function bodyOf({ body, octets }: RequestOptions): string | Uint8Array<ArrayBuff
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Statuses by id are asked for in lists of this many: what one request may name. */
-const IDS_A_REQUEST = 1000;
+/** The number of ids that one request for statuses may have. */
+const IDS_PER_REQUEST = 1000;
 
-/** `origin` is asked at each request: a program that was started again listens elsewhere. */
+/** Creates a client. `origin` is called for each request: a program that was restarted listens on another port. */
 export function createClient(origin: () => string, apiKey: string): Client {
   async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const body = bodyOf(options);
@@ -58,7 +58,7 @@ export function createClient(origin: () => string, apiKey: string): Client {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** An answer of 200 in the form that the interface promises; anything else is thrown. */
+  /** Returns the body of a 200 answer in the documented form; throws on any other. */
   async function expectOk<T extends TSchema>(form: T, answering: Promise<Answer>): Promise<Static<T>> {
     const { status, body } = await answering;
     if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
@@ -70,8 +70,8 @@ export function createClient(origin: () => string, apiKey: string): Client {
 
   async function statuses(ids: readonly string[]): Promise<StatusRecord[]> {
     const found = new Map<string, StatusRecord>();
-    for (let i = 0; i < ids.length; i += IDS_A_REQUEST) {
-      const { body } = await request('GET', `${STATUS}?ids=${ids.slice(i, i + IDS_A_REQUEST).join(',')}`);
+    for (let i = 0; i < ids.length; i += IDS_PER_REQUEST) {
+      const { body } = await request('GET', `${STATUS}?ids=${ids.slice(i, i + IDS_PER_REQUEST).join(',')}`);
       if (!Array.isArray(body)) throw new Error(`expected a list: ${JSON.stringify(body)}`);
       for (const record of body) {
         Value.Assert(StatusRecord, record);

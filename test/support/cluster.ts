@@ -2,22 +2,22 @@ import pg from 'pg';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The cluster of this run, as its superuser. */
+    /** The URL of the cluster of this run, as its superuser. */
     clusterUrl: string;
   }
 }
 
-/** The migrated database that every test database is a copy of. */
+/** The migrated database that every test database is copied from. */
 export const TEMPLATE = 'heliograph_template';
 
-/** The same server and user, another database. */
+/** Returns the URL of another database on the same server, with the same user. */
 export function databaseUrl(clusterUrl: string, database: string): string {
   const url = new URL(clusterUrl);
   url.pathname = `/${database}`;
   return url.href;
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function runOn(connectionString: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();

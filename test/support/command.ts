@@ -1,18 +1,18 @@
 import { type CommandGroup, runCommand } from '../../src/platform/cli.ts';
 import type { TestDatabase } from './database.ts';
 
-/** The exit code and what was printed; `answer` is the document on stdout. */
-export type Commanded = {
+/** The exit code and the output of a command; `answer` is the JSON document on stdout. */
+export type CommandResult = {
   readonly code: number;
   readonly answer: unknown;
   readonly stdout: string;
   readonly stderr: string;
 };
 
-/** Runs operator commands in this process, with --json, on a test database. */
+/** Returns a function that runs operator commands in this process, with --json, on a test database. */
 export const commandsOn =
   ({ connectionString }: Pick<TestDatabase, 'connectionString'>, ...groups: CommandGroup[]) =>
-  async (...args: readonly string[]): Promise<Commanded> => {
+  async (...args: readonly string[]): Promise<CommandResult> => {
     const out = { stdout: '', stderr: '' };
     const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
     const code = await runCommand(groups, {

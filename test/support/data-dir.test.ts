@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { removeDataDir, removeOrphans } from './data-dir.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Of folders that only this file makes. */
+/** The prefix of folders that only this file makes. */
 const PREFIX = `heliograph-test-${process.pid}-orphan-`;
 
 let systemDir: string;
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([systemDir, dataDir].map((dir) => rm(dir, { recursive: true, force: true }))));
 
-/** A cluster outside of its DATA_DIR, as far as files tell. */
+/** Creates the files of a cluster outside of its DATA_DIR. */
 async function newCluster(name: string, { owner = dataDir, pid }: { owner?: string | null; pid?: number } = {}) {
   const cluster = join(systemDir, name);
   await mkdir(join(cluster, 'base'), { recursive: true });
@@ -32,14 +32,14 @@ async function deadPid(): Promise<number> {
   return child.pid ?? 0;
 }
 
-test('a DATA_DIR is removed with its cluster behind a link, and no other one', async () => {
+test('removes a DATA_DIR with its cluster behind a link, and no other cluster', async () => {
   const [cluster, other] = [await newCluster('own'), await newCluster('other')];
   await symlink(cluster, join(dataDir, 'postgres'));
   await removeDataDir(dataDir, systemDir);
   expect([dataDir, cluster, other].map((path) => existsSync(path))).toEqual([false, false, true]);
 });
 
-test('a link to somewhere else is removed, and what it leads to stays', async () => {
+test('removes a link to another folder, but not the folder', async () => {
   const elsewhere = await temporaryFolder(PREFIX);
   await symlink(elsewhere, join(dataDir, 'postgres'));
   await removeDataDir(dataDir, systemDir);
@@ -47,13 +47,13 @@ test('a link to somewhere else is removed, and what it leads to stays', async ()
   await rm(elsewhere, { recursive: true });
 });
 
-test('a DATA_DIR without a cluster, or that is gone, is no error', async () => {
+test('accepts a DATA_DIR without a cluster, or one that is gone', async () => {
   await removeDataDir(dataDir, systemDir);
   await removeDataDir(dataDir, systemDir);
   expect(existsSync(dataDir)).toBe(false);
 });
 
-test('an orphan is removed: its DATA_DIR was a temporary folder of this kind, and is gone', async () => {
+test('removes an orphan: a cluster whose DATA_DIR was a temporary folder of this kind and is gone', async () => {
   const plain = await newCluster('plain');
   const below = await newCluster('below', { owner: join(dataDir, 'data') });
   const crashed = await newCluster('crashed', { pid: await deadPid() });
@@ -62,7 +62,7 @@ test('an orphan is removed: its DATA_DIR was a temporary folder of this kind, an
   expect([plain, below, crashed].map((path) => existsSync(path))).toEqual([false, false, false]);
 });
 
-test('a cluster stays that is in use, of another kind, nobody’s, or whose DATA_DIR is there', async () => {
+test('keeps a cluster that is in use, of another kind, without an owner, or whose DATA_DIR exists', async () => {
   const gone = `${dataDir}-gone`;
   const kept = [
     await newCluster('there'),
@@ -78,6 +78,6 @@ test('a cluster stays that is in use, of another kind, nobody’s, or whose DATA
   expect(existsSync(orphan)).toBe(false);
 });
 
-test('without any folder of clusters there is nothing to do', async () => {
+test('does nothing without a folder of clusters', async () => {
   await expect(removeOrphans(PREFIX, join(systemDir, 'none'))).resolves.toBeUndefined();
 });

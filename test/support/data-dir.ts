@@ -7,13 +7,13 @@ import { findServer, isAlive, stopServer } from '../../src/platform/db/embedded-
 import { readIfExists } from '../../src/platform/db/private-file.ts';
 import { until } from './until.ts';
 
-/** The last checkpoint of a large database takes its time. */
+/** The last checkpoint of a large database takes time. */
 const STOP_MS = 60_000;
 const REMOVE = { recursive: true, force: true, maxRetries: 10 } as const;
 
 /**
- * Removes a DATA_DIR and its cluster, which may be elsewhere: in `systemDir`, behind a link. A server that still runs on
- * it is stopped before.
+ * Removes a DATA_DIR and its cluster, which may be elsewhere: in `systemDir`, behind a link. A server that still runs
+ * on it is stopped first.
  */
 export async function removeDataDir(dataDir: string, systemDir = SYSTEM_DIR): Promise<void> {
   const cluster = await realpath(clusterPath(dataDir)).catch(() => null);
@@ -26,9 +26,9 @@ export async function removeDataDir(dataDir: string, systemDir = SYSTEM_DIR): Pr
 }
 
 /**
- * Removes the clusters in `systemDir` whose DATA_DIR was a temporary folder, its name beginning with `prefix`, that is
- * gone: what a killed run leaves behind once somebody has cleared the temporary folders. Others are not touched: those
- * whose DATA_DIR is there, those in use, and those that do not say whose they are.
+ * Removes the clusters in `systemDir` that a killed run left behind: those whose DATA_DIR was a temporary folder with a
+ * name that begins with `prefix`, and is gone. Keeps clusters whose DATA_DIR exists, that are in use, or that do not
+ * name their DATA_DIR.
  */
 export async function removeOrphans(prefix: string, systemDir = SYSTEM_DIR): Promise<void> {
   const temporary = join(await realpath(tmpdir()), prefix);
@@ -40,14 +40,14 @@ export async function removeOrphans(prefix: string, systemDir = SYSTEM_DIR): Pro
   }
 }
 
-/** Whatever cannot be looked at counts as being there. */
+/** A path that cannot be read counts as existing. */
 const exists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
   );
 
-/** Whether the pid file names a living process, whichever that is. */
+/** Whether the pid file names a living process, of whatever kind. */
 async function isInUse(cluster: string): Promise<boolean> {
   const pid = Number.parseInt((await readIfExists(join(cluster, 'postmaster.pid'))) ?? '', 10);
   return !Number.isNaN(pid) && isAlive(pid);

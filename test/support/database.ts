@@ -8,8 +8,8 @@ import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 export type TestDatabase = AsyncDisposable & { readonly pool: Pool; readonly connectionString: string };
 
 /**
- * A database of its own with every migration applied and no rows but theirs, and a pool on it. Disposing of it ends
- * the pool, cuts off whoever else is connected, and drops the database:
+ * Creates a database with every migration applied and no other rows, and a pool on it. Disposing of it ends the pool,
+ * closes all other connections, and drops the database:
  *
  *     const database = await createTestDatabase();
  *     afterAll(() => database[Symbol.asyncDispose]());

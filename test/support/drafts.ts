@@ -5,7 +5,7 @@ import type { Draft } from '../../src/messaging/sending/draft.ts';
 import type { Tables } from '../../src/messaging/sending/prepare.ts';
 import type { FindRoute } from '../../src/network/routing/router.ts';
 
-/** A single SMS that every check lets pass. */
+/** Returns a single SMS that passes every check. */
 export const draft = (more: Partial<Draft> = {}): Draft => ({
   channel: 'SMS',
   source: 'API',
@@ -22,7 +22,7 @@ export const draft = (more: Partial<Draft> = {}): Draft => ({
   ...more,
 });
 
-/** A key of this account that may do everything. */
+/** Returns an API key of this account with all permissions. */
 export const actor = (accountId = 1): Actor => ({
   kind: 'key',
   accountId,
@@ -35,7 +35,7 @@ export const actor = (accountId = 1): Actor => ({
   channels: new Set(CHANNELS),
 });
 
-/** These routes, and a price of nothing for every number. */
+/** Returns these routes with a price of zero for every number. */
 export const freeOver = (findRoute: FindRoute): Tables => ({
   findRoute,
   findPolicy: () => 'hold',

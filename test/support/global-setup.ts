@@ -15,8 +15,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 const PREFIX = 'heliograph-test-';
 
 /**
- * One PostgreSQL for the whole run, without durability, with a migrated database that each test file gets a copy of.
- * What a killed run has left is cleared up by the next.
+ * Starts one PostgreSQL for the whole run, without durability, with a migrated database that each test file copies.
+ * Removes what a killed run has left behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned();
@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** Folders of runs whose process is gone, and the servers in them. */
+/** Removes the folders of runs whose process is gone, and stops their servers. */
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);

@@ -1,9 +1,9 @@
 import net from 'node:net';
 
-/** A relay before the database that loses the answer to a COMMIT: the worst moment for a connection to end. */
+/** A relay in front of the database that loses the answer to a COMMIT: the worst moment for a connection to end. */
 export type LostAnswers = AsyncDisposable & {
   readonly connectionString: string;
-  /** The answer to the next COMMIT is thrown away, and its connection with it. */
+  /** Discards the answer to the next COMMIT and closes its connection. */
   loseNext(): void;
   lost(): number;
 };

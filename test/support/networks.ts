@@ -6,10 +6,13 @@ import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { assignSender } from '../../src/network/assignments/assign.ts';
 import type { TestProgram } from './program.ts';
 
-/** A WhatsApp network of a test's own, and the id of the program's connection to it. */
+/** A WhatsApp network of one test, with the id of the program's connection to it. */
 export type TestGraph = { readonly graph: SandboxGraph; readonly connectionId: number; readonly number: string };
 
-/** Starts a sandbox Graph, connects a program to it and gives its number to the program's account. Close it yourself. */
+/**
+ * Starts a sandbox Graph API, connects a program to it and assigns its number to the program's account. The caller
+ * closes it.
+ */
 export async function connectGraph(
   { pool, environment, account }: Pick<TestProgram, 'pool' | 'environment' | 'account'>,
   options: SandboxGraphOptions = {},
@@ -30,7 +33,7 @@ export async function connectGraph(
   return { graph, connectionId, number };
 }
 
-/** The same for RCS: the agent is `acme`. */
+/** Starts a sandbox RBM API with the agent `acme`, and connects a program to it. The caller closes it. */
 export async function connectRbm({
   pool,
   environment,

@@ -1,13 +1,13 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import type { Db } from '../../src/platform/db/query.ts';
 
-/** One node of EXPLAIN (FORMAT JSON), as far as the tests look at it. */
-type Node = {
+/** A node of EXPLAIN (FORMAT JSON), as far as the tests read it. */
+type PlanNode = {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
   'Index Cond'?: string;
-  Plans?: Node[];
+  Plans?: PlanNode[];
 };
 
 /** A table that a plan reads, and how. */
@@ -15,22 +15,22 @@ export type Scan = {
   readonly how: string;
   readonly table: string | null;
   readonly index: string | null;
-  /** What is searched for in the index; subqueries without their numbers. */
+  /** The condition on the index; subqueries without their numbers. */
   readonly condition: string | null;
 };
 
 const EMPTY = { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
 
 /**
- * How PostgreSQL would run the statements of `work`, for their values and the tables as they are. Nothing is run: every
- * statement answers that there is no row.
+ * Explains how PostgreSQL would run the statements of `work`, with their values and the tables as they are. Nothing is
+ * executed: every statement returns no rows.
  */
 export async function explain(on: Db, work: (db: Db) => Promise<unknown>): Promise<Scan[]> {
   const scans: Scan[] = [];
   const db: Db = {
     async query<R extends QueryResultRow>(query: { text: string; values: unknown[] }): Promise<QueryResult<R>> {
       const text = `EXPLAIN (FORMAT JSON) ${query.text}`;
-      const { rows } = await on.query<{ 'QUERY PLAN': { Plan: Node }[] }>({ text, values: query.values });
+      const { rows } = await on.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({ text, values: query.values });
       for (const { Plan } of rows.flatMap((row) => row['QUERY PLAN'])) collect(Plan, scans);
       return EMPTY;
     },
@@ -39,7 +39,7 @@ export async function explain(on: Db, work: (db: Db) => Promise<unknown>): Promi
   return scans;
 }
 
-function collect(node: Node, scans: Scan[]): void {
+function collect(node: PlanNode, scans: Scan[]): void {
   const { 'Node Type': how, 'Relation Name': table = null, 'Index Name': index = null } = node;
   const condition = node['Index Cond']?.replaceAll(/(InitPlan|SubPlan) \d+/g, '$1') ?? null;
   if (how.includes('Scan')) scans.push({ how, table, index, condition });

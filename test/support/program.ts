@@ -12,12 +12,12 @@ import { removeDataDir } from './data-dir.ts';
 import { createTestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** A sandbox carrier, the connection to it and its route. */
+/** A sandbox carrier with the connection to it and its route. */
 export type CarrierOptions = {
   readonly script?: SandboxOptions;
-  /** Beyond host, port and system_id. */
+  /** Settings of the connection, besides host, port and system_id. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** What the connection binds with; the carrier wants `PASSWORD`. */
+  /** The password that the connection binds with; the carrier expects `PASSWORD`. */
   readonly password?: string;
   readonly prefix?: string;
   readonly priority?: number;
@@ -25,22 +25,22 @@ export type CarrierOptions = {
 
 export type TestProgram = AsyncDisposable & {
   readonly account: NewAccount;
-  /** The account's client. */
+  /** A client of the program's account. */
   readonly client: Client;
-  /** A client with another key; the empty string sends none that is valid. */
+  /** Returns a client with another key; with the empty string, one without valid credentials. */
   clientOf(apiKey: string): Client;
-  /** The carrier that `startTestProgram` makes first. */
+  /** The SMSC of the first carrier. */
   readonly smsc: SandboxSmsc;
   carrier(name: string): SandboxSmsc;
-  /** A pool of the test's own, on the program's database. */
+  /** A pool for the test on the program's database. */
   readonly pool: Pool;
-  /** Where its API listens. */
+  /** Returns the address of the API. Throws if no API runs. */
   origin(): string;
-  /** What another process of this program needs in its environment. */
+  /** The environment that another process of this program needs. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Ends the program orderly; the carriers and the database stay. */
+  /** Stops the program gracefully; the carriers and the database keep running. */
   stop(): Promise<void>;
-  /** Starts it again, on another port. */
+  /** Starts the program again, on another port. */
   start(): Promise<void>;
 };
 
@@ -48,8 +48,8 @@ export const PASSWORD = 'secret';
 const ROLES: Roles = { api: true, worker: true, sandbox: false };
 
 /**
- * The program itself with all its roles, on a database and with carriers of its own: `startProgram` as `serve` runs it,
- * listening on a free port. By default one carrier, `main`, takes every number and delivers after 10 ms.
+ * Starts the program with all its roles, on a database and with carriers of its own, as `serve` does, listening on a free
+ * port. By default one carrier, `main`, takes every number and delivers after 10 ms.
  *
  *     await using program = await startTestProgram();
  */
@@ -57,7 +57,7 @@ export async function startTestProgram(
   options: {
     roles?: Partial<Roles>;
     carriers?: Readonly<Record<string, CarrierOptions>>;
-    /** Settings of the program (docs/configuration.md). */
+    /** Settings of the program, as environment variables (docs/configuration.md). */
     environment?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<TestProgram> {
@@ -121,7 +121,7 @@ function missing(what: string): never {
   throw new Error(what);
 }
 
-/** A sandbox SMSC that takes the system_id `name` with `PASSWORD`. */
+/** Starts a sandbox SMSC that accepts the system_id `name` with `PASSWORD`. */
 export const startCarrier = (name: string, { script }: CarrierOptions = {}): Promise<SandboxSmsc> =>
   startSandboxSmsc({ systemId: name, password: PASSWORD, receiptDelayMs: 10, ...script });
 
@@ -134,7 +134,13 @@ async function connectCarrier(
 ): Promise<void> {
   const link = { host: '127.0.0.1', port, systemId: name, window: 50, ...settings };
   const key = await loadSecretKey(loadConfig(environment));
-  const { id } = await createConnection(pool, key, { name, settings: link, secret: password, sandbox: false });
+  const { id } = await createConnection(pool, key, {
+    name,
+    kind: 'smpp',
+    settings: link,
+    secret: { password },
+    sandbox: false,
+  });
   await insertRoute(pool, { channel: 'SMS', prefix, connectionId: id, priority });
   await notifyRoutingChange(pool);
 }

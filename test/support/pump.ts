@@ -7,7 +7,7 @@ import { settleOutcomes } from '../../src/messaging/messages/deliver.ts';
 import { loadJobs } from '../../src/messaging/messages/load.ts';
 import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
 
-/** A pump of connection 1 that hands its messages to this carrier, until the test is over. */
+/** Runs a pump of connection 1 that sends to this carrier, until the test ends. */
 export function pumpOn(pool: Pool, carrier: ScriptedCarrier): Pump {
   const pump = startPump({
     pool,

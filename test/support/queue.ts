@@ -8,7 +8,7 @@ import { insertChunks } from '../../src/network/dispatch/sql.ts';
 import { newId } from '../../src/platform/lib/ids.ts';
 import { insertMessages, type NewMessage } from '../../src/messaging/messages/sql.ts';
 
-/** A stored message as `accept` would make it. */
+/** Returns a message as `accept` stores it. */
 export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
   accountId: 1,
   id: newId(),
@@ -41,17 +41,17 @@ export type Queued = {
   readonly connectionId?: number;
   readonly priority?: number;
   readonly count?: number;
-  /** Messages a chunk. */
+  /** The number of messages per chunk. */
   readonly size?: number;
   readonly parts?: number;
-  /** Of each; frozen, as `accept` does. */
+  /** The price of each message, which is reserved as `accept` does. */
   readonly priceMicros?: number;
   readonly availableAt?: Date | null;
   readonly alternates?: readonly number[];
   readonly campaignId?: number | null;
 };
 
-/** Stores messages and their chunks; returns the ids in order. */
+/** Stores messages and their queue chunks; returns the ids in order. */
 export async function queueMessages(pool: Pool, queued: Queued): Promise<string[]> {
   const {
     accountId = 1,
@@ -80,7 +80,7 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
   return ids;
 }
 
-/** What a pump says of a message of account 1 on connection 1, first attempt. */
+/** Returns the result that a pump reports for the first attempt of a message of account 1 on connection 1. */
 export const resultOf = (messageId: string, outcome: Outcome, more: Partial<Result> = {}): Result => ({
   accountId: 1,
   messageId,
@@ -103,7 +103,7 @@ export type StateRow = {
   submittedAt: Date | null;
 };
 
-/** The recorded states of these messages, by id. */
+/** Returns the recorded states of these messages, by id. */
 export async function statesOf(pool: Pool, ids: readonly string[]): Promise<Map<string, StateRow>> {
   const rows = await many<StateRow>(
     pool,
@@ -129,7 +129,7 @@ export type ChunkState = {
   ids: string[];
 };
 
-/** The whole queue, in the order in which it would be claimed. */
+/** Lists the whole queue, in the order in which it would be claimed. */
 export const listChunks = (pool: Pool): Promise<ChunkState[]> =>
   many(
     pool,
@@ -138,15 +138,15 @@ export const listChunks = (pool: Pool): Promise<ChunkState[]> =>
         FROM dispatch_chunk ORDER BY priority, round, id`,
   );
 
-/** The ids of messages listed as unknown. */
+/** Lists the ids of messages whose outcome is unknown. */
 export async function listUnknownIds(pool: Pool): Promise<Set<string>> {
   const rows = await many<{ id: string }>(pool, sql`SELECT message_id AS id FROM unknown_outcome`);
   return new Set(rows.map((row) => row.id));
 }
 
 /**
- * Messages of other accounts, delivered, so many that reading them all would be the wrong plan; PostgreSQL has their
- * statistics.
+ * Stores delivered messages of other accounts, so many that reading them all would be the wrong plan, and updates the
+ * statistics of PostgreSQL.
  */
 export async function crowdMessages(pool: Pool): Promise<void> {
   await exec(

@@ -1,6 +1,6 @@
 import type { Receipt } from '../../src/carriers/events.ts';
 
-/** A receipt for this carrier id, DELIVERED unless said otherwise. */
+/** Returns a receipt for this carrier id; DELIVERED unless another status is given. */
 export const receipt = (carrierId: string, more: Partial<Receipt> = {}): Receipt => ({
   carrierIds: [carrierId],
   state: 'DELIVERED',

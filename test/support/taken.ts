@@ -1,16 +1,19 @@
 import type { SubmitEntry } from '../../src/simulators/smsc/ledger-entries.ts';
 import type { SandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
 
-/** A message as a handset shows it. Numbers are as on the wire: digits without a plus. */
-export type Taken = {
+/** A message as a handset shows it. Numbers are written as on the wire: digits without a plus. */
+export type TakenMessage = {
   readonly source: string;
   readonly destination: string;
   readonly text: string;
   readonly parts: number;
 };
 
-/** What a carrier has taken, from its ledger, with the parts of long messages put together; in order of the first parts. */
-export function messagesTaken({ ledger }: SandboxSmsc): Taken[] {
+/**
+ * Returns the messages that a carrier has taken, from its ledger, with long messages joined, in the order of their
+ * first parts.
+ */
+export function listTaken({ ledger }: SandboxSmsc): TakenMessage[] {
   const taken = ledger.submits().filter(({ status }) => status === 'ESME_ROK');
   return [...Map.groupBy(taken, groupOf).values()].flatMap(join);
 }
@@ -18,7 +21,7 @@ export function messagesTaken({ ledger }: SandboxSmsc): Taken[] {
 const groupOf = ({ n, source, destination, concat }: SubmitEntry): string =>
   concat ? `${source}/${destination}/${concat.ref}` : `whole/${n}`;
 
-function join(entries: readonly SubmitEntry[]): Taken[] {
+function join(entries: readonly SubmitEntry[]): TakenMessage[] {
   const parts = entries.toSorted((a, b) => (a.concat?.seq ?? 0) - (b.concat?.seq ?? 0));
   const [first] = parts;
   if (!first) return [];

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A new folder for a test or a script, whose real path is returned. PostgreSQL's own user may enter it when root runs
- * the tests; the caller removes it.
+ * Creates a folder for a test or a script and returns its real path. PostgreSQL's own user may enter it when root runs
+ * the tests. The caller removes it.
  */
 export async function temporaryFolder(prefix: string): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), prefix)));

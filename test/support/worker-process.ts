@@ -5,11 +5,11 @@ import type { TestProgram } from './program.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
-/** `worker` in a process of its own, on the database of a test program. */
+/** A `worker` in a process of its own, on the database of a test program. */
 export type WorkerProcess = {
-  /** SIGKILL: no goodbye. Resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
 };
 

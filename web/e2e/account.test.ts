@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('credit and its movements are shown, and narrowed by kind in the address', async () => {
+test('credit transactions are listed, and the filter by kind is kept in the URL', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/account'));
@@ -25,7 +25,7 @@ test('credit and its movements are shown, and narrowed by kind in the address', 
   expect(watch.problems()).toEqual([]);
 });
 
-test('campaign rules are saved, kept, and refused at the field that is wrong', async () => {
+test('campaign rules are saved, and errors are shown at their field', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/account/campaigns'));
@@ -48,7 +48,7 @@ test('campaign rules are saved, kept, and refused at the field that is wrong', a
   expect(watch.problems()).toEqual([]);
 });
 
-test('who may not change the rules reads them, and is told why', async () => {
+test('users who may not change the rules can read them and see why', async () => {
   const { page } = await site.signIn(await site.person('operator'));
   await page.goto(site.url('/account/campaigns'));
   const save = page.getByRole('button', { name: 'Save' });
@@ -57,7 +57,7 @@ test('who may not change the rules reads them, and is told why', async () => {
   await page.getByText('Your role does not include this.').first().waitFor();
 });
 
-test('senders are listed, and an agent can be asked for', async () => {
+test('senders are listed, and an agent can be requested', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/account/senders'));
@@ -67,7 +67,7 @@ test('senders are listed, and an agent can be asked for', async () => {
   await page.getByLabel('Privacy policy').fill('http://acme.example');
   watch.expect('400');
   await page.getByRole('button', { name: 'Request agent' }).click();
-  await page.getByText('must be an https address').waitFor();
+  await page.getByText('must be an https URL').waitFor();
   await page.getByLabel('Privacy policy').fill('https://acme.example/privacy');
   await page.getByRole('button', { name: 'Request agent' }).click();
   await page.getByText('Agent requested').waitFor();
@@ -75,7 +75,7 @@ test('senders are listed, and an agent can be asked for', async () => {
   await checkPage(window, 'account-senders');
 });
 
-test('a WhatsApp template goes to approval with an example of each placeholder, and is deleted by its name', async () => {
+test('a WhatsApp template is submitted for approval with an example for each placeholder, and deleted', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/account/templates'));

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('a key that was made is shown once, works, and ends when it is revoked', async () => {
+test('a new key is shown once, works, and stops working when it is revoked', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
   await page.getByRole('button', { name: 'New API key' }).click();
@@ -28,7 +28,7 @@ test('a key that was made is shown once, works, and ends when it is revoked', as
   expect(watch.problems()).toEqual([]);
 });
 
-test('what the server refuses stands at its field, and nothing is made', async () => {
+test('server errors are shown at their field, and no key is created', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
   await page.getByRole('button', { name: 'New API key' }).click();
@@ -45,7 +45,7 @@ test('what the server refuses stands at its field, and nothing is made', async (
   expect(watch.problems()).toEqual([]);
 });
 
-test('a value that turned up somewhere is told by its key, and filters stand in the address', async () => {
+test('a key is found by its value, and filters are kept in the URL', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
   await page.getByRole('button', { name: 'Find by value' }).click();
@@ -66,13 +66,13 @@ test('a value that turned up somewhere is told by its key, and filters stand in 
   expect(watch.problems()).toEqual([]);
 });
 
-test('who lacks the scope sees why in place of the page', async () => {
+test('users without the scope see the reason instead of the page', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/api-keys'));
   await page.getByText('Your role does not include this.').waitFor();
 });
 
-test('the page, its dialogs and its refusal are accessible in both themes and at both widths', async () => {
+test('the page and its dialogs are accessible in both themes and at both widths', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/api-keys'));

@@ -12,17 +12,17 @@ type Listed = {
   readonly need?: { readonly operator?: boolean; readonly scope?: string; readonly write?: boolean };
 };
 
-/** The list of pages, by its address: its types are those of the browser's files, which are checked with those. */
+/** Imported by URL, because its types belong to the project of the browser code (web/tsconfig.json). */
 const LIST = new URL('../src/pages.ts', import.meta.url).href;
 const { PAGES } = (await import(LIST)) as { readonly PAGES: readonly Listed[] };
 
-/** Pages about one thing are checked where there is one. */
+/** Pages about a single item are checked in the tests of their features. */
 const WALKED = PAGES.filter(({ path }) => !path.includes('$'));
 const OF_ACCOUNT = WALKED.filter(({ need }) => need?.operator !== true);
 const OF_OPERATOR = WALKED.filter(({ need }) => need?.operator === true);
 
 let site: Site;
-// Some thirty pages in a row.
+// About thirty pages in a row.
 vi.setConfig({ testTimeout: 600_000 });
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function open(page: Page, path: string): Promise<void> {
   await settle(page);
 }
 
-/** Everything in the light; in the dark what colours decide, which is all that is other there. */
+/** All rules in the light scheme; in the dark one only contrast, since only colours differ. */
 async function violations(page: Page, scheme: 'light' | 'dark'): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page });
   const rules = scheme === 'light' ? axe.withTags(RULES) : axe.withRules(['color-contrast']);
@@ -44,11 +44,11 @@ async function violations(page: Page, scheme: 'light' | 'dark'): Promise<readonl
   return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${scheme}: ${id}: ${target.join(' ')}`));
 }
 
-/** A key in place of its text: `column.name`, `ui:close`, `create.open`; file names and addresses have other ends. */
+/** A key shown instead of its text: `column.name`, `ui:close`, `create.open`. File names and URLs are excluded by `NO_KEYS`. */
 const KEY = /(?<![\w./@:-])(?:[a-z][\w-]*:)?[a-z][a-zA-Z-]*(?:\.[a-z][a-zA-Z-]*)+(?![\w./@:-])/g;
 const NO_KEYS = /\.(?:com|org|net|io|it|example|test|local|csv|xlsx|json|jpg|png|mp4)$|^(?:e\.g|i\.e)$/;
 
-/** What looks like a key, or like a placeholder that nothing was put into. */
+/** Everything on the page that looks like a key or an unfilled placeholder. */
 const untranslated = async (page: Page): Promise<readonly string[]> => {
   const said = await page.evaluate<string>(
     `[document.body.innerText, ...[...document.querySelectorAll('[aria-label],[placeholder],[title]')].flatMap((each) =>
@@ -58,7 +58,7 @@ const untranslated = async (page: Page): Promise<readonly string[]> => {
   return [...keys, ...(said.match(/\{\{[a-z]\w*\}\}|\[object \w+\]|\bundefined\b/g) ?? [])];
 };
 
-/** Each page once: axe in both themes, no key in place of a text, the way by keyboard, nothing wrong in the window. */
+/** Checks each page: axe in both themes, no missing text, keyboard access, no errors in the window. */
 async function walk({ page, watch }: Window, paths: readonly string[]): Promise<readonly string[]> {
   const faults: string[] = [];
   expectNoWebhook(watch);
@@ -75,13 +75,13 @@ async function walk({ page, watch }: Window, paths: readonly string[]): Promise<
   return [...faults, ...watch.problems()];
 }
 
-/** An account that has registered no webhook is told so by a 404. */
+/** The API answers 404 for an account without a webhook. */
 function expectNoWebhook(watch: Watch): void {
   watch.expect(/^answer: 404 GET .*\/webhooks\/delivery-status$/);
   watch.expect('console: Failed to load resource: the server responded with a status of 404');
 }
 
-/** Where the focus is, and whether one sees it: an outline, or a field, which shows it by its border. */
+/** Whether the focus is in the content and visible: by an outline, or on a field, whose border shows it. */
 const FOCUSED = `(() => {
   const at = document.activeElement;
   const { outlineStyle, outlineWidth } = getComputedStyle(at);
@@ -89,7 +89,7 @@ const FOCUSED = `(() => {
   return at.closest('main') !== null && shows ? '' : at.tagName + ' ' + at.textContent.trim().slice(0, 40);
 })()`;
 
-/** From the skip link one Tab gets to the first thing that can be done on the page, and one sees where one is. */
+/** After the skip link, one Tab must reach the first control of the page, with a visible focus. */
 async function keyboardFaults(page: Page): Promise<readonly string[]> {
   await page.getByRole('link', { name: 'Skip to content' }).focus();
   await page.keyboard.press('Enter');
@@ -100,21 +100,21 @@ async function keyboardFaults(page: Page): Promise<readonly string[]> {
 
 const pathsOf = (pages: typeof WALKED): string[] => pages.map(({ path }) => path);
 
-test('every page of an account is accessible to its owner and by keyboard, with a text for everything', async () => {
+test('every account page is accessible to an owner and by keyboard, with no text missing', async () => {
   expect(OF_ACCOUNT.length).toBeGreaterThan(10);
   expect(await walk(await site.signIn(), pathsOf(OF_ACCOUNT))).toEqual([]);
 });
 
-test('every page is so to a viewer, who is told on each what they may not', async () => {
+test('every account page is accessible to a viewer and by keyboard, with no text missing', async () => {
   expect(await walk(await site.signIn(await site.person('viewer')), pathsOf(OF_ACCOUNT))).toEqual([]);
 });
 
-test('every page of the operator is accessible in both themes and by keyboard, with a text for everything', async () => {
+test('every operator page is accessible in both themes and by keyboard, with no text missing', async () => {
   expect(OF_OPERATOR.length).toBeGreaterThan(3);
   expect(await walk(await site.signIn(await site.operator()), pathsOf(OF_OPERATOR))).toEqual([]);
 });
 
-test('in Italian no page shows a key in place of a text, and the language of the document is Italian', async () => {
+test('no page lacks a text in Italian, and the language of the document is Italian', async () => {
   const window = await inItalian(await site.operator());
   const faults: string[] = [];
   expectNoWebhook(window.watch);
@@ -134,7 +134,7 @@ async function inItalian(person: Person): Promise<Window> {
   return window;
 }
 
-test('an interface that answers 503 to everything is told on each page with the id of the request', async () => {
+test('when the API answers 503 to everything, each page shows the error with the request ID', async () => {
   const { page, watch } = await site.signIn();
   watch.expect('503');
   const body = JSON.stringify({ status: 503, error: 'Service Unavailable', message: 'Try again later' });

@@ -7,8 +7,8 @@ import { isAlive } from '../../src/platform/db/embedded-process.ts';
 import { until } from '../../test/support/until.ts';
 
 /**
- * Chromium without a window: that of CHROMIUM_PATH, or the one that came with npm, which needs no package of the system.
- * As root it runs without its sandbox; it opens nothing but our own pages.
+ * Headless Chromium: the one at CHROMIUM_PATH, or the one from npm, which needs no system package. As root it runs
+ * without its sandbox; it opens only our own pages.
  */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM_PATH'] || (await unpack());
@@ -18,7 +18,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** Unpacks it into the temporary folder, once on a machine: test files that begin together wait for the first. */
+/** Unpacks it into the temporary folder, once per machine: test files that start together wait for the first. */
 async function unpack(): Promise<string> {
   const lock = join(tmpdir(), 'heliograph-chromium.lock');
   await until('the browser to be unpacked', () => take(lock), 60_000);

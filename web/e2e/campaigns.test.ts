@@ -4,7 +4,7 @@ import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const PG = '/api/partner-gateway/v1';
-/** Campaigns on a slow rate, and pages in two themes and two widths, take their time on a busy machine. */
+/** Slow campaigns, and pages in two themes and two widths, take long on a busy machine. */
 const LONG_MS = 240_000;
 const WAIT_MS = 90_000;
 
@@ -32,7 +32,7 @@ const idOf = ({ id }: Record<string, unknown>): number => Number(id);
 
 let next = 0;
 
-/** Numbers that the sandbox delivers to: they do not end as one of those that it fails. */
+/** Numbers that the sandbox delivers to: none has an ending for which it fails. */
 const numbers = (count: number): string[] =>
   Array.from({ length: count }, () => `+39333${String(1_000_000 + (next += 11)).slice(0, 7)}`);
 
@@ -56,7 +56,7 @@ async function confirmed(body: object): Promise<number> {
   return id;
 }
 
-/** The word beside the name of a campaign, on its page. */
+/** Waits for the status next to the name of a campaign, on its page. */
 async function untilItIs(page: Page, status: string): Promise<void> {
   await page.getByRole('list', { name: 'Campaign progress' }).waitFor();
   const beside = page.getByRole('heading', { level: 1 }).locator('xpath=..');
@@ -64,7 +64,7 @@ async function untilItIs(page: Page, status: string): Promise<void> {
 }
 
 test(
-  'a campaign goes from the empty form over the price to its end, with a pause in between',
+  'a campaign is created, priced, sent, paused, resumed and completed',
   async () => {
     await listOf('Customers', numbers(60));
     const { page, watch } = await site.signIn();
@@ -77,7 +77,7 @@ test(
     await page.getByText('1–8 of 60').waitFor();
     await page.getByRole('button', { name: 'Next: Text' }).click();
 
-    // The field of the contact is chosen by keyboard, and the preview fills it in.
+    // The contact field is chosen by keyboard, and the preview fills it in.
     const text = page.getByLabel('SMS text');
     await text.pressSequentially('Hello {{firstN');
     await page.getByRole('option', { name: /firstName/ }).waitFor();
@@ -122,7 +122,7 @@ test(
   LONG_MS,
 );
 
-test('a campaign is scheduled for a time in a zone, and deleted before it', async () => {
+test('a campaign is scheduled in a time zone, and deleted before it starts', async () => {
   const id = await draft({ name: 'Greetings', destinations: numbers(3) });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/campaigns/editor?id=${id}&step=time`));
@@ -154,7 +154,7 @@ test('a campaign is scheduled for a time in a zone, and deleted before it', asyn
 });
 
 test(
-  'a combined campaign shows who went on from channel to channel',
+  'a campaign with fallback shows how many recipients moved from channel to channel',
   async () => {
     const id = await draft({
       name: 'New programme',
@@ -171,7 +171,7 @@ test(
     await page.getByRole('button', { name: 'Send to 6 recipients' }).click();
     await page.getByRole('button', { name: 'Send now' }).click();
     await untilItIs(page, 'Completed');
-    // WhatsApp has neither; RCS has not the first of them.
+    // WhatsApp reaches neither; RCS does not reach the first.
     await page.getByText('2 recipients moved to the next channel').waitFor();
     await page.getByText('1 recipient moved to the next channel').waitFor();
     const saved = await call('GET', `/campaigns/${id}`);
@@ -192,7 +192,7 @@ async function whatsappNumber(): Promise<{ whatsappPhoneNumberId: unknown }> {
   return { whatsappPhoneNumberId: data[0].phoneNumberId };
 }
 
-test('what is missing or refused stands at its field, in the step that has it', async () => {
+test('missing and rejected values are shown at their field, in its step', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/campaigns/editor'));
   await page.getByRole('button', { name: 'Save draft' }).click();
@@ -211,7 +211,7 @@ test('what is missing or refused stands at its field, in the step that has it', 
   const { data } = await call('GET', '/campaigns?search=Faulty');
   expect(data).toEqual([]);
 
-  // What cannot be confirmed is listed, with the way to the step that mends it.
+  // What prevents the confirmation is listed, with a button to the step that resolves it.
   await page.getByLabel('SMS text').fill('Hello');
   await page
     .getByRole('button', { name: /Channels/ })
@@ -229,7 +229,7 @@ test('what is missing or refused stands at its field, in the step that has it', 
   expect(watch.problems()).toEqual([]);
 });
 
-test('unsaved changes are not lost by a click on a link', async () => {
+test('a click on a link does not lose unsaved changes', async () => {
   const id = await draft({ name: 'Half done' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/campaigns/editor?id=${id}`));
@@ -245,7 +245,7 @@ test('unsaved changes are not lost by a click on a link', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-test('filters stand in the address, and a copy is a draft of its own', async () => {
+test('filters are kept in the URL, and a duplicate is a new draft', async () => {
   await draft({ name: 'Winter sale' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/campaigns?q=winter&state=DRAFT'));
@@ -263,7 +263,7 @@ test('filters stand in the address, and a copy is a draft of its own', async () 
   expect(watch.problems()).toEqual([]);
 });
 
-test('who only reads sees what they may not do, and why', async () => {
+test('viewers see which actions they may not use, and why', async () => {
   const id = await confirmed({ name: 'Slow', destinations: numbers(40), rate: 1 });
   await call('PUT', `/campaigns/${id}/pause`);
   const { page, watch } = await site.signIn(await site.person('viewer'));
@@ -289,7 +289,7 @@ test('who only reads sees what they may not do, and why', async () => {
 });
 
 test(
-  'the list, the steps of the editor and the campaign are accessible in both themes and at both widths',
+  'the list, the editor steps and the campaign page are accessible in both themes and at both widths',
   async () => {
     const id = await draft({
       name: 'Loyalty',
@@ -326,7 +326,7 @@ test(
 );
 
 test(
-  'a campaign that is held, its dialogs and its end are accessible in both themes and at both widths',
+  'a paused and a cancelled campaign and their dialogs are accessible in both themes and at both widths',
   async () => {
     const slow = { sendingMode: 'WHATSAPP_SMS', ...NETWORKS, ...(await whatsappNumber()), rate: 2 };
     const id = await confirmed({ name: 'Held', ...slow, destinations: ['+393401110007', ...numbers(40)] });

@@ -10,9 +10,9 @@ const THEMES = ['light', 'dark'] as const;
 export const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 
 /**
- * Holds for every page: in both themes and on a phone, axe finds nothing (WCAG 2.2 AA), nothing has to be scrolled
- * sideways at either width, and nothing went wrong in the window. Leaves a picture of each in web/e2e/shots. The page must be
- * open, with what it shows loaded: wait for something of it first.
+ * Checks what holds for every page: in both themes and at both widths, axe finds nothing (WCAG 2.2 AA), nothing scrolls
+ * sideways, and no error occurred in the window. Saves a screenshot of each in web/e2e/shots. The page must be open and
+ * loaded: wait for some of its content first.
  */
 export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>, name: string): Promise<void> {
   const before = page.viewportSize() ?? { width: 1440, height: 900 };

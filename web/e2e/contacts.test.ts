@@ -30,7 +30,7 @@ const addContact = (body: object = {}): Promise<Made> => {
 
 const MANY = 100_000;
 
-test('a hundred thousand contacts are scrolled to the end, of which only those in view are drawn', async () => {
+test('a hundred thousand contacts can be scrolled to the end while only visible rows are rendered', async () => {
   const { pool } = site.program;
   const person = await createAccount(pool, { name: 'Large', plan: 'unlimited' });
   await pool.query(
@@ -69,7 +69,7 @@ test('a hundred thousand contacts are scrolled to the end, of which only those i
   expect(watch.problems()).toEqual([]);
 });
 
-test('a value is changed at its cell: Enter saves, Esc leaves it, and what is refused is said there', async () => {
+test('a value is edited in its cell: Enter saves, Esc cancels, and errors are shown there', async () => {
   await post('/fields', { name: 'Town', type: 'text' });
   await post('/fields', { name: 'Stamps', type: 'number' });
   const { id } = await addContact({ fullName: 'Edit Me', email: 'edit@example.com' });
@@ -108,7 +108,7 @@ async function edit(page: Page, name: RegExp, text: string, key: 'Enter' | 'Esca
   await field.press(key);
 }
 
-test('all that match are deleted once their number is typed, and nobody else', async () => {
+test('all matching contacts, and no others, are deleted once their number is typed', async () => {
   const { pool, account } = site.program;
   const kept = await addContact({ fullName: 'Kept Person' });
   await pool.query(
@@ -136,7 +136,7 @@ test('all that match are deleted once their number is typed, and nobody else', a
   expect(watch.problems()).toEqual([]);
 });
 
-test('those that match go into a new list, and out of it on its page', async () => {
+test('matching contacts are added to a new list, and removed on its page', async () => {
   for (let n = 0; n < 3; n += 1) await addContact({ fullName: `Joiner ${n}` });
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts?q=Joiner'));
@@ -160,7 +160,7 @@ test('those that match go into a new list, and out of it on its page', async () 
   expect(watch.problems()).toEqual([]);
 });
 
-test('on a phone the filters and the actions open from a button each, to which the focus comes back', async () => {
+test('on a phone, filters and actions open from buttons, which get the focus back', async () => {
   await addContact({ fullName: 'Pocket Tester', isTest: true });
   await addContact({ fullName: 'Pocket Person' });
   const { page, watch } = await site.signIn(site.owner, { width: 390, height: 844 });
@@ -187,7 +187,7 @@ test('on a phone the filters and the actions open from a button each, to which t
 
 const focused = (page: Page, text: string): Promise<void> => page.locator('button:focus').getByText(text).waitFor();
 
-test('a list is made, renamed and deleted, and shown again when the deleted ones are asked for', async () => {
+test('a list is created, renamed and deleted, and shown again among deleted lists', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/lists'));
   await page.getByRole('button', { name: 'New list' }).first().click();
@@ -211,7 +211,7 @@ test('a list is made, renamed and deleted, and shown again when the deleted ones
   expect(watch.problems()).toEqual([]);
 });
 
-test('an opt-out says since when and by whom, narrows the table down, and is taken back', async () => {
+test('an opt-out shows when and by whom it was recorded, can be filtered by, and can be reversed', async () => {
   const { id } = await addContact({ firstName: 'Consent', lastName: 'Giver' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/contacts/${id}`));
@@ -227,7 +227,7 @@ test('an opt-out says since when and by whom, narrows the table down, and is tak
   expect(watch.problems()).toEqual([]);
 });
 
-test('a contact is made and changed, and what is refused stands at its field', async () => {
+test('a contact is created and edited, and errors are shown at their field', async () => {
   const taken = await addContact();
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts'));
@@ -250,7 +250,7 @@ test('a contact is made and changed, and what is refused stands at its field', a
   expect(watch.problems()).toEqual([]);
 });
 
-test('a custom field goes with its values once its name is typed', async () => {
+test('a custom field is deleted with its values once its name is typed', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts/fields'));
   await page.getByRole('button', { name: 'New field' }).first().click();
@@ -268,7 +268,7 @@ test('a custom field goes with its values once its name is typed', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-test('who only reads sees everything and changes nothing', async () => {
+test('viewers see everything and can change nothing', async () => {
   const { id } = await addContact({ fullName: 'Seen Only' });
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/contacts?q=Seen+Only'));
@@ -281,7 +281,7 @@ test('who only reads sees everything and changes nothing', async () => {
   expect(await get(`/${id}`)).toMatchObject({ optedOut: [] });
 });
 
-test('a full name beside the sign of a test contact is read to its end', async () => {
+test('a full name next to the test badge is not cut off', async () => {
   await addContact({ fullName: 'Maria Antonietta Rossi', isTest: true });
   const { page } = await site.signIn();
   await page.goto(site.url('/contacts'));

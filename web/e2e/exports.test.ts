@@ -20,14 +20,14 @@ async function download(page: Page, row: ReturnType<Page['getByRole']>): Promise
   return readFile(await file.path());
 }
 
-test('before there is an export the page says what exports are for', async () => {
+test('without exports, the page says what exports are for', async () => {
   const window = await site.signIn();
   await window.page.goto(site.url('/exports'));
   await window.page.getByText('No exports yet').waitFor();
   await checkPage(window, 'exports-empty');
 });
 
-test('messages are exported, and the file that is fetched holds them', async () => {
+test('messages are exported, and the downloaded file contains them', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   const { messageId } = await site.program.client.send({ phoneNumber: '+393331234567', message: 'Hello' });
@@ -46,7 +46,7 @@ test('messages are exported, and the file that is fetched holds them', async () 
   expect(watch.problems()).toEqual([]);
 });
 
-test('contacts are exported compressed, and made again when the file has expired', async () => {
+test('contacts are exported compressed, and exported again when the file has expired', async () => {
   const { page, watch } = await site.signIn();
   await site.program.client.request('POST', '/api/partner-gateway/v1/contacts', {
     body: { name: 'Anna', surname: 'Rossi', phoneNumber: '+393331110001' },
@@ -69,7 +69,7 @@ test('contacts are exported compressed, and made again when the file has expired
   expect(watch.problems()).toEqual([]);
 });
 
-test('days that end before they begin are refused at the field, and nothing is asked for', async () => {
+test('a date range that ends before it starts is rejected at the field, and no export is requested', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/exports'));
   await page.getByRole('row', { name: /Ready/ }).first().waitFor();
@@ -87,7 +87,7 @@ test('days that end before they begin are refused at the field, and nothing is a
   expect(watch.problems()).toEqual([]);
 });
 
-test('an export is deleted after it was named, and the list is accessible', async () => {
+test('an export is deleted after a confirmation, and the list is accessible', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/exports'));

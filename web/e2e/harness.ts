@@ -13,32 +13,32 @@ import { createUser } from '../../src/identity/users/create.ts';
 import { launchBrowser } from './browser.ts';
 import { watch, type Watch } from './watch.ts';
 
-// A browser, a program and its carriers on a machine that others use too.
+// A browser, a program and its carriers, on a shared machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 export const SHOTS = join(import.meta.dirname, 'shots');
 const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');
 const run = promisify(execFile);
 
-/** Who signs in. */
+/** The credentials of a user. */
 export type Person = { readonly username: string; readonly password: string };
 
-/** A window of one person, with what went wrong in it so far. */
+/** A browser window of one user, with the problems seen in it so far. */
 export type Window = { readonly page: Page; readonly context: BrowserContext; readonly watch: Watch };
 
 export type Site = AsyncDisposable & {
   readonly program: TestProgram;
   /** The owner of `program.account`, which has the numbers of all sandbox networks. */
   readonly owner: Person;
-  /** Somebody else of that account. */
+  /** Another user of that account. */
   person(role: Role): Promise<Person>;
-  /** The owner of another account, who is an operator of the program. */
+  /** The owner of another account who is an operator of the installation. */
   operator(): Promise<Person>;
-  /** A new window (cookies of its own), 1440 pixels wide, in English. Nobody is signed in. */
+  /** A new window with its own cookies, by default 1440 pixels wide and in English, without a session. */
   window(options?: WindowOptions): Promise<Window>;
-  /** Signs in by the sign-in page, in a window of their own; the owner unless said otherwise. */
+  /** Signs in a user, by default the owner, on the sign-in page of a new window. */
   signIn(person?: Person, options?: WindowOptions): Promise<Window>;
-  /** The address of a page of the console. */
+  /** The URL of a page of the console. */
   url(path: string): string;
 };
 
@@ -46,7 +46,7 @@ type WindowOptions = { readonly width?: number; readonly height?: number; readon
 type SiteOptions = NonNullable<Parameters<typeof startTestProgram>[0]>;
 
 /**
- * The real program, with the sandbox carriers of all channels, serving the console as it is built, and a browser:
+ * Starts the real program with the sandbox carriers of all channels, serving the built console, and a browser:
  *
  *     await using site = await openSite();
  *     const { page } = await site.signIn();
@@ -93,7 +93,7 @@ async function openWindow(browser: Browser, { width = 1440, height = 900, locale
   return { page, context, watch: watch(page) };
 }
 
-/** Fills in the sign-in form and sends it. */
+/** Fills in and submits the sign-in form. */
 export async function enter(page: Page, { username, password }: Person): Promise<void> {
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(password);

@@ -31,7 +31,7 @@ const PEOPLE = [
   '+39 333 765 4323;;Dario;;40',
 ].join('\n');
 
-test('a file with faults is tried, brought in without them, and its faults come back as a file', async () => {
+test('a file with errors is checked and imported without the rejected rows, which can be downloaded', async () => {
   const window = await site.signIn();
   const { page } = window;
   await choose(page, 'people.csv', PEOPLE);
@@ -41,13 +41,11 @@ test('a file with faults is tried, brought in without them, and its faults come 
   await checkPage(window, 'import-file');
   await next(page);
 
-  // Both columns look like the number: a person has to say which is.
+  // Both columns look like the phone number: the user must choose one.
   await page.getByText('Two columns are set to the same field').waitFor();
   await checkPage(window, 'import-columns');
   await page.getByRole('combobox', { name: 'Import “Telephone” as' }).selectOption({ label: 'Do not import' });
-  await page
-    .getByRole('combobox', { name: 'Import “Shoe size” as' })
-    .selectOption({ label: 'New field “Shoe_size”' });
+  await page.getByRole('combobox', { name: 'Import “Shoe size” as' }).selectOption({ label: 'New field “Shoe_size”' });
   await next(page);
 
   const faults = page.getByRole('table', { name: 'Rows not imported' });
@@ -84,7 +82,7 @@ test('a file with faults is tried, brought in without them, and its faults come 
   expect(window.watch.problems()).toEqual([]);
 });
 
-test('a large file is worked off while the page shows how far it is, and is found again by its address', async () => {
+test('a large import shows its progress, and is found again by its URL', async () => {
   const { page, watch } = await site.signIn();
   const rows = Array.from({ length: 6000 }, (_, i) => `+39335${1_000_000 + i},Large ${i}`);
   await choose(page, 'large.csv', ['phone,full name', ...rows].join('\n'));
@@ -100,7 +98,7 @@ test('a large file is worked off while the page shows how far it is, and is foun
   expect(watch.problems()).toEqual([]);
 });
 
-test('vCards need no columns to be chosen', async () => {
+test('vCards need no column step', async () => {
   const { page, watch } = await site.signIn();
   await choose(page, 'card.vcf', 'BEGIN:VCARD\nVERSION:4.0\nFN:Vera Card\nTEL:+393337654399\nEND:VCARD\n');
   await next(page);
@@ -110,7 +108,7 @@ test('vCards need no columns to be chosen', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-test('a file that is none is refused with its reason, and another can be chosen', async () => {
+test('an invalid file is rejected with a reason, and another can be chosen', async () => {
   const { page, watch } = await site.signIn();
   watch.expect('400');
   await choose(page, 'picture.csv', '\u0000\u0001\u0002\u0003');

@@ -14,17 +14,17 @@ beforeAll(async () => {
 afterAll(() => site[Symbol.asyncDispose]());
 
 let people = 0;
-/** Somebody who has never written; what goes to numbers that end 0001 to 0009 the sandbox does not deliver. */
+/** The number of a person who has never written. The sandbox does not deliver to numbers ending in 0001 to 0009. */
 const nextPerson = (): string => `+3933355${String(12_340 + people++)}`;
 
-/** A person writes to the account, as `heliograph sandbox inbound` lets them. */
+/** Sends an inbound message to the account, like `heliograph sandbox inbound`. */
 const write = (from: string, text: string, channel: Channel = 'SMS'): Promise<void> =>
   notifySandbox(site.program.pool, JSON.stringify({ channel, from, to: '9000', text }));
 
 const row = (page: Page, person: string) => page.getByRole('link', { name: new RegExp(person.replace('+', '\\+')) });
 const thread = (page: Page, person: string) => page.getByRole('region', { name: `Messages with ${person}` });
 
-/** A contact with this name, who writes on WhatsApp: the network has a name of its own for everybody. */
+/** Sends an inbound WhatsApp message from a contact with this name; otherwise the network's profile name would be shown. */
 async function writeOnWhatsapp(fullName: string, text: string): Promise<string> {
   const phoneNumber = nextPerson();
   const { status } = await site.program.client.request('POST', '/api/partner-gateway/v1/contacts', {
@@ -35,14 +35,14 @@ async function writeOnWhatsapp(fullName: string, text: string): Promise<string> 
   return phoneNumber;
 }
 
-/** Opens the conversation with somebody who has just written this. */
+/** Opens the conversation with a person who has just written this. */
 async function openConversation(page: Page, person: string, text = 'Hello'): Promise<void> {
   await page.goto(site.url('/inbox'));
   await row(page, person).filter({ hasText: text }).click();
   await thread(page, person).getByText(text, { exact: true }).waitFor();
 }
 
-test('a conversation lives in two windows at once: message, answer, delivery, assignment, archive', async () => {
+test('a conversation stays in sync in two windows: message, reply, delivery, assignment, archive', async () => {
   const [one, two] = [await site.signIn(), await site.signIn(await site.person('operator'))];
   for (const { page } of [one, two]) {
     await page.goto(site.url('/inbox'));
@@ -73,7 +73,7 @@ test('a conversation lives in two windows at once: message, answer, delivery, as
   expect([...one.watch.problems(), ...two.watch.problems()]).toEqual([]);
 });
 
-test('whoever writes STOP is shown as opted out, cannot be answered, and can again after START', async () => {
+test('a person who writes STOP is shown as opted out and cannot be replied to until they write START', async () => {
   const { page, watch } = await site.signIn();
   const person = nextPerson();
   await write(person, 'STOP');
@@ -87,7 +87,7 @@ test('whoever writes STOP is shown as opted out, cannot be answered, and can aga
   expect(watch.problems()).toEqual([]);
 });
 
-test('on WhatsApp a free answer is offered for 24 hours, and then a template alone, with its values', async () => {
+test('on WhatsApp, free replies are possible for 24 hours, and then only templates with their values', async () => {
   const { page, watch } = await site.signIn();
   const person = 'Zoë Rossi';
   const number = await writeOnWhatsapp(person, 'Ciao');
@@ -115,7 +115,7 @@ test('on WhatsApp a free answer is offered for 24 hours, and then a template alo
   expect(watch.problems()).toEqual([]);
 });
 
-test('a picture is uploaded from the conversation and goes out in it', async () => {
+test('an image is uploaded in the conversation and sent', async () => {
   const { page, watch } = await site.signIn();
   const person = 'Ada Verdi';
   await writeOnWhatsapp(person, 'Show me');
@@ -136,7 +136,7 @@ test('a picture is uploaded from the conversation and goes out in it', async () 
   expect(watch.problems()).toEqual([]);
 });
 
-test('what people write is shown as text: no markup, no links, no foreign address', async () => {
+test('inbound messages are shown as plain text, without markup, links or foreign requests', async () => {
   const { page, watch } = await site.signIn();
   const person = nextPerson();
   const text = '<img src=x onerror=alert(1)> <a href="https://evil.example/">win</a> https://evil.example/';
@@ -162,7 +162,7 @@ test('a draft stays with its conversation', async () => {
   expect(await answer.inputValue()).toBe('Half a sent');
 });
 
-test('the inbox can be worked by keyboard', async () => {
+test('the inbox can be used by keyboard', async () => {
   const { page } = await site.signIn();
   const [older, newer] = [nextPerson(), nextPerson()];
   await write(older, 'The older one');
@@ -180,7 +180,7 @@ test('the inbox can be worked by keyboard', async () => {
   await page.getByText('1 part', { exact: true }).waitFor();
 });
 
-test('older messages come while scrolling up, and what is seen stays where it is', async () => {
+test('scrolling up loads older messages, and the view keeps its position', async () => {
   const { page } = await site.signIn();
   const person = nextPerson();
   await write(person, 'Hello');
@@ -204,7 +204,7 @@ test('older messages come while scrolling up, and what is seen stays where it is
   expect(await top()).toBeCloseTo(before, -1);
 });
 
-test('filters stand in the address and are there after a reload', async () => {
+test('filters are kept in the URL and after a reload', async () => {
   const { page } = await site.signIn();
   const [texting, chatting] = [nextPerson(), nextPerson()];
   await write(texting, 'By SMS');
@@ -224,7 +224,7 @@ test('filters stand in the address and are there after a reload', async () => {
   await row(page, texting).waitFor();
 });
 
-test('without the live stream, messages come by asking, and this is said', async () => {
+test('without the live stream, messages are polled and the interruption is shown', async () => {
   const { page, watch } = await site.signIn();
   await page.route('**/conversations/stream*', (route) => route.abort());
   watch.expect('conversations/stream');
@@ -237,7 +237,7 @@ test('without the live stream, messages come by asking, and this is said', async
   expect(watch.problems()).toEqual([]);
 });
 
-test('who only reads sees conversations without marking them, and why nothing can be answered', async () => {
+test('viewers see conversations without marking them as read, and why they cannot reply', async () => {
   const { page, watch } = await site.signIn(await site.person('viewer'));
   const person = nextPerson();
   await write(person, 'Hello viewer');
@@ -247,7 +247,7 @@ test('who only reads sees conversations without marking them, and why nothing ca
   expect(watch.problems()).toEqual([]);
 });
 
-test('a conversation is begun with somebody who has never written', async () => {
+test('a conversation is started with a person who has never written', async () => {
   const { page, watch } = await site.signIn();
   const person = nextPerson();
   await page.goto(site.url('/inbox'));

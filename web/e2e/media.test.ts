@@ -20,7 +20,7 @@ const SVG = {
   buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
 };
 
-/** A window on the library, and the field that takes files. */
+/** A window with the library, and its file input. */
 async function openLibrary() {
   const window = await site.signIn();
   await window.page.goto(site.url('/media'));
@@ -28,7 +28,7 @@ async function openLibrary() {
   return { ...window, files: window.page.locator('input[type=file]') };
 }
 
-test('of several files each is told by its name: a PNG is taken, an SVG refused', async () => {
+test('each of several uploads is reported by name: a PNG is accepted, an SVG rejected', async () => {
   const { page, watch, files } = await openLibrary();
   watch.expect('400');
   await files.setInputFiles([picture('shop.png'), SVG]);
@@ -46,7 +46,7 @@ test('of several files each is told by its name: a PNG is taken, an SVG refused'
   expect(watch.problems()).toEqual([]);
 });
 
-test('links that were given out end when they are revoked, and a file is gone once it is deleted', async () => {
+test('revoked links stop working, and a deleted file is gone', async () => {
   const { page, watch, files } = await openLibrary();
   await files.setInputFiles([picture('given.png')]);
   await page.getByRole('button', { name: /^Details of given\.png/ }).click();
@@ -62,16 +62,13 @@ test('links that were given out end when they are revoked, and a file is gone on
   await page.getByText('Links to “given.png” revoked').waitFor();
   expect((await fetch(link)).status).not.toBe(200);
   await panel.getByRole('button', { name: 'Delete' }).click();
-  await page
-    .getByRole('dialog', { name: 'Delete “given.png”?' })
-    .getByRole('button', { name: 'Delete file' })
-    .click();
+  await page.getByRole('dialog', { name: 'Delete “given.png”?' }).getByRole('button', { name: 'Delete file' }).click();
   await page.getByText('“given.png” deleted').waitFor();
   await page.getByRole('button', { name: /^Details of given\.png/ }).waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);
 });
 
-test('files are found by name and type, and the address keeps both', async () => {
+test('files are filtered by name and type, and the URL keeps both', async () => {
   const { page, files } = await openLibrary();
   await files.setInputFiles([picture('autumn.png'), picture('winter.png')]);
   await page.getByRole('button', { name: /^Details of winter\.png/ }).waitFor();
@@ -86,7 +83,7 @@ test('files are found by name and type, and the address keeps both', async () =>
   await page.getByRole('button', { name: /^Details of winter\.png/ }).waitFor();
 });
 
-test('who only reads cannot upload and is told why', async () => {
+test('viewers cannot upload and see why', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/media'));
   await page.getByRole('button', { name: 'Choose files' }).focus();

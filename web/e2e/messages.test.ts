@@ -13,7 +13,7 @@ async function send(phoneNumber: string, more: object = {}): Promise<string> {
   return messageId ?? '';
 }
 
-test('a message is found by number, id and status, and the address keeps the search', async () => {
+test('a message is found by number, ID and status, and the URL keeps the search', async () => {
   const arrived = await send('+393331234567', { customerMessageId: 'parcel-1' });
   const failed = await send('+393331239901', { message: 'Nobody gets this' });
   await site.program.client.untilStatus(arrived, 'DELIVERED');
@@ -38,7 +38,7 @@ test('a message is found by number, id and status, and the address keeps the sea
   await page.getByRole('heading', { name: 'No messages match' }).waitFor();
 });
 
-test('one message is explained step by step, in the words of its carrier, until it has ended', async () => {
+test('the timeline shows each step of a message with the carrier response, until its final status', async () => {
   const messageId = await send('+393331239901');
   const window = await site.signIn();
   const { page } = window;
@@ -52,7 +52,7 @@ test('one message is explained step by step, in the words of its carrier, until 
   await checkPage(window, 'message');
 });
 
-test('a message that waits for its time is cancelled, and its credit returns', async () => {
+test('a scheduled message is cancelled, and its credit returns', async () => {
   const { messageId } = await site.program.client.sendAsMessageServer({
     destination: '+393331234568',
     sender: 'Acme',
@@ -69,7 +69,7 @@ test('a message that waits for its time is cancelled, and its credit returns', a
   expect(watch.problems()).toEqual([]);
 });
 
-test('an id that nobody has is said to be none', async () => {
+test('an unknown message ID is reported as not found', async () => {
   const { page } = await site.signIn();
   await page.goto(site.url('/messages/0190c42e-0000-7000-8000-000000000000'));
   await page.getByRole('heading', { name: 'Message not found' }).waitFor();

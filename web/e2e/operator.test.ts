@@ -5,7 +5,7 @@ import { until } from '../../test/support/until.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
 
-/** A carrier that takes everything to +4479 and answers nothing, so that outcomes stay unknown. */
+/** A carrier that receives everything to +4479 and never responds, so that outcomes stay unknown. */
 const SILENT = {
   script: { dropResponseShare: 1, receipts: 'none' },
   settings: { submitTimeoutSeconds: 0.2 },
@@ -14,7 +14,7 @@ const SILENT = {
 
 let site: Site;
 let operator: Person;
-/** The window in which pages are looked at. */
+/** The window for the accessibility checks. */
 let looks: Window;
 beforeAll(async () => {
   site = await openSite({ carriers: { silent: SILENT } });
@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** A window of the operator at one page. */
+/** Opens a page in a new window of the operator. */
 async function at(path: string) {
   const window = await site.signIn(operator);
   await window.page.goto(site.url(path));
   return window;
 }
 
-/** Sends a message as a client of the account would, and answers its id. */
+/** Sends a message as a client of the account, and returns its ID. */
 async function send(phoneNumber: string): Promise<string> {
   const { messageId } = await site.program.client.send({ phoneNumber, message: 'Hello' });
   return messageId ?? '';
@@ -40,7 +40,7 @@ const dialog = (page: Page) => page.getByRole('dialog');
 const said = (page: Page, text: string | RegExp) =>
   page.getByRole('status').filter({ hasText: text }).first().waitFor();
 
-test('who is no operator has no such pages in the navigation, and is told why at their addresses', async () => {
+test('other users have no operator pages in the navigation, and see why at their URLs', async () => {
   const { page } = await site.signIn();
   const navigation = page.getByRole('navigation', { name: 'Main' });
   await navigation.getByRole('link', { name: 'API keys' }).waitFor();
@@ -51,7 +51,7 @@ test('who is no operator has no such pages in the navigation, and is told why at
   }
 });
 
-test('a bind is tried in the carrier’s words, added, given a route and a price, and then takes messages', async () => {
+test('a connection is tested with the carrier response, added, given a route and a price, and then sends messages', async () => {
   const carrier = await startCarrier('nordic');
   onTestFinished(() => carrier.close());
   const window = await at('/operator/connections');
@@ -104,7 +104,7 @@ test('a bind is tried in the carrier’s words, added, given a route and a price
   expect(watch.problems()).toEqual([]);
 });
 
-test('a price is changed where it stands, and a route is deleted after a question', async () => {
+test('a price is edited in place, and a route is deleted after a confirmation', async () => {
   const { page, watch } = await at('/operator/prices');
   await page.getByRole('button', { name: /edit the price for RCS, all numbers/ }).click();
   await page.getByRole('textbox', { name: 'New price for RCS, all numbers' }).fill('0.0725');
@@ -124,7 +124,7 @@ test('a price is changed where it stands, and a route is deleted after a questio
   expect(watch.problems()).toEqual([]);
 });
 
-test('an account is made, credited, looked at and left again, suspended and let in', async () => {
+test('an account is created, topped up, switched to and left again, suspended and reactivated', async () => {
   const { page, watch } = await at('/operator/accounts');
   await page.getByRole('button', { name: 'New account' }).click();
   await dialog(page).getByRole('textbox', { name: 'Name' }).fill('Corner Shop');
@@ -161,7 +161,7 @@ test('an account is made, credited, looked at and left again, suspended and let 
   expect(watch.problems()).toEqual([]);
 });
 
-test('the limits of an account are changed in its form, and what the server refuses stands at its field', async () => {
+test('the limits of an account are changed in its form, and errors are shown at their field', async () => {
   const { page, watch } = await at(`/operator/accounts/${site.program.account.accountId}`);
   await page.getByRole('textbox', { name: 'Default country' }).fill('QQ');
   watch.expect('400');
@@ -177,7 +177,7 @@ test('the limits of an account are changed in its form, and what the server refu
   expect(watch.problems()).toEqual([]);
 });
 
-test('messages without an answer are settled, several at once, as their carrier says', async () => {
+test('several messages with unknown outcomes are resolved at once', async () => {
   const { client } = site.program;
   const sent = [await send('+447900000001'), await send('+447900000002')];
   await client.untilAll(sent, 'UNKNOWN');
@@ -199,7 +199,7 @@ test('messages without an answer are settled, several at once, as their carrier 
   expect(watch.problems()).toEqual([]);
 });
 
-test('sending is paused for everybody with a reason, and resumed with what was queued', async () => {
+test('sending is paused for everyone with a reason, and resumed with the queued messages', async () => {
   const window = await at('/operator');
   const { page, watch } = window;
   await page.getByRole('button', { name: 'Pause sending…' }).click();
@@ -219,7 +219,7 @@ test('sending is paused for everybody with a reason, and resumed with what was q
   expect(watch.problems()).toEqual([]);
 });
 
-test('a connection is paused and resumed, and is not deleted while a route leads to it', async () => {
+test('a connection is paused and resumed, and cannot be deleted while a route uses it', async () => {
   const { page, watch } = await at('/operator/connections/silent');
   await page.getByRole('button', { name: 'Pause…' }).click();
   await dialog(page).getByRole('button', { name: 'Pause connection' }).click();
@@ -239,7 +239,7 @@ test('a connection is paused and resumed, and is not deleted while a route leads
   expect(watch.problems()).toEqual([]);
 });
 
-test('the templates of WhatsApp are asked for at once', async () => {
+test('WhatsApp templates are synchronised on request', async () => {
   const { page, watch } = await at('/operator/connections/sandbox-whatsapp');
   await page.getByRole('button', { name: 'Synchronise now' }).click();
   await said(page, /Synchronised: \d+ templates?\./);
@@ -290,7 +290,7 @@ test.each(DIALOGS)('%s is accessible in both themes and at both widths', async (
   await checkPage(looks, name);
 });
 
-test('an account’s own page is accessible in both themes and at both widths', async () => {
+test('the page of an account is accessible in both themes and at both widths', async () => {
   await looks.page.goto(site.url(`/operator/accounts/${site.program.account.accountId}`));
   await looks.page.getByRole('heading', { name: 'Ledger' }).waitFor();
   await checkPage(looks, 'operator-account');

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('a new account is led to its first steps', async () => {
+test('a new account sees its first steps', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.getByRole('heading', { name: 'Get started' }).waitFor();
@@ -18,7 +18,7 @@ test('a new account is led to its first steps', async () => {
   await page.waitForURL('**/webhooks');
 });
 
-test('what was delivered and what failed is counted without a reload, and shown by channel', async () => {
+test('delivered and failed messages are counted without a reload, and shown by channel', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.getByRole('heading', { name: 'Get started' }).waitFor();
@@ -35,7 +35,7 @@ test('what was delivered and what failed is counted without a reload, and shown 
   await checkPage(window, 'overview');
 });
 
-test('what needs attention is said, to the operator with the way to where it is mended', async () => {
+test('items that need attention are shown, to the operator with a link to resolve them', async () => {
   await pauseSending(site.program.pool, { by: 'operations', reason: 'the carrier asked for it' });
   const { page } = await site.signIn();
   const entry = page.getByRole('listitem').filter({ hasText: 'Sending is paused for the whole gateway' });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('a session that is ended elsewhere signs that browser out at its next request', async () => {
+test('ending a session elsewhere signs that browser out at its next request', async () => {
   const there = await site.signIn();
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/security'));
@@ -28,7 +28,7 @@ test('a session that is ended elsewhere signs that browser out at its next reque
   expect([...watch.problems(), ...there.watch.problems()]).toEqual([]);
 });
 
-test('all other sessions end at once, and the one that asks stays', async () => {
+test('all other sessions end at once, and the current one stays', async () => {
   const person = await site.person('viewer');
   const there = await site.signIn(person);
   const { page, watch } = await site.signIn(person);
@@ -43,7 +43,7 @@ test('all other sessions end at once, and the one that asks stays', async () => 
   expect(watch.problems()).toEqual([]);
 });
 
-test('a list without the own address is not enforced: the guard says why, and with the address on it, it is', async () => {
+test('an allowlist without the own address is rejected with a reason, and enforced once it includes the address', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/security?tab=addresses'));
   await page.getByRole('button', { name: 'Add range' }).click();
@@ -53,7 +53,7 @@ test('a list without the own address is not enforced: the guard says why, and wi
   await page.getByRole('dialog').getByText('must be an IP address').waitFor();
   await page.getByLabel('Address or range').fill('203.0.113.77/24');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  // Kept in its canonical form.
+  // Stored in its canonical form.
   await page.getByRole('listitem').filter({ hasText: '203.0.113.0/24' }).waitFor();
   await page.getByRole('button', { name: 'Enforce allowlist' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Enforce allowlist' }).click();
@@ -83,7 +83,7 @@ test('a list without the own address is not enforced: the guard says why, and wi
   expect(watch.problems()).toEqual([]);
 });
 
-test('the audit log tells in words who changed what, and its filters stand in the address', async () => {
+test('the audit log names who changed what, and its filters are kept in the URL', async () => {
   const changed = await fetch(site.url('/api/partner-gateway/v1/account/security'), {
     method: 'PUT',
     headers: { 'x-api-key': site.program.account.apiKey, 'content-type': 'application/json' },
@@ -112,7 +112,7 @@ test('the audit log tells in words who changed what, and its filters stand in th
   expect(watch.problems()).toEqual([]);
 });
 
-test('a viewer sees their own sessions, and why the rest is closed to them', async () => {
+test('a viewer sees their own sessions, and why the other tabs are disabled', async () => {
   const { page, watch } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/security?tab=audit'));
   await page.getByText('This session').waitFor();
@@ -124,7 +124,7 @@ test('a viewer sees their own sessions, and why the rest is closed to them', asy
   expect(watch.problems()).toEqual([]);
 });
 
-test('its tabs are accessible in both themes and at both widths', async () => {
+test('the tabs are accessible in both themes and at both widths', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/security?whose=all'));

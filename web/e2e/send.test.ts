@@ -21,7 +21,7 @@ const open = async (page: Page, search = ''): Promise<void> => {
 const sentList = (page: Page) => page.getByRole('list', { name: 'Recently sent' }).getByRole('listitem');
 const handset = (page: Page) => page.getByRole('figure', { name: 'Phone preview' });
 
-test('an SMS to a contact shows its parts and price, is sent, and is followed to its end', async () => {
+test('an SMS to a contact shows its parts and price, is sent, and is polled until its final status', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page);
@@ -48,7 +48,7 @@ test('an SMS to a contact shows its parts and price, is sent, and is followed to
   expect(watch.problems()).toEqual([]);
 });
 
-test('what is missing or wrong stands at its field, and nothing is sent', async () => {
+test('missing and invalid values are shown at their field, and nothing is sent', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page);
@@ -69,7 +69,7 @@ test('what is missing or wrong stands at its field, and nothing is sent', async 
   expect(watch.problems()).toEqual([]);
 });
 
-test('a message that is refused says why, and the next try takes the reason away', async () => {
+test('a rejected message says why, and the next attempt clears the reason', async () => {
   const quiet = { phoneNumber: '+393335550104', fullName: 'Leave me', optedOut: ['SMS'] };
   expect((await site.program.client.request('POST', `${PG}/contacts`, { body: quiet })).status).toBeLessThan(300);
   const { page, watch } = await site.signIn();
@@ -87,7 +87,7 @@ test('a message that is refused says why, and the next try takes the reason away
   expect(watch.problems()).toEqual([]);
 });
 
-test('a simulation ends as its number says, and costs nothing', async () => {
+test('a simulation has the outcome its number determines, and costs nothing', async () => {
   const { page, watch } = await site.signIn();
   await open(page, '?to=%2B393335550001');
   const before = await site.program.client.request('GET', `${PG}/subscription/credit`);
@@ -102,7 +102,7 @@ test('a simulation ends as its number says, and costs nothing', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-test('a WhatsApp template is filled in before one’s eyes, sent, and followed', async () => {
+test('a WhatsApp template is previewed with its values, sent, and polled', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page, '?channel=WHATSAPP&to=%2B393335550102');
@@ -120,11 +120,11 @@ test('a WhatsApp template is filled in before one’s eyes, sent, and followed',
   expect(watch.problems()).toEqual([]);
 });
 
-test('an RCS card that does not arrive goes on to the SMS that was written for it', async () => {
+test('an RCS card that is not delivered falls back to the SMS written for it', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page, '?to=%2B393335550007');
-  // The channel is in the address, from where it comes back to the choice a moment later.
+  // The channel is kept in the URL, which updates the choice a moment later.
   await page.getByRole('radio', { name: 'RCS' }).click();
   await page.getByRole('radio', { name: 'RCS', checked: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('channel')).toBe('RCS');
@@ -146,7 +146,7 @@ test('an RCS card that does not arrive goes on to the SMS that was written for i
   expect(watch.problems()).toEqual([]);
 });
 
-test('who only reads is told so in place of the form', async () => {
+test('viewers see the reason instead of the form', async () => {
   const { page, watch } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/send?channel=SMS&to=%2B393335550101'));
   await page.getByText('Your role is read-only. Ask an owner or administrator.').waitFor();

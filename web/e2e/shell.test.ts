@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('an operator looks at another account, is told so on every page, and comes back', async () => {
+test('an operator switches to another account, sees a banner on every page, and switches back', async () => {
   const { page, watch } = await site.signIn(await site.operator());
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Switch account' }).click();
@@ -24,14 +24,14 @@ test('an operator looks at another account, is told so on every page, and comes 
   expect(watch.problems()).toEqual([]);
 });
 
-test('who is no operator is offered no other account', async () => {
+test('other users are not offered to switch the account', async () => {
   const { page } = await site.signIn();
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
   expect(await page.getByRole('menuitem', { name: 'Switch account' }).count()).toBe(0);
 });
 
-test('a session that ends while a page is open leads to the sign-in page, and from there back', async () => {
+test('when a session ends while a page is open, the user signs in and returns to it', async () => {
   const { page, context, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
   await page.getByText('first key').waitFor();
@@ -44,7 +44,7 @@ test('a session that ends while a page is open leads to the sign-in page, and fr
   expect(watch.problems()).toEqual([]);
 });
 
-test('a failure shows what happened with the id of the request, and another try mends it', async () => {
+test('a failure shows the error with the request ID, and a retry recovers from it', async () => {
   const { page, watch } = await site.signIn();
   let isBroken = true;
   await page.route('**/v1/authentication?*', (route) => {
@@ -61,7 +61,7 @@ test('a failure shows what happened with the id of the request, and another try 
   expect(watch.problems()).toEqual([]);
 });
 
-test('on a phone the navigation opens over the page and closes with the choice', async () => {
+test('on a phone, the navigation opens over the page and closes after a choice', async () => {
   const { page } = await site.signIn(site.owner, { width: 390, height: 844 });
   const link = page.getByRole('link', { name: 'API keys' });
   expect(await link.isVisible()).toBe(false);
@@ -71,20 +71,20 @@ test('on a phone the navigation opens over the page and closes with the choice',
   await link.waitFor({ state: 'hidden' });
 });
 
-/** Whether a link of the navigation is in a window of 800 pixels: below the header and above the lower edge. */
+/** Whether a navigation link is fully visible in a window of 800 pixels: below the header and above the lower edge. */
 const isWhole = async (page: Page, name: string): Promise<boolean> => {
   const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
   const box = await link.boundingBox();
   return box !== null && box.y >= 56 && box.y + box.height <= 800;
 };
 
-test('on a laptop the pages of an account stand below one another without scrolling', async () => {
+test('on a laptop, the navigation of an account fits without scrolling', async () => {
   const { page } = await site.signIn(site.owner, { width: 1280, height: 800 });
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   for (const name of ['Overview', 'Contacts', 'Security']) expect(await isWhole(page, name), name).toBe(true);
 });
 
-test('on a laptop the navigation of an operator is scrolled to the page that is open, and back to the first', async () => {
+test('on a laptop, the navigation of an operator scrolls to the active page and back to the first', async () => {
   const { page, watch } = await site.signIn(await site.operator(), { width: 1280, height: 800 });
   await page.goto(site.url('/operator/log'));
   await page.getByRole('heading', { name: 'Gateway log' }).waitFor();
@@ -99,7 +99,7 @@ test('on a laptop the navigation of an operator is scrolled to the page that is 
   expect(watch.problems()).toEqual([]);
 });
 
-test('by keyboard one gets past the navigation, and a change of page puts the focus on its heading', async () => {
+test('keyboard users can skip the navigation, and navigating focuses the heading', async () => {
   const { page } = await site.signIn();
   await page.reload();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -113,7 +113,7 @@ test('by keyboard one gets past the navigation, and a change of page puts the fo
   expect(await page.title()).toBe('API keys · Heliograph');
 });
 
-test('an address that leads nowhere says so and leads back', async () => {
+test('an unknown URL shows a message and a link back', async () => {
   const { page } = await site.signIn();
   await page.goto(site.url('/nowhere'));
   await page.getByRole('heading', { name: 'Page not found' }).waitFor();
@@ -121,7 +121,7 @@ test('an address that leads nowhere says so and leads back', async () => {
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
-test('markup that a script puts into the page is refused, and scripts from elsewhere are, too', async () => {
+test('markup written by a script and scripts from other origins are blocked', async () => {
   const { page, watch } = await site.signIn();
   watch.expect(/Markup is refused|Content Security Policy|TrustedScriptURL|failed:|foreign:/);
   const wroteMarkup = await page.evaluate(

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('whoever is not signed in is asked to, and then gets to where they wanted to go', async () => {
+test('a user who is not signed in is asked to sign in and then reaches the requested page', async () => {
   const { page } = await site.window();
   await page.goto(site.url('/api-keys?limit=50'));
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -17,14 +17,14 @@ test('whoever is not signed in is asked to, and then gets to where they wanted t
   expect(page.url()).toBe(site.url('/api-keys?limit=50'));
 });
 
-test('a wrong password is told without saying which of the two is wrong', async () => {
+test('a failed sign-in does not say whether the username or the password is wrong', async () => {
   const { page } = await site.window();
   await page.goto(site.url('/sign-in'));
   await enter(page, { ...site.owner, password: 'wrong' });
   await page.getByRole('alert').getByText('Incorrect username or password.').waitFor();
 });
 
-test('an address of another site behind the question mark is not gone to', async () => {
+test('a `next` parameter with another site is ignored', async () => {
   for (const next of ['//example.com/', 'https://example.com/', '/\\example.com']) {
     const { page, context } = await site.window();
     await page.goto(site.url(`/sign-in?next=${encodeURIComponent(next)}`));
@@ -35,7 +35,7 @@ test('an address of another site behind the question mark is not gone to', async
   }
 });
 
-test('signing out ends the session and shows nothing of it any more', async () => {
+test('signing out ends the session and hides its pages', async () => {
   const { page } = await site.signIn();
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -44,7 +44,7 @@ test('signing out ends the session and shows nothing of it any more', async () =
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
-test('the language of the browser is spoken, and another one that was chosen is kept', async () => {
+test('the console uses the language of the browser and keeps another chosen one', async () => {
   const { page } = await site.signIn(site.owner, { locale: 'en-GB' });
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitemradio', { name: 'Italiano' }).click();
@@ -58,7 +58,7 @@ test('the sign-in page and the overview are accessible in both themes and at bot
   const out = await site.window();
   await out.page.goto(site.url('/sign-in'));
   await out.page.getByRole('button', { name: 'Sign in' }).waitFor();
-  // Nobody is signed in: asked for the session, the server says so.
+  // Without a session, the request for it is answered 401.
   out.watch.expect('401');
   await checkPage(out, 'sign-in');
   const window = await site.signIn();

@@ -10,12 +10,12 @@ type Texts = { readonly [key: string]: string | Texts };
 const read = (feature: string, language: string): Texts =>
   JSON.parse(readFileSync(join(SRC, feature, `${language}.json`), 'utf8'));
 
-/** `create.open`, for every text. */
+/** The keys of all texts, such as `create.open`. */
 const keysOf = (texts: Texts, above = ''): string[] =>
   Object.entries(texts).flatMap(([key, value]) =>
     typeof value === 'string' ? [`${above}${key}`] : keysOf(value, `${above}${key}.`),
   );
-/** Languages have plurals of their own. */
+/** A key without its plural suffix, which differs between languages. */
 const withoutPlural = (key: string): string => key.replace(/_(zero|one|two|few|many|other)$/, '');
 const keys = (feature: string, language: string): string[] => [
   ...new Set(keysOf(read(feature, language)).map(withoutPlural)),
@@ -34,7 +34,7 @@ test('there are texts', () => {
   expect(features.length).toBeGreaterThan(3);
 });
 
-test.each(features)('%s says the same in English and in Italian', (feature) => {
+test.each(features)('%s has the same keys in English and in Italian', (feature) => {
   expect(keys(feature, 'it').sort()).toEqual(keys(feature, 'en').sort());
 });
 
@@ -48,7 +48,7 @@ test.each(features)('%s has every plural of its language', (feature) => {
   }
 });
 
-test.each(features)('%s fills in the same values in both languages', (feature) => {
+test.each(features)('%s has the same placeholders in both languages', (feature) => {
   const [en, it] = [read(feature, 'en'), read(feature, 'it')];
   const shared = keysOf(en).filter((key) => textAt(it, key) !== '' && withoutPlural(key) === key);
   for (const key of shared) expect(placeholders(textAt(it, key)), key).toEqual(placeholders(textAt(en, key)));
@@ -68,7 +68,7 @@ test('every text that a page names by a literal key exists', () => {
   expect(missing).toEqual([]);
 });
 
-test('no page puts markup into itself', () => {
+test('no page writes markup', () => {
   for (const file of globSync('**/*.{ts,tsx}', { cwd: SRC })) {
     if (basename(file) === 'trusted-types.ts') continue;
     expect(readFileSync(join(SRC, file), 'utf8'), file).not.toMatch(

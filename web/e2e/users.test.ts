@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-test('a person is added, signs in with the password that was handed over, and changes it', async () => {
+test('a user is added, signs in with the given password, and changes it', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/users'));
   await page.getByRole('button', { name: 'Add user' }).click();
@@ -43,7 +43,7 @@ test('a person is added, signs in with the password that was handed over, and ch
   expect([...watch.problems(), ...anna.watch.problems()]).toEqual([]);
 });
 
-test('a role is changed, a password is set, and with the next request the person is asked to sign in', async () => {
+test('a role is changed, a password is set, and the user must sign in at their next request', async () => {
   const person = await site.person('operator');
   const theirs = await site.signIn(person);
   const { page, watch } = await site.signIn();
@@ -69,7 +69,7 @@ test('a role is changed, a password is set, and with the next request the person
   expect(watch.problems()).toEqual([]);
 });
 
-test('before a person is removed their keys are named, and then the keys end', async () => {
+test('before a user is removed, their keys are listed, and then revoked', async () => {
   const person = await site.person('admin');
   const made = await fetch(site.url('/api/partner-gateway/v1/authentication'), {
     method: 'POST',
@@ -94,7 +94,7 @@ test('before a person is removed their keys are named, and then the keys end', a
   expect(watch.problems()).toEqual([]);
 });
 
-test('what one may not do with a person is disabled, and says why', async () => {
+test('actions that are not allowed on a user are disabled and say why', async () => {
   const { page, watch } = await site.signIn(await site.person('admin'));
   await page.goto(site.url('/users'));
   const remove = page.getByRole('button', { name: `Remove ${site.owner.username}`, exact: true });

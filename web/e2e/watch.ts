@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 
-/** What went wrong in a window: errors of scripts and of the policy, answers of 400 and more, foreign addresses. */
+/** The problems of a window: script and policy errors, responses of 400 and above, requests to other origins. */
 export type Watch = {
-  /** All that was not expected. */
+  /** The problems that were not expected. */
   problems(): readonly string[];
-  /** For a test that makes something fail: problems whose text has this are not told, before and from now on. */
+  /** Ignores problems that contain or match this text, past and future, for tests that provoke a failure. */
   expect(text: string | RegExp): void;
 };
 
@@ -16,7 +16,7 @@ export function watch(page: Page): Watch {
     if (message.type() === 'error' || message.type() === 'warning') seen.push(`console: ${message.text()}`);
   });
   page.on('requestfailed', (request) => {
-    // What a page no longer needs when it is left is called off.
+    // Requests of a page that is left are cancelled.
     const reason = request.failure()?.errorText ?? '';
     if (reason !== 'net::ERR_ABORTED') seen.push(`failed: ${request.method()} ${request.url()} ${reason}`);
   });

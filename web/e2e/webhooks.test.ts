@@ -34,10 +34,10 @@ async function send(): Promise<string> {
   return messageId ?? '';
 }
 
-test('before there is a webhook the page says what it is, and names what is wrong with an address', async () => {
+test('without a webhook, the page says what it is for, and errors in the URL are shown', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
-  // That there is none is how the interface says it.
+  // The API answers 404 if there is no webhook.
   watch.expect('404');
   await page.goto(site.url('/webhooks'));
   await page.getByText('No webhook yet').waitFor();
@@ -50,7 +50,7 @@ test('before there is a webhook the page says what it is, and names what is wron
   expect(watch.problems()).toEqual([]);
 });
 
-test('a webhook is registered, its secret verifies a test event, and a new secret signs beside it', async () => {
+test('a webhook is registered, its secret verifies a test event, and a rotated secret signs in addition', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   watch.expect('404');
@@ -84,7 +84,7 @@ test('a webhook is registered, its secret verifies a test event, and a new secre
   expect(watch.problems()).toEqual([]);
 });
 
-test('an event that fails shows its answer as text and its next try, and goes through when it is sent again', async () => {
+test('a failed event shows the response as text and the next attempt, and succeeds when it is resent', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   receiver.answer({ status: 500, body: HOSTILE });
@@ -108,7 +108,7 @@ test('an event that fails shows its answer as text and its next try, and goes th
   expect(watch.problems()).toEqual([]);
 });
 
-test('a range is sent again after its events were counted', async () => {
+test('a range of events is resent after they were counted', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   receiver.answer({});
@@ -139,7 +139,7 @@ test('a range is sent again after its events were counted', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-test('a viewer reads the log and is told why nothing can be changed', async () => {
+test('a viewer can read the log and sees why nothing can be changed', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/webhooks'));
   const button = page.getByRole('button', { name: 'Send test event' });
@@ -153,7 +153,7 @@ test('a viewer reads the log and is told why nothing can be changed', async () =
   await page.getByText('Your role is read-only').waitFor();
 });
 
-test('a webhook is deleted by its host', async () => {
+test('a webhook is deleted after a confirmation that names its host', async () => {
   const { page, watch } = await site.signIn();
   watch.expect('404');
   await page.goto(site.url('/webhooks'));

@@ -27,7 +27,7 @@ import {
 } from 'lucide-react';
 import type { PageEntry } from './app/page-entry.ts';
 
-/** THE list of pages. Their order is that of the navigation; the address, the feature's folder, the file, who may. */
+/** The list of all pages, in the order of the navigation: path, folder, chunk and permission. */
 export const PAGES: readonly PageEntry[] = [
   {
     path: '/',

@@ -26,8 +26,11 @@ export type HttpAnswer =
       readonly headers: IncomingHttpHeaders;
       readonly body: Buffer;
     }
-  /** No complete response. `written` is true when octets may have gone out, so that the peer may have acted on them. */
-  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string };
+  /**
+   * No complete response. `written` is true when octets may have gone out, so that the peer may have acted on them.
+   * `tooLarge` is true when the response body exceeds its maximum size.
+   */
+  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string; readonly tooLarge?: boolean };
 
 /** An HTTP client with kept-alive connections. */
 export type HttpClient = {
@@ -90,9 +93,9 @@ function exchange(agent: Agent, { timeoutMs, maxBytes, ...request }: Bounded): P
       clearTimeout(timer);
       resolve(result);
     }
-    function fail(reason: string): void {
+    function fail(reason: string, tooLarge = false): void {
       if (over) return;
-      end({ kind: 'failed', written: controller !== undefined, reason });
+      end({ kind: 'failed', written: controller !== undefined, reason, ...(tooLarge && { tooLarge }) });
       controller?.abort(new Error(reason));
     }
     agent.dispatch(request, {
@@ -103,7 +106,7 @@ function exchange(agent: Agent, { timeoutMs, maxBytes, ...request }: Bounded): P
       },
       onResponseStart: (_, status, headers) => answer.begin(status, headers),
       onResponseData(_, chunk) {
-        if (!answer.add(chunk)) fail(`the answer exceeds ${maxBytes} bytes`);
+        if (!answer.add(chunk)) fail(`the answer exceeds ${maxBytes} bytes`, true);
       },
       onResponseEnd: () => (over ? undefined : end(answer.done())),
       onResponseError: (_, error) => fail(error.message),
@@ -138,7 +141,9 @@ function createCollector(maxBytes: number): Collector {
 
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 when it is missing or unreadable. */
+/**
+ * Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 when it is missing or unreadable.
+ */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number {
   const text = headers['retry-after'];
   if (typeof text !== 'string') return 0;

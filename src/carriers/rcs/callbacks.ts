@@ -58,8 +58,8 @@ const MAX_SECRET_LENGTH = 1000;
 
 /**
  * Reads a request of the network to our callback URL (protocol sheet rcs, section 6): the handshake that registers the
- * URL, or an event. The signature is verified on the event's own octets before the event is read. Never throws: a signed
- * event that is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
+ * URL, or an event. The signature is verified on the event's own octets before the event is read. Never throws: a
+ * signed event that is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
  */
 export function readRcsCallback(request: CallbackRequest): ReadCallback {
   const json = parseJson(Buffer.from(request.rawBody).toString());

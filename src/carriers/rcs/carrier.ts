@@ -12,9 +12,9 @@ import { createTokenSource } from './token.ts';
 const MAX_REVOKE_TRIES = 3;
 
 /**
- * Creates a carrier that is reached over the Google RBM API (protocol sheet rcs). A submission's sender is the agent, and
- * its own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field when the
- * private key cannot be read.
+ * Creates a carrier that is reached over the Google RBM API (protocol sheet rcs). A submission's sender is the agent,
+ * and its own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field
+ * when the private key cannot be read.
  */
 export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Carrier {
   let host: CarrierHost | null = null;
@@ -79,8 +79,8 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   }
 
   /**
-   * Resolves with whether the message was revoked. 404 means that it was delivered or is unknown, so it may be shown. After
-   * an attempt that may have reached the network, 404 is inconclusive: a revoked message is unknown too.
+   * Resolves with whether the message was revoked. 404 means that it was delivered or is unknown, so it may be shown.
+   * After an attempt that may have reached the network, 404 is inconclusive: a revoked message is unknown too.
    */
   async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
     for (let tries = 0, doubtful = false; tries < MAX_REVOKE_TRIES; tries += 1) {

@@ -32,5 +32,9 @@ test('an answer without an error text still has a code and a text', () => {
 });
 
 test.each([true, false])('a missing answer keeps whether the request was written: %s', (written) => {
-  expect(verdictOf({ kind: 'failed', written, reason: 'cut' })).toMatchObject({ act: 'no-answer', written, text: 'cut' });
+  expect(verdictOf({ kind: 'failed', written, reason: 'cut' })).toMatchObject({
+    act: 'no-answer',
+    written,
+    text: 'cut',
+  });
 });

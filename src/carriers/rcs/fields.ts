@@ -1,6 +1,6 @@
 import { getText } from '../json.ts';
 
-/** Maximum characters of an id of ours or of the network; a longer one matches nothing and would not fit an index. */
+/** Maximum characters of a message id; a longer one matches nothing and would not fit an index. */
 export const MAX_ID_LENGTH = 200;
 const MAX_PHONE_DIGITS = 20;
 

@@ -15,7 +15,7 @@ test.each([
   [{ trafficType: 'ADVERTISING' }, 'trafficType'],
   [{ defaultTtlSeconds: 1_296_001 }, 'defaultTtlSeconds'],
   [{ colour: 'red' }, 'colour: unknown setting'],
-])('%o is refused by the name of the field', (settings, why) => {
+])('%o is refused, naming the field', (settings, why) => {
   expect(() => parseRcsSettings(settings)).toThrow(why);
 });
 
@@ -32,6 +32,6 @@ test.each([
   [{ ...OURS, clientToken: 'short' }, 'clientToken'],
   [{ ...OURS, tokenUri: 'http://token.example' }, 'tokenUri: must begin with https://'],
   [{ client_email: 'a@b.example', clientToken: 'token-123' }, 'privateKey'],
-])('%o is refused by the name of the field', (secrets, why) => {
+])('%o is refused, naming the field', (secrets, why) => {
   expect(() => parseRcsSecrets(secrets)).toThrow(why);
 });

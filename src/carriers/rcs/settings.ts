@@ -55,7 +55,7 @@ export const RcsSettings = Type.Object(
       default: 2,
     }),
     throttlePauseMs: Type.Integer({
-      description: 'First pause after the network throttles; doubles up to 30 s.',
+      description: 'First pause when the network throttles; doubles up to 30 s.',
       minimum: 1,
       maximum: 30_000,
       default: 1000,
@@ -100,7 +100,8 @@ export const RcsSecrets = Type.Object(
 export type RcsSecrets = Static<typeof RcsSecrets>;
 
 /**
- * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid fields.
+ * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid
+ * fields.
  */
 export function parseRcsSettings(json: unknown): RcsSettings {
   const settings = parseSettings(RcsSettings, json);
@@ -109,8 +110,8 @@ export function parseRcsSettings(json: unknown): RcsSettings {
 }
 
 /**
- * Validates the secrets and fills in the defaults. Also accepts Google's key file of a service account with `clientToken`
- * added to it. Throws an Error whose message names the invalid fields.
+ * Validates the secrets and fills in the defaults. Also accepts Google's key file of a service account with
+ * `clientToken` added to it. Throws an Error whose message names the invalid fields.
  */
 export function parseRcsSecrets(json: unknown): RcsSecrets {
   const secrets = parseSettings(RcsSecrets, getMember(json, 'client_email') === undefined ? json : fromKeyFile(json));

@@ -22,8 +22,8 @@ const LATER_MS = 5000;
  * Sends one message and resolves with its outcome (protocol sheet rcs, sections 4 and 5).
  *
  * A message that was sent without an answer is in doubt. It is sent again under the same id, which the network accepts
- * only once, so that the next answer resolves the doubt; after `resends` attempts it is `unknown`. While a message is in
- * doubt it is never returned as `retry`, which would mean that it was not taken.
+ * only once, so that the next answer resolves the doubt; after `resends` attempts it is `unknown`. While a message is
+ * in doubt it is never returned as `retry`, which would mean that it was not taken.
  */
 export async function sendMessage(deps: SubmitDeps, submission: Submission): Promise<Outcome> {
   const { gate, settings } = deps;
@@ -51,7 +51,10 @@ async function attempt({ client, gate, settings, onVerdict }: SubmitDeps, submis
 
 const isExpired = ({ validUntil }: Submission): boolean => validUntil !== null && validUntil.getTime() <= Date.now();
 
-/** Waits before a repetition, at least as long as the gate's pause; resolves with false when the carrier stops meanwhile. */
+/**
+ * Waits before a repetition, at least as long as the gate's pause; resolves with false when the carrier stops
+ * meanwhile.
+ */
 async function waitBeforeResend(gate: Gate, { throttlePauseMs }: RcsSettings): Promise<boolean> {
   const waitMs = Math.max(gate.pauseMs(), throttlePauseMs * (0.5 + Math.random()));
   await sleep(waitMs, undefined, { signal: gate.stopping }).catch(() => undefined);

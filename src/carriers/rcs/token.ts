@@ -17,8 +17,8 @@ export type TokenSource = {
   /** Returns the current token, or why there is none. */
   state(): TokenState;
   /**
-   * Discards `token`, which was answered with 401, and resolves once there is another one or none. Concurrent calls share
-   * one request.
+   * Discards `token`, which was answered with 401, and resolves once there is another one or none. Concurrent calls
+   * share one request.
    */
   renew(token: string): Promise<TokenState>;
   stop(): void;

@@ -83,7 +83,10 @@ const longAddress = cString(65);
 const messageId = cString(65);
 const time = cString(17);
 const systemId = cString(16);
-/** The protocol allows 9 octets, but passwords of more than 8 characters are common, and carriers that issue them accept them. */
+/**
+ * The protocol allows 9 octets, but passwords of more than 8 characters are common, and carriers that issue them accept
+ * them.
+ */
 const password = cString(256);
 
 /** A list: the number of items in one octet, at most 254, then the items. */

@@ -46,7 +46,10 @@ export type Connection = {
   readonly opened: Promise<boolean>;
   /** Resolves once the socket is closed. By then every request has its answer. */
   readonly closed: Promise<Closed>;
-  /** Sends an encoded request under a fresh sequence number, which is written into `frame`, and resolves with the answer. */
+  /**
+   * Sends an encoded request under a fresh sequence number, which is written into `frame`, and resolves with the
+   * answer.
+   */
   request(frame: Buffer, timeoutMs: number): Promise<Answer>;
   /** Does the same as `request` with a callback: at full speed a message can afford only one promise in all. */
   requestWithCallback(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;

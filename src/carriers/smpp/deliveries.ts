@@ -17,7 +17,9 @@ type Answer = (status: number) => void;
 
 /** The deliveries of one carrier on their way to the host. */
 export type Deliveries = {
-  /** Passes a delivery to the host, and answers with the command_status for the carrier once the host has committed it. */
+  /**
+   * Passes a delivery to the host, and answers with the command_status for the carrier once the host has committed it.
+   */
   handle(delivery: Delivery, answer: Answer): void;
   /** Refuses all further deliveries with a temporary error, so that the carrier keeps them. */
   stop(): void;

@@ -1,11 +1,13 @@
 /** Splits the octets of one connection into frames; see `createFrameReader`. */
 export type FrameReader = {
   /**
-   * Takes the next octets of the stream and returns the frames that they complete, in order. A frame that lies completely
-   * in `chunk` is a view of it, not a copy: do not reuse the chunk's memory.
+   * Takes the next octets of the stream and returns the frames that they complete, in order. A frame that lies
+   * completely in `chunk` is a view of it, not a copy: do not reuse the chunk's memory.
    */
   push(chunk: Uint8Array): Uint8Array[];
-  /** Returns the `command_length` that broke the stream (below 16 or above the limit), or null. No frame follows one. */
+  /**
+   * Returns the `command_length` that broke the stream (below 16 or above the limit), or null. No frame follows one.
+   */
   invalidLength(): number | null;
 };
 
@@ -13,9 +15,9 @@ const LENGTH_OCTETS = 4;
 const HEADER_OCTETS = 16;
 
 /**
- * Creates a reader that splits a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section 2).
- * It copies each octet at most once, however small the chunks, and holds back at most one frame of `maxLength` octets.
- * The default limit leaves room for a `message_payload` of 64 KiB.
+ * Creates a reader that splits a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section
+ * 2). It copies each octet at most once, however small the chunks, and holds back at most one frame of `maxLength`
+ * octets. The default limit leaves room for a `message_payload` of 64 KiB.
  */
 export function createFrameReader(options: { maxLength?: number } = {}): FrameReader {
   const maxLength = options.maxLength ?? 70_000;

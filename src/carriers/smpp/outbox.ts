@@ -15,8 +15,8 @@ export type Outbox = {
 };
 
 /**
- * Creates an outbox that combines the writes of one tick: with small PDUs the cost is per write, not per octet. While the
- * socket is under backpressure, octets stay in the outbox, so that they do not count as possibly sent after a lost
+ * Creates an outbox that combines the writes of one tick: with small PDUs the cost is per write, not per octet. While
+ * the socket is under backpressure, octets stay in the outbox, so that they do not count as possibly sent after a lost
  * connection.
  */
 export function createOutbox(socket: Socket): Outbox {

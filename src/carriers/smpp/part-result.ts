@@ -21,7 +21,9 @@ export type PartResult =
 
 /** The final states that a refusal can lead to. */
 export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
-/** Why a part must be sent again: the carrier throttles, has a temporary error, wants a new bind, or never got the part. */
+/**
+ * Why a part must be sent again: the carrier throttles, has a temporary error, wants a new bind, or never got the part.
+ */
 export type RetryCause = 'throttle' | 'later' | 'rebind' | 'unsent';
 
 /** Interprets an answer to submit_sm by the rules of the protocol sheet smpp, sections 3 and 4, and 11 for refusals. */

@@ -210,9 +210,9 @@ export function encodePdu(pdu: Pdu): Buffer {
 }
 
 /**
- * Decodes the PDU in one frame, or returns why that fails; never throws. Octet fields are views of `frame`. Values longer
- * than a field's limit are accepted. A response with a status other than 0 needs no body: missing or unreadable fields
- * are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
+ * Decodes the PDU in one frame, or returns why that fails; never throws. Octet fields are views of `frame`. Values
+ * longer than a field's limit are accepted. A response with a status other than 0 needs no body: missing or unreadable
+ * fields are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
  */
 export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   const bytes = Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length);

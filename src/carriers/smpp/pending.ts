@@ -23,13 +23,19 @@ type PendingRequest = {
 export type Pending = {
   /** Adds a request; its `onAnswer` is called exactly once. */
   add(sequence: number, request: PendingRequest): void;
-  /** Settles the request of this response; false when none matches: the response is late, duplicate, or for another command. */
+  /**
+   * Settles the request of this response; false when none matches: the response is late, duplicate, or for another
+   * command.
+   */
   respond(pdu: Pdu): boolean;
   /** Settles the request of an unreadable response; false when none matches. */
   fail(failure: DecodeFailure): boolean;
   /** Settles the requests whose deadline has passed with `timeout`. */
   expire(now: number): void;
-  /** Settles all remaining requests with `closed`; `lastHandedOver` is the last outbox position that the socket received. */
+  /**
+   * Settles all remaining requests with `closed`; `lastHandedOver` is the last outbox position that the socket
+   * received.
+   */
   close(lastHandedOver: number): void;
   /** Returns the number of open requests. */
   count(): number;

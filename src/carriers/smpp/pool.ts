@@ -20,8 +20,8 @@ export type Pool = {
   /** Returns a slot to its bind. */
   release(slot: Slot): void;
   /**
-   * Resolves with `go` when the next part may be sent: `delayMs` and every pause are over, and the slot is on a bind that
-   * is up. Resolves with `expired` at `until`, and with `stopped` when the pool stops.
+   * Resolves with `go` when the next part may be sent: `delayMs` and every pause are over, and the slot is on a bind
+   * that is up. Resolves with `expired` at `until`, and with `stopped` when the pool stops.
    */
   ready(slot: Slot, delayMs: number, until: Date | null): Promise<'go' | 'expired' | 'stopped'>;
   /** Pauses all binds, because the carrier is throttling. */

@@ -18,7 +18,10 @@ export type ReceiptOptions = {
   readonly acceptedMeansDelivered?: boolean;
 };
 
-/** The message types of esm_class that are receipts: delivery receipt, delivery acknowledgement, intermediate notification. */
+/**
+ * The message types of esm_class that are receipts: delivery receipt, delivery acknowledgement, intermediate
+ * notification.
+ */
 const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
 const TYPE_BITS = 0x3c;
 
@@ -35,8 +38,9 @@ export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): 
 }
 
 /**
- * Reads the receipt in a message: parameters take precedence over the text, whose fields may be in any order and case and
- * may be missing (protocol sheet smpp, sections 10 and 11). An unrecognised state is UNKNOWN. Returns null without an id.
+ * Reads the receipt in a message: parameters take precedence over the text, whose fields may be in any order and case
+ * and may be missing (protocol sheet smpp, sections 10 and 11). An unrecognised state is UNKNOWN. Returns null without
+ * an id.
  */
 export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}): Receipt | null {
   const raw = receiptBody(message);
@@ -170,7 +174,7 @@ function doneDate(text: string, offsetMinutes: number): Date | null {
   return lastDone.date;
 }
 
-/** `YYMMDDhhmm` with or without seconds; a few carriers also write the century. */
+/** YYMMDDhhmm with or without seconds; a few carriers also write the century. */
 const DATES = [/^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/, /^20(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/];
 
 function parseDone(text: string, offsetMinutes: number): Date | null {
@@ -215,8 +219,8 @@ export const bareId = (id: string): string =>
 
 /**
  * Returns the ways in which the peer may spell `id` in a receipt, as bare ids, the most likely first and each once: as
- * is, converted from hexadecimal to decimal, and from decimal to hexadecimal. Two ids may share a spelling: when several
- * messages match inexactly, the match proves nothing.
+ * is, converted from hexadecimal to decimal, and from decimal to hexadecimal. Two ids may share a spelling: when
+ * several messages match inexactly, the match proves nothing.
  */
 export function spellings(id: string): string[] {
   const bare = bareId(id);

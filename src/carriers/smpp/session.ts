@@ -58,7 +58,10 @@ export type Session = {
   up(): boolean;
   /** Returns false while the peer does not read fast enough. */
   writable(): boolean;
-  /** Returns why a person must act while the carrier refuses the credentials or its certificate is not trusted; else null. */
+  /**
+   * Returns why a person must act while the carrier refuses the credentials or its certificate is not trusted; else
+   * null.
+   */
   fault(): string | null;
   /** Sends a request over the bind. Without a connection the answer is `closed` and not written. */
   request(frame: Buffer, onAnswer: (answer: Answer) => void): void;

@@ -6,7 +6,7 @@ const flag = (description: string, fallback: boolean) => Type.Boolean({ descript
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 3600, default: fallback });
 
-/** Type of number and numbering plan. */
+/** A type of number and a numbering plan. */
 const tonNpi = (description: string, ton: number, npi: number) =>
   Type.Object(
     {
@@ -16,7 +16,7 @@ const tonNpi = (description: string, ton: number, npi: number) =>
     { description, default: {}, additionalProperties: false },
   );
 
-/** How one SMPP carrier is spoken to. The defaults are those of the protocol sheet smpp, section 15. */
+/** The settings of one SMPP connection. The defaults are those of the protocol sheet smpp, section 15. */
 export const SmppSettings = Type.Object(
   {
     host: Type.String({ description: 'Host name or IP address of the carrier.', minLength: 1, maxLength: 253 }),
@@ -26,17 +26,17 @@ export const SmppSettings = Type.Object(
       Type.String({ description: 'Certificate authority in PEM; the well-known authorities by default.' }),
     ),
     tlsServername: Type.Optional(
-      Type.String({ description: 'The name on the certificate, when it is not `host`.', minLength: 1 }),
+      Type.String({ description: 'Name that the certificate must contain when it differs from `host`.', minLength: 1 }),
     ),
-    tlsInsecure: flag('Accepts any certificate: for a test link only.', false),
+    tlsInsecure: flag('Accepts any certificate: for test links only.', false),
 
     systemId: Type.String({ description: 'The user name that the carrier issued.', minLength: 1, maxLength: 15 }),
-    systemType: text('Sent with the bind, where the carrier requires it.', 12),
+    systemType: text('System type that is sent with the bind, if the carrier requires one.', 12),
     interfaceVersion: Type.Enum([0x33, 0x34, 0x50], {
       description: 'SMPP version sent with the bind: 51 is 3.3, 52 is 3.4, 80 is 5.0.',
       default: 0x34,
     }),
-    addressRange: text('Sent with the bind: the numbers whose messages this bind wants to receive.', 40),
+    addressRange: text('Address range that is sent with the bind: the numbers whose messages this bind receives.', 40),
     bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], {
       description: 'How to bind: both directions on one bind (`trx`), a pair of binds, or one direction only.',
       default: 'trx',
@@ -56,14 +56,14 @@ export const SmppSettings = Type.Object(
     // Enforced by the dispatcher, not by the carrier.
     tps: Type.Number({ description: 'Parts per second over all binds; 0 means no limit.', minimum: 0, default: 0 }),
 
-    serviceType: text('Sent with every message.', 5),
+    serviceType: text('Service type that is sent with every message.', 5),
     alphaAddress: tonNpi('Type of number and numbering plan of alphanumeric senders.', 5, 0),
-    longAddress: tonNpi('The same for senders that are international numbers.', 1, 1),
-    shortAddress: tonNpi('The same for short codes.', 3, 0),
-    destinationAddress: tonNpi('The same for destinations.', 1, 1),
+    longAddress: tonNpi('Type of number and numbering plan of senders that are international numbers.', 1, 1),
+    shortAddress: tonNpi('Type of number and numbering plan of senders that are short codes.', 3, 0),
+    destinationAddress: tonNpi('Type of number and numbering plan of destinations.', 1, 1),
     plusPrefix: flag('Writes international numbers with their plus sign.', false),
     defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], {
-      description: 'What data_coding 0 means at this carrier.',
+      description: 'Alphabet that data_coding 0 stands for at this carrier.',
       default: 'gsm',
     }),
     gsmDataCoding: Type.Integer({
@@ -74,11 +74,11 @@ export const SmppSettings = Type.Object(
     }),
     longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], {
       description:
-        'How long texts are joined: user data header with an 8 or 16 bit reference, sar parameters, or message_payload.',
+        'How long texts are sent: with an 8-bit or 16-bit reference in the user data header, SAR parameters, or message_payload.',
       default: 'udh8',
     }),
     validity: Type.Enum(['absolute', 'relative', 'empty'], {
-      description: 'How the end of the validity is written.',
+      description: 'Format of the validity period: an absolute time, a duration, or left to the carrier.',
       default: 'absolute',
     }),
 
@@ -86,7 +86,7 @@ export const SmppSettings = Type.Object(
     submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a submit is "unknown".', 60),
     bindTimeoutSeconds: seconds('Time without an answer after which a bind is tried again.', 30),
     throttlePauseMs: Type.Integer({
-      description: 'First pause after the carrier throttles; doubles up to 30 s while it keeps refusing.',
+      description: 'First pause when the carrier throttles; doubles up to 30 s while it keeps refusing.',
       minimum: 1,
       maximum: 30_000,
       default: 1000,
@@ -98,7 +98,7 @@ export const SmppSettings = Type.Object(
     ),
     acceptedMeansDelivered: flag('Treats the receipt state ACCEPTD, which is not final here, as delivered.', false),
     dlrOffsetMinutes: Type.Integer({
-      description: "The carrier's clock in receipt texts, in minutes ahead of UTC.",
+      description: "Minutes by which the carrier's clock in receipt texts is ahead of UTC.",
       minimum: -14 * 60,
       maximum: 14 * 60,
       default: 0,
@@ -107,10 +107,12 @@ export const SmppSettings = Type.Object(
   { additionalProperties: false },
 );
 
+/** The settings of one SMPP connection. */
 export type SmppSettings = Static<typeof SmppSettings>;
 
 /**
- * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid fields.
+ * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid
+ * fields.
  */
 export function parseSmppSettings(json: unknown): SmppSettings {
   const settings = parseSettings(SmppSettings, json);

@@ -1,4 +1,6 @@
-/** The `command_status` values of SMPP 3.4, and those of 5.0 that 3.4 peers also send (protocol sheet smpp, section 3). */
+/**
+ * The `command_status` values of SMPP 3.4, and those of 5.0 that 3.4 peers also send (protocol sheet smpp, section 3).
+ */
 export const STATUS = {
   ESME_ROK: 0x00,
   ESME_RINVMSGLEN: 0x01,
@@ -70,8 +72,9 @@ export const STATUS = {
 } as const;
 
 /**
- * What a refusal requires of the client. `throttle`: slow the bind down and send again. `retry`: send this message again
- * later. `permanent`: this message will never be accepted. `bind`: the bind is wrong or lost. `bug`: the PDU was malformed.
+ * What a refusal requires of the client. `throttle`: slow the bind down and send again. `retry`: send this message
+ * again later. `permanent`: this message will never be accepted. `bind`: the bind is wrong or lost. `bug`: the PDU was
+ * malformed.
  */
 export type StatusClass = 'throttle' | 'retry' | 'permanent' | 'bind' | 'bug';
 
@@ -97,7 +100,10 @@ const CLASSES: ReadonlyMap<number, StatusClass> = new Map<number, StatusClass>([
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(STATUS).map(([name, code]) => [code, name]));
 
-/** Returns the name of a status such as `ESME_RTHROTTLED`, or eight hexadecimal digits (`0x000004A1`) for an unknown code. */
+/**
+ * Returns the name of a status such as `ESME_RTHROTTLED`, or eight hexadecimal digits (`0x000004A1`) for an unknown
+ * code.
+ */
 export function statusName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16).toUpperCase().padStart(8, '0')}`;
 }

@@ -82,8 +82,8 @@ export const nonGsmCharacters = (body: string): string[] =>
   [...new Set(body)].filter((character) => countSeptets(character) < 0);
 
 /**
- * Encodes a text, in several parts when it is longer than one message. No part ends inside an escape pair or a surrogate
- * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
+ * Encodes a text, in several parts when it is longer than one message. No part ends inside an escape pair or a
+ * surrogate pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
  */
 export function encodeText(body: string, options: TextOptions = {}): EncodedText {
   const { longMode = 'udh8', defaultAlphabet = 'gsm' } = options;
@@ -166,7 +166,10 @@ function isUcs2(dataCoding: number): boolean {
   return dataCoding === UCS2 || (dataCoding & 0xfc) === 0x18 || (dataCoding & 0xf0) === 0xe0;
 }
 
-/** True for 0, message class groups with a 7-bit alphabet (0x10 to 0x13, 0xF0 to 0xFB) and message waiting (0xC0 to 0xDF). */
+/**
+ * True for 0, message class groups with a 7-bit alphabet (0x10 to 0x13, 0xF0 to 0xFB) and message waiting (0xC0 to
+ * 0xDF).
+ */
 function isDefaultAlphabet(dataCoding: number): boolean {
   const classed = (dataCoding & 0xfc) === 0x10 || (dataCoding & 0xf4) === 0xf0;
   return dataCoding === 0 || classed || (dataCoding >= 0xc0 && dataCoding <= 0xdf);
@@ -182,8 +185,8 @@ const CONCAT_8 = 0x00;
 const CONCAT_16 = 0x08;
 
 /**
- * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6 octets
- * with an 8-bit reference, 7 with a 16-bit one. Throws RangeError when `seq` or `total` is out of range.
+ * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6
+ * octets with an 8-bit reference, 7 with a 16-bit one. Throws RangeError when `seq` or `total` is out of range.
  */
 export function udhConcat(ref: number, total: number, seq: number, bits: 8 | 16): Uint8Array {
   if (total < 1 || total > 255 || seq < 1 || seq > total) throw new RangeError(`part ${seq} of ${total}`);

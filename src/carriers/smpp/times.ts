@@ -11,7 +11,7 @@ function twoDigits(value: number): string {
   return value < 10 ? `0${value}` : String(value);
 }
 
-/** Formats a date as `YYMMDDhhmmss` in UTC, for the years 2000 to 2099. */
+/** Formats a date as YYMMDDhhmmss in UTC, for the years 2000 to 2099. */
 function utcDigits(date: Date): string {
   const day = twoDigits(date.getUTCFullYear() % 100) + twoDigits(date.getUTCMonth() + 1) + twoDigits(date.getUTCDate());
   return day + twoDigits(date.getUTCHours()) + twoDigits(date.getUTCMinutes()) + twoDigits(date.getUTCSeconds());
@@ -62,7 +62,10 @@ export function parseTime(text: string): Date | { relativeMs: number } | null {
   return new Date(local.getTime() + tenth * 100 - offsetMs);
 }
 
-/** Returns an instant; `year` is 0 to 99 from 2000, `month` counts from 1. Null when the date or the time does not exist. */
+/**
+ * Returns an instant; `year` is 0 to 99 from 2000, `month` counts from 1. Null when the date or the time does not
+ * exist.
+ */
 export function utcDate(
   year: number,
   month: number,
@@ -77,7 +80,7 @@ export function utcDate(
   return date.getUTCMonth() === month - 1 ? date : null;
 }
 
-/** Formats a date of a receipt's text as `YYMMDDhhmm` in UTC. */
+/** Formats a date of a receipt's text as YYMMDDhhmm in UTC. */
 export function receiptDate(date: Date): string {
   return utcDigits(date).slice(0, 10);
 }

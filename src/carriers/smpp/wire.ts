@@ -1,6 +1,9 @@
 // The field types of SMPP (protocol sheet smpp, section 2): integers, C-octet strings, counted octets.
 
-/** A position in received octets. Reading never throws: `fault` keeps the first fault, and later reads return empty values. */
+/**
+ * A position in received octets. Reading never throws: `fault` keeps the first fault, and later reads return empty
+ * values.
+ */
 export type ReadCursor = { readonly bytes: Buffer; offset: number; fault: string | null };
 /** A position in the octets of a PDU that is being written. */
 export type WriteCursor = { readonly bytes: Buffer; offset: number };
@@ -48,7 +51,10 @@ export function readCString(cursor: ReadCursor, name: string): string {
   return end === start ? '' : bytes.toString('latin1', start, end);
 }
 
-/** Decodes the octets before `end` as Latin-1. Octets of a frame are views of a Buffer already and are read without a copy. */
+/**
+ * Decodes the octets before `end` as Latin-1. Octets of a frame are views of a Buffer already and are read without a
+ * copy.
+ */
 export function latin1(octets: Uint8Array, end = octets.length): string {
   const bytes = Buffer.isBuffer(octets) ? octets : Buffer.from(octets.buffer, octets.byteOffset, octets.length);
   return bytes.toString('latin1', 0, end);
@@ -66,7 +72,10 @@ export function readOctets(cursor: ReadCursor, name: string, length: number): Ui
   return octets;
 }
 
-/** Returns the octets of a value with its NUL. Throws RangeError when it is too long, or has a NUL or a character above 0xFF. */
+/**
+ * Returns the octets of a value with its NUL. Throws RangeError when it is too long, or has a NUL or a character above
+ * 0xFF.
+ */
 export function cStringSize(name: string, value: string, max: number): number {
   const size = value.length + 1;
   if (size > max) throw new RangeError(`${name} takes at most ${max - 1} characters, not ${value.length}`);
@@ -109,7 +118,7 @@ export const byte: Field<number> = {
   read: readByte,
 };
 
-/** A length octet, then the octets: `sm_length` and `short_message`, at most 254. */
+/** A length octet, then the octets: sm_length and short_message, at most 254. */
 export const shortOctets: Field<Uint8Array> = {
   size(name, value) {
     if (value.length > 254) throw new RangeError(`${name} takes at most 254 octets, not ${value.length}`);

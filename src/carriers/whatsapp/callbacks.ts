@@ -78,8 +78,8 @@ type Found = {
 type Owner = Pick<CallbackRequest, 'wabaId' | 'phoneNumberIds'>;
 
 /**
- * Template ids arrive as numbers, and may be too long for a double. Only requests that contain one pay for parsing every
- * number with its source text.
+ * Template ids arrive as numbers, and may be too long for a double. Only requests that contain one pay for parsing
+ * every number with its source text.
  */
 function parseExactly(text: string): unknown {
   try {

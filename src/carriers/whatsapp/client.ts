@@ -47,7 +47,10 @@ export type GraphClient = {
 /** The longest answers are lists of templates, which are requested page by page. */
 const MAX_ANSWER_BYTES = 8 << 20;
 
-/** Creates a client with up to `concurrency` kept-alive connections; it follows no redirects and accepts up to 8 MiB per answer. */
+/**
+ * Creates a client with up to `concurrency` kept-alive connections; it follows no redirects and accepts up to 8 MiB per
+ * answer.
+ */
 export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappSecrets): GraphClient {
   const { origin, prefix } = parseBaseUrl('baseUrl', settings.baseUrl);
   const base = `${prefix}/${settings.apiVersion}`;
@@ -113,7 +116,7 @@ export type GraphFault = {
   readonly retry: boolean;
 };
 
-/** Makes a call and reads its answer with `read`, which returns undefined for an unexpected body. Never rejects. */
+/** Makes a call and reads its answer with `readBody`, which returns undefined for an unexpected body. Never rejects. */
 export async function callAndRead<T>(
   client: GraphClient,
   request: GraphRequest,

@@ -9,9 +9,9 @@ export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
  *
  * `refuse`: this message will never be accepted; with `blames: 'account'` the reason lies with our number or account,
  * which pauses and needs a person. `token`: nothing is accepted until a person provides another token. `hold`: the
- * message waits until a person has granted a permission. `busy`: the number or account in `scope` pauses and the message
- * is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person. `repeat`: sent again here twice, then
- * refused. `later`: this message is sent again later.
+ * message waits until a person has granted a permission. `busy`: the number or account in `scope` pauses and the
+ * message is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person. `repeat`: sent again here
+ * twice, then refused. `later`: this message is sent again later.
  */
 export type ErrorClass =
   | { readonly act: 'refuse'; readonly status: Refusal; readonly blames: 'message' | 'account' }

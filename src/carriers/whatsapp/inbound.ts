@@ -9,9 +9,9 @@ type InboundContent = { readonly type: InboundType; readonly text: string; reado
 const MAX_TEXT_LENGTH = 16_384;
 
 /**
- * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the number
- * in digits, or the business-scoped user id of a person who shows no number (section 8). `raw` is the item itself, which
- * also holds the quoted message, the advertisement that led to it, or an order.
+ * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the
+ * number in digits, or the business-scoped user id of a person who shows no number (section 8). `raw` is the item
+ * itself, which also holds the quoted message, the advertisement that led to it, or an order.
  */
 export function readInbound(item: unknown, phoneNumberId: string, contacts: readonly unknown[]): Inbound | null {
   const id = getText(item, 'id');
@@ -99,7 +99,9 @@ function contactText(card: unknown): string {
   return joinParts([getText(getMember(card, 'name'), 'formatted_name'), ...phones]);
 }
 
-/** The text of a pressed button, a chosen list row, or the answers of a flow, which are JSON in the flow's own format. */
+/**
+ * The text of a pressed button, a chosen list row, or the answers of a flow, which are JSON in the flow's own format.
+ */
 function replyText(content: unknown): string {
   const reply = getMember(content, getText(content, 'type'));
   return getText(reply, 'title') || joinParts([getText(reply, 'body'), getText(reply, 'response_json')]);

@@ -47,7 +47,7 @@ export type MediaDownload = {
   /** The media id in the message; valid for 7 days after it arrived. */
   readonly id: string;
   readonly maxBytes: number;
-  /** Limit for each request; default 60 s for the file. */
+  /** Limit for each attempt to fetch the file; default 60 s. */
   readonly timeoutMs?: number;
 };
 
@@ -62,8 +62,8 @@ export type MediaContent = {
 const MAX_TRIES = 2;
 
 /**
- * Downloads a file of a message: requests its URL by its id, then fetches it with the token, which is sent only to the API
- * and to `mediaHosts`. At most `maxBytes` are read, and a file with a larger announced size is not fetched at all.
+ * Downloads a file of a message: requests its URL by its id, then fetches it with the token, which is sent only to the
+ * API and to `mediaHosts`. At most `maxBytes` are read, and a file with a larger announced size is not fetched at all.
  */
 export async function downloadMedia(client: GraphClient, wanted: MediaDownload): Promise<GraphResult<MediaContent>> {
   let last: GraphResult<MediaContent> = failed('NO_ADDRESS', 'The network gave no URL', false);

@@ -34,7 +34,10 @@ export type Numbers = {
   stop(): void;
 };
 
-/** The wait is 4^X seconds, with X from 0 (protocol sheet whatsapp, section 9); waiting more than 17 minutes is pointless. */
+/**
+ * The wait is 4^X seconds, with X from 0 (protocol sheet whatsapp, section 9); waiting more than 17 minutes is
+ * pointless.
+ */
 const MAX_PAIR_EXPONENT = 5;
 const MAX_PAIRS = 10_000;
 

@@ -65,7 +65,10 @@ export const WhatsappSecrets = Type.Object(
 /** The secrets of a WhatsApp connection. */
 export type WhatsappSecrets = Static<typeof WhatsappSecrets>;
 
-/** Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid fields. */
+/**
+ * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid
+ * fields.
+ */
 export function parseWhatsappSettings(json: unknown): WhatsappSettings {
   const settings = parseSettings(WhatsappSettings, json);
   parseBaseUrl('baseUrl', settings.baseUrl);

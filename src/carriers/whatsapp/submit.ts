@@ -49,7 +49,8 @@ type Verdict =
 
 /**
  * Sends one message from one number and resolves with its outcome (protocol sheet whatsapp, sections 2, 9 and 10). The
- * network supports no idempotency key: a message that was written and not answered is `unknown`, and is not resent here.
+ * network supports no idempotency key: a message that was written and not answered is `unknown`, and is not resent
+ * here.
  */
 export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submission: Submission): Promise<Outcome> {
   const body = messageOf(submission);
@@ -83,7 +84,10 @@ async function waitUnlessStopping(ms: number, { stopping }: Gate): Promise<boole
 /** A business-scoped user id, which replaces a number (protocol sheet whatsapp, section 2). */
 const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9]+$/;
 
-/** Builds the body of the request; statuses return `biz_opaque_callback_data`. Null for a message that cannot be represented. */
+/**
+ * Builds the body of the request; statuses return `biz_opaque_callback_data`. Null for a message that cannot be
+ * represented.
+ */
 function messageOf({ messageId, destination, body, content, binary }: Submission): object | null {
   if (binary) return null;
   const message =

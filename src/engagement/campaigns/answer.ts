@@ -6,14 +6,14 @@ import type { CampaignOut, PriceOut } from './schema.ts';
 import type { CampaignEntry, CampaignRow } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
 
-const instant = (date: Date | null): string | null => date?.toISOString() ?? null;
+const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** How fast a campaign is being sent, and how long that still takes; null while it is not, or nothing moves. */
+/** How fast a campaign is being sent, and how long that will still take; null while it is not being sent. */
 export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSecondsLeft: number | null };
 
 export const NO_PACE: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
 
-/** A campaign as lists of them write it. */
+/** Converts a campaign to its form in a list, without its destinations. */
 export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typeof CampaignOut> {
   const { scheduledAt, goal, goalAt, goalFresh } = row;
   return {
@@ -27,19 +27,19 @@ export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typ
     estimatedCost: fromMicros(row.estimatedMicros),
     actualCost: fromMicros(row.costMicros),
     currency: row.currency,
-    goalCalculatedAt: goalFresh || row.confirmedAt ? instant(goalAt) : null,
+    goalCalculatedAt: goalFresh || row.confirmedAt ? toIso(goalAt) : null,
     failureReason: row.failureReason,
     paused: row.pausedAt !== null,
     cancelled: row.cancelledAt !== null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
-    confirmedAt: instant(row.confirmedAt),
-    startedAt: instant(row.startedAt),
-    completedAt: instant(row.completedAt),
+    confirmedAt: toIso(row.confirmedAt),
+    startedAt: toIso(row.startedAt),
+    completedAt: toIso(row.completedAt),
   };
 }
 
-/** A campaign as the interface writes it. */
+/** Converts a campaign to its form in the API. */
 export const toCampaignOut = (row: CampaignRow, pace?: Pace): Static<typeof CampaignOut> => ({
   ...toEntryOut(row, pace),
   destinations: row.destinations,
@@ -74,7 +74,7 @@ const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<Campa
   noPrice: no_price,
 });
 
-/** What came of its recipients: of single modes by the roll-ups, of combined ones as their chains end. */
+/** Counts what became of the recipients: from the hourly figures in single modes, from the ends of chains in combined ones. */
 function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;
   const { totalSuccess, totalFailed } = countFinalStates(row);
@@ -90,7 +90,7 @@ function countFinalStates({ run, sendingMode, delivered, failed }: CampaignEntry
   return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered : 0 };
 }
 
-/** Until the recipients are made, as the goal has counted them. */
+/** Counts all recipients, and those who are skipped; until they are created, as the goal counted them. */
 export function countAllRecipients({ run, goal, totalDestinations }: CampaignEntry) {
   if (run?.expanded) return { everybody: run.recipients, totalSkipped: run.skipped };
   const totalSkipped = goal?.skippedTotal ?? 0;
@@ -99,7 +99,7 @@ export function countAllRecipients({ run, goal, totalDestinations }: CampaignEnt
 
 const hasEnded = ({ status }: CampaignEntry): boolean => status === CAMPAIGN.COMPLETED || status === CAMPAIGN.FAILED;
 
-/** The price of a campaign; one that something has changed since is shown, and said to be none. */
+/** Converts the price of a campaign. A price that is stale is included, with `calculated` false. */
 export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {
   const { goal } = row;
   return {
@@ -108,7 +108,7 @@ export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {
     currency: row.currency,
     totalDestinations: row.totalDestinations,
     calculated: goal !== null && (row.goalFresh || row.confirmedAt !== null),
-    calculatedAt: instant(row.goalAt),
+    calculatedAt: toIso(row.goalAt),
     breakdown: (goal?.breakdown ?? []).map(({ unitMicros, priceMicros, ...line }) => ({
       ...line,
       unitPrice: fromMicros(unitMicros),

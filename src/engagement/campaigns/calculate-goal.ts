@@ -1,5 +1,5 @@
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
-import { allowMinutes } from '../../platform/db/long-statements.ts';
+import { setStatementTimeoutMinutes } from '../../platform/db/transaction.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { type CampaignRow, findCampaign, listListVersions, updateGoal } from './sql.ts';
@@ -7,23 +7,23 @@ import { sumGoal, type AudienceSize } from './audience/goal.ts';
 import { loadPlan } from './load-plan.ts';
 import { listGoalRows } from './audience/sql.ts';
 
-const MINUTES = 10;
+const MAX_MINUTES = 10;
 
 /**
- * Counts whom a campaign would reach and what that costs at most, in one pass over its lists or numbers. Call it in a
- * transaction. What is changed meanwhile is not waited for: it makes the goal stale.
- * Errors: 400 when it is confirmed already, 404.
+ * Counts whom a campaign would reach and what that costs at most, in one pass over its lists or numbers, and stores this
+ * as its goal. Changes in the meantime are not blocked: they make the goal stale. Call it in a transaction.
+ * Errors: 400 when the campaign is confirmed already, 404.
  */
 export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;
-  await allowMinutes(tx, MINUTES);
+  await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   const campaign = await findCampaign(tx, { accountId, id });
   if (!campaign) throw new AppError('not_found');
   if (campaign.confirmedAt) throw goalIsFrozen();
-  // Before the pass, which then sees these versions or newer ones.
+  // Read before the pass, so that the pass sees these versions or newer ones.
   const versions = await listListVersions(tx, { accountId, ids: campaign.contactListIds });
   const plan = await loadPlan(tx, { accountId, campaign });
-  const { estimatedMicros, ...sums } = sumGoal(await listGoalRows(tx, plan), plan.mode, sourceOf(campaign, versions));
+  const { estimatedMicros, ...sums } = sumGoal(await listGoalRows(tx, plan), plan.mode, sizeOf(campaign, versions));
   const goal = { ...sums, prices: plan.prices };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
@@ -34,9 +34,9 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
 }
 
 const goalIsFrozen = () =>
-  invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal is settled' }]);
+  invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal cannot change' }]);
 
-function sourceOf(
+function sizeOf(
   { destinationType, destinations, unreadable }: CampaignRow,
   lists: readonly { contactCount: number }[],
 ): AudienceSize {

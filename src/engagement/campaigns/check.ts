@@ -1,11 +1,11 @@
 import { countParts } from '../../carriers/smpp/text.ts';
 import { type FieldRow, listFields } from '../contacts/fields/sql.ts';
-import { refuseOutsidePlan } from '../../identity/accounts/refuse-outside-plan.ts';
+import { refuseOutsidePlan } from '../../identity/accounts/gate.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { isSender } from '../../messaging/sending/prepare.ts';
+import { isSender, MAX_PARTS } from '../../messaging/sending/prepare.ts';
 import { findUsableSender } from '../../network/senders/sql.ts';
 import { checkTemplate } from '../../network/templates/check.ts';
 import { listTemplateVariables } from '../../network/templates/find.ts';
@@ -15,18 +15,16 @@ import { listListVersions, type Settings } from './sql.ts';
 import { leastText, parseText, STANDARD_FIELDS } from './text/parse.ts';
 
 type Keys = 'smsSender' | 'smsBody' | 'rcsAgentId' | 'rcsTemplateId' | 'whatsappPhoneNumberId' | 'whatsappTemplateId';
-/** Rule 1 of the specification's campaign rules. */
+/** The fields that each channel requires (rule 1 of the specification's campaign rules). */
 const REQUIRED: Readonly<Record<Channel, readonly Keys[]>> = {
   SMS: ['smsSender', 'smsBody'],
   RCS: ['rcsAgentId', 'rcsTemplateId'],
   WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
 };
 
-const MOST_PARTS = 10;
-
 type Checked = { readonly accountId: number; readonly settings: Settings };
 
-/** Everything that is wrong with the settings of a campaign, field by field; nothing when it may be saved. */
+/** Checks the settings of a campaign. Returns every fault, field by field; none when the campaign may be saved. */
 export async function checkSettings(db: Db, { accountId, settings }: Checked): Promise<FieldError[]> {
   const chain = chainOf(settings.sendingMode);
   const faults = await Promise.all([
@@ -57,7 +55,7 @@ async function smsFaults(db: Db, { accountId, settings }: Checked): Promise<Fiel
   const allowed = (await findPolicy(db, { accountId }))?.smsSenders ?? null;
   return allowed === null || allowed.includes(smsSender)
     ? faults
-    : [...faults, { field: 'smsSender', message: 'is not among the senders that the account allows' }];
+    : [...faults, { field: 'smsSender', message: 'is not one of the senders that the account allows' }];
 }
 
 function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
@@ -67,12 +65,12 @@ function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
     const names = unknown.map((name) => `{{${name}}}`).join(', ');
     faults.push({ field: 'smsBody', message: `no contact has the field${unknown.length > 1 ? 's' : ''} ${names}` });
   }
-  if (countParts(leastText(pieces)).parts > MOST_PARTS)
-    faults.push({ field: 'smsBody', message: `needs more than ${MOST_PARTS} parts` });
+  if (countParts(leastText(pieces)).parts > MAX_PARTS)
+    faults.push({ field: 'smsBody', message: `needs more than ${MAX_PARTS} parts` });
   return faults;
 }
 
-/** Sender and template of RCS and WhatsApp: whether there are such; that the template may be sent is asked later. */
+/** Checks that the sender and the template of RCS or WhatsApp exist. `checkTemplates` checks later if it may be sent. */
 async function networkFaults(
   db: Db,
   accountId: number,
@@ -89,7 +87,7 @@ async function networkFaults(
   return faults;
 }
 
-/** Which settings say who sends and what, on the channels that have templates. */
+/** For each channel with templates: the field of its sender, and the field of its template. */
 export const NETWORK_FIELDS = {
   RCS: ['rcsAgentId', 'rcsTemplateId'],
   WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
@@ -98,7 +96,10 @@ export const NETWORK_FIELDS = {
 type Templated = { readonly accountId: number; readonly settings: Pick<Settings, 'sendingMode' | Keys> };
 export type TemplateFault = FieldError & { readonly channel: Channel; readonly templateId: string };
 
-/** Whether the templates may be sent as they are at this moment: approved, and with a contact field for each variable. */
+/**
+ * Checks whether the templates of a campaign may be sent now: they are approved, and there is a contact field for each
+ * variable. Returns every fault.
+ */
 export async function checkTemplates(db: Db, { accountId, settings }: Templated): Promise<TemplateFault[]> {
   const uses = chainOf(settings.sendingMode).flatMap((channel) => {
     if (channel === 'SMS') return [];
@@ -116,7 +117,7 @@ export async function checkTemplates(db: Db, { accountId, settings }: Templated)
   return (await Promise.all(faults)).flat();
 }
 
-/** Errors: 403. Who may not send on a channel may not have a campaign do it either. */
+/** Refuses an actor who may not send on all channels of a campaign. Errors: 403 naming what is missing. */
 export function refuseWithoutScope(actor: Actor, { sendingMode }: Pick<Settings, 'sendingMode'>): void {
   const { operations } = actor;
   refuseOutsidePlan(actor, chainOf(sendingMode));

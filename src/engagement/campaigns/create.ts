@@ -13,7 +13,10 @@ type AtTime = { readonly now: Date };
 
 const FIELDS = Object.keys(CampaignPatch.properties).sort();
 
-/** Makes a campaign, a draft or ready to send. Call it in a transaction. Errors: 400 naming every field at fault. */
+/**
+ * Creates a campaign, as a draft or ready to send, and returns its id. Call it in a transaction. Errors: 400 naming every
+ * faulty field.
+ */
 export async function createCampaign(
   tx: Db,
   actor: Author,
@@ -29,8 +32,8 @@ export async function createCampaign(
 }
 
 /**
- * Changes a campaign that is not confirmed: what is left out stays. Call it in a transaction.
- * Errors: 400 naming every field at fault, or the status when it may not be edited any more; 404.
+ * Changes a campaign that is not confirmed; fields that are left out stay. Call it in a transaction.
+ * Errors: 400 naming every faulty field, or the status when the campaign cannot be edited any more; 404.
  */
 export async function updateCampaign(
   tx: Db,
@@ -43,7 +46,13 @@ export async function updateCampaign(
   if (current.confirmedAt) throw notEditable(current.status);
   const settings = await checkedSettings(tx, accountId, changeSettings(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
-  const moved = await updateSettings(tx, { accountId, id, settings, numbers, stales: changesGoal(current, settings) });
+  const moved = await updateSettings(tx, {
+    accountId,
+    id,
+    settings,
+    numbers,
+    changesGoal: changesGoal(current, settings),
+  });
   if (moved === 0) throw notEditable(current.status);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'campaign.update', subject: `campaign:${id}`, detail });
@@ -55,8 +64,8 @@ const notEditable = (status: number) =>
       field: 'status',
       message:
         status === CAMPAIGN.READY
-          ? 'the campaign is confirmed: it can be deleted before its time, and not changed'
-          : `a campaign of status ${status} cannot be changed`,
+          ? 'the campaign is confirmed: it can be deleted before its time, but not changed'
+          : `a campaign with status ${status} cannot be changed`,
     },
   ]);
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
-import { booksOf } from '../../../test/support/money.ts';
+import { readBooks } from '../../../test/support/money.ts';
 import { statusAllows } from './sql.ts';
 
 const UNIT_MICROS = 35_000;
@@ -69,7 +69,7 @@ async function compare({ campaigns, available }: Model): Promise<void> {
     ]),
   );
   const frozen = [...campaigns.values()].reduce((sum, c) => sum + c.frozen, 0);
-  expect(await booksOf(api.pool, account.accountId)).toMatchObject({ available, frozen });
+  expect(await readBooks(api.pool, account.accountId)).toMatchObject({ available, frozen });
 }
 
 /** A step on one of the campaigns that were made, those that are gone included. */

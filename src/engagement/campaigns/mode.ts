@@ -1,6 +1,6 @@
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 
-/** The channels of each sending mode, in the order in which a recipient is tried on them. */
+/** The channels of each sending mode, in the order in which they are tried for a recipient. */
 const CHAINS = {
   SMS: ['SMS'],
   RCS: ['RCS'],
@@ -14,10 +14,11 @@ const CHAINS = {
 export type SendingMode = keyof typeof CHAINS;
 export const SENDING_MODES = Object.keys(CHAINS) as readonly SendingMode[];
 
+/** Returns the channels of a mode, in the order in which they are tried. */
 export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
 
-/** Whether a recipient who is not reached on one channel is tried on another. */
+/** Returns whether a mode has several channels: a recipient who is not reached on one is tried on the next. */
 export const isCombined = (mode: SendingMode): boolean => CHAINS[mode].length > 1;
 
-/** Its channels as columns keep them. */
+/** Returns the channels of a mode as the set of bits that columns store. */
 export const bitsOf = (mode: SendingMode): number => CHAINS[mode].reduce((bits, channel) => bits | bitOf(channel), 0);

@@ -8,8 +8,9 @@ type Account = { readonly accountId: number };
 export type FindPace = (account: Account, campaign: CampaignEntry, now: Date) => Pace;
 
 /**
- * Rates are those of the last minute, as far as this process was asked in it, else the mean since the campaign began. What
- * is left of a single mode is what no carrier has yet; of a combined one, whose chains may go on, who has no end yet.
+ * Creates a function that measures the pace of campaigns. Rates cover the last minute, if this process was asked within
+ * it, and otherwise the time since the start of the campaign. In single modes, recipients are left whose message no carrier
+ * has yet; in combined modes, whose chains may continue, those without a final result.
  */
 export function createPaceMeter(): FindPace {
   const meter = createMeter();
@@ -28,4 +29,5 @@ export function createPaceMeter(): FindPace {
 const meansSince = (start: Date, now: Date, counts: readonly number[]): number[] =>
   counts.map((count) => count / Math.max(1, (now.getTime() - start.getTime()) / 1000));
 
+/** Rounds to one decimal. */
 const round = (rate: number): number => Math.round(rate * 10) / 10;

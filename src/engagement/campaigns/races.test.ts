@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
-import { booksOf } from '../../../test/support/money.ts';
+import { readBooks } from '../../../test/support/money.ts';
 import { statusAllows } from './sql.ts';
 
 const PRICE_MICROS = 35_000;
@@ -116,7 +116,7 @@ test('what is done to a campaign at once ends as if it were done one after the o
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.boolean(), before, operations, async (scheduled, first, racing) => {
-      const books = await booksOf(api.pool, account.accountId);
+      const books = await readBooks(api.pool, account.accountId);
       const [id, made] = await create(scheduled);
       let state = made;
       for (const operation of ['calculate', ...first] as const) {
@@ -128,7 +128,7 @@ test('what is done to a campaign at once ends as if it were done one after the o
       const seen = await see(id);
       expect(outcomesOf(state, racing)).toContain(JSON.stringify([answers, seen]));
       const price = seen?.confirmed ? PRICE_MICROS : 0;
-      expect(await booksOf(api.pool, account.accountId)).toMatchObject({
+      expect(await readBooks(api.pool, account.accountId)).toMatchObject({
         available: books.available - price,
         frozen: books.frozen + price,
       });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
-import { booksOf } from '../../../test/support/money.ts';
+import { readBooks } from '../../../test/support/money.ts';
 
 const IN_A_DAY = new Date(Date.now() + 86_400_000);
 const SMS = { name: 'Spring', sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello {{firstName|you}}' };
@@ -171,7 +171,7 @@ describe('creating', () => {
       { destinationType: expect.stringContaining('2 means destinations'), contactListIds: 'unknown: 1' },
     ],
     [{ destinationType: 3 }, { destinationType: 'must be one of 1, 2' }],
-    [{ scheduledDate: '2020-01-31 09:00:00.000+0100' }, { scheduledDate: 'must lie in the future' }],
+    [{ scheduledDate: '2020-01-31 09:00:00.000+0100' }, { scheduledDate: 'must be in the future' }],
     [{ scheduledDate: 'tomorrow' }, { scheduledDate: expect.stringContaining('must be a date such as') }],
     [
       { scheduledDate: '2099-02-30 09:00:00.000+0100' },
@@ -202,7 +202,7 @@ describe('creating', () => {
     await api.call(account.apiKey, 'PUT', '/account/campaigns', { smsSenders: ['ACME', '12345'] });
     expect(await faultsOf(call('POST', '', { ...SMS, smsSender: 'OTHER' }))).toEqual([
       400,
-      { smsSender: 'is not among the senders that the account allows' },
+      { smsSender: 'is not one of the senders that the account allows' },
     ]);
     expect((await call('POST', '', SMS)).status).toBe(201);
     const ids = { rcsAgentId: 'none', rcsTemplateId: 'none', whatsappPhoneNumberId: '1', whatsappTemplateId: '2' };
@@ -360,17 +360,17 @@ describe('deleting', () => {
     const draft = await create();
     expect((await call('DELETE', `/${draft.id}`)).status).toBe(204);
     const scheduled = await priced({ scheduledDate: IN_A_DAY.toISOString() });
-    const before = await booksOf(api.pool, account.accountId);
+    const before = await readBooks(api.pool, account.accountId);
     expect((await call('PUT', `/${scheduled}/confirm`)).body).toMatchObject({
       status: 1,
       confirmedAt: expect.any(String),
     });
-    expect(await booksOf(api.pool, account.accountId)).toMatchObject({
+    expect(await readBooks(api.pool, account.accountId)).toMatchObject({
       frozen: 105_000,
       available: before.available - 105_000,
     });
     expect((await call('DELETE', `/${scheduled}`)).status).toBe(204);
-    expect(await booksOf(api.pool, account.accountId)).toEqual({ ...before, frozen: 0 });
+    expect(await readBooks(api.pool, account.accountId)).toEqual({ ...before, frozen: 0 });
     for (const id of [draft.id, scheduled, 999_999_999]) expect((await call('DELETE', `/${id}`)).status).toBe(404);
     const sending = await priced();
     await call('PUT', `/${sending}/confirm`);

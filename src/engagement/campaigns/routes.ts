@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { refuseOutsidePlan } from '../../identity/accounts/refuse-outside-plan.ts';
+import { refuseOutsidePlan } from '../../identity/accounts/gate.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -7,7 +7,7 @@ import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
-import { keeping, once } from '../../platform/http/idempotency.ts';
+import { idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './answer.ts';
 import { createCampaign, updateCampaign } from './create.ts';
@@ -30,7 +30,7 @@ import { sendTest } from './test-send/send.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 const ONE = `${PATH}/:id`;
-/** Room for 100,000 numbers. */
+/** Enough for 100,000 numbers. */
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 const ListQuery = Type.Object({ ...pageFields, ...campaignFilterFields });
@@ -46,11 +46,11 @@ const one = (operationId: string, summary: string, description?: string) => ({
 
 export type CampaignRouteDeps = PlatformDeps & { readonly accept: Accept };
 
-/** Contract 3: campaigns from the draft to the end, their recipients, and what holds for all of an account. */
+/** Registers the routes of contract 3: campaigns from draft to end, their recipients, and the account's policy for them. */
 export function campaignRoutes(app: App, deps: CampaignRouteDeps): void {
   editingRoutes(app, deps);
   pricingRoutes(app, deps);
-  lifeRoutes(app, deps);
+  lifecycleRoutes(app, deps);
   recipientRoutes(app, deps);
   policyRoutes(app, deps);
   previewRoutes(app, deps);
@@ -67,7 +67,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['Campaigns'],
       operationId: 'listCampaigns',
-      summary: 'Campaigns',
+      summary: 'List campaigns',
       querystring: ListQuery,
       response: { 200: PageOf(schema.CampaignOut) },
     },
@@ -91,24 +91,25 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['Campaigns'],
       operationId: 'createCampaign',
-      summary: 'Make a campaign: a draft, or ready to send',
+      summary: 'Create a campaign',
       description:
-        'The fields of the channels in `sendingMode` are required, of a draft too; recipients may come later.',
+        'It is a draft, or ready to send. The fields of the channels in `sendingMode` are required, even for a draft; ' +
+        'recipients can be added later.',
       body: schema.CampaignIn,
       response: { 201: schema.CampaignOut },
     },
-    handler: once(deps, 201, async ({ actor, body }, tx) => {
+    handler: idempotentTx(deps, 201, async ({ actor, body }, tx) => {
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       const { id } = await createCampaign(tx, actor, body, { now: clock.now() });
-      return toCampaignOut(await find(tx, actor, id));
+      return toCampaignOut(await findOrThrow(tx, actor, id));
     }),
   });
 
   app.get(ONE, {
     onRequest: mayUse,
-    schema: { ...one('findCampaign', 'One campaign'), response: { 200: schema.CampaignOut } },
+    schema: { ...one('findCampaign', 'Get a campaign'), response: { 200: schema.CampaignOut } },
     handler: async ({ actor, params }) => {
-      const campaign = await find(tenant(pool, actor), actor, params.id);
+      const campaign = await findOrThrow(tenant(pool, actor), actor, params.id);
       return toCampaignOut(campaign, findPace(actor, campaign, clock.now()));
     },
   });
@@ -117,7 +118,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
     onRequest: mayUse,
     bodyLimit: LIMIT_BYTES,
     schema: {
-      ...one('updateCampaign', 'Change a campaign that is not confirmed: what is left out stays'),
+      ...one('updateCampaign', 'Change a campaign that is not confirmed', 'Fields that are left out stay.'),
       body: schema.CampaignPatch,
       response: { 200: schema.CampaignOut },
     },
@@ -125,14 +126,14 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       tenantTransaction(pool, actor, async (tx) => {
         if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
         await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
-        return toCampaignOut(await find(tx, actor, params.id));
+        return toCampaignOut(await findOrThrow(tx, actor, params.id));
       }),
   });
 
   app.delete(ONE, {
     onRequest: mayUse,
     schema: {
-      ...one('deleteCampaign', 'Delete a campaign that has not begun', 'The credit of a scheduled one returns.'),
+      ...one('deleteCampaign', 'Delete a campaign that has not started', 'The credit of a scheduled one is returned.'),
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
     handler: async ({ actor, params }, reply) => {
@@ -142,7 +143,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-async function find(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number): Promise<CampaignRow> {
+async function findOrThrow(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number): Promise<CampaignRow> {
   const campaign = await findCampaign(db, { accountId, id });
   if (!campaign) throw new AppError('not_found');
   return campaign;
@@ -154,25 +155,25 @@ function pricingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       ...one(
         'calculateCampaignGoal',
-        'Count the recipients and what they cost',
-        'To be called after every change of recipients, mode or content, and of a list.',
+        'Count the recipients and calculate the cost',
+        'Call it after every change of the recipients, the mode or the content, and after every change of a list.',
       ),
       response: { 200: schema.CampaignOut },
     },
-    handler: once(deps, 200, async ({ actor, params }, tx) => {
+    handler: idempotentTx(deps, 200, async ({ actor, params }, tx) => {
       await calculateGoal(tx, actor, params);
-      return toCampaignOut(await find(tx, actor, params.id));
+      return toCampaignOut(await findOrThrow(tx, actor, params.id));
     }),
   });
 
   app.get(`${ONE}/price`, {
     onRequest: mayUse,
-    schema: { ...one('findCampaignPrice', 'What a campaign costs at most'), response: { 200: schema.PriceOut } },
-    handler: async ({ actor, params }) => toPriceOut(await find(tenant(deps.pool, actor), actor, params.id)),
+    schema: { ...one('findCampaignPrice', 'Get the maximum price of a campaign'), response: { 200: schema.PriceOut } },
+    handler: async ({ actor, params }) => toPriceOut(await findOrThrow(tenant(deps.pool, actor), actor, params.id)),
   });
 }
 
-function lifeRoutes(app: App, deps: PlatformDeps): void {
+function lifecycleRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
 
   app.put(`${ONE}/confirm`, {
@@ -181,34 +182,36 @@ function lifeRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       ...one(
         'confirmCampaign',
-        'Send a campaign, at once or at its time: its price is frozen',
-        'Cannot be undone. 400 names every precondition that is not met.',
+        'Confirm a campaign',
+        'It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone. A 400 names every ' +
+          'precondition that is not met.',
       ),
       response: { 202: schema.CampaignOut },
     },
-    handler: once(deps, 202, async ({ actor, params }, tx) => {
+    handler: idempotentTx(deps, 202, async ({ actor, params }, tx) => {
       await confirmCampaign(tx, actor, { ...params, now: clock.now() });
-      return toCampaignOut(await find(tx, actor, params.id));
+      return toCampaignOut(await findOrThrow(tx, actor, params.id));
     }),
   });
 
   const moves = [
-    ['pause', pauseCampaign, 'Hold a campaign that is being sent'],
-    ['resume', resumeCampaign, 'Let a campaign that is held go on'],
+    ['pause', pauseCampaign, 'Pause a campaign that is being sent', undefined],
+    ['resume', resumeCampaign, 'Resume a paused campaign', undefined],
     [
       'cancel',
       cancelCampaign,
-      'End a campaign that is being sent: what no carrier has is not sent, its credit returns',
+      'Cancel a campaign that is being sent',
+      'Messages that no carrier has yet are not sent, and their credit is returned.',
     ],
   ] as const;
-  for (const [name, move, summary] of moves)
+  for (const [name, move, summary, description] of moves)
     app.put(`${ONE}/${name}`, {
       onRequest: mayUse,
-      schema: { ...one(`${name}Campaign`, summary), response: { 200: schema.CampaignOut } },
+      schema: { ...one(`${name}Campaign`, summary, description), response: { 200: schema.CampaignOut } },
       handler: ({ actor, params }) =>
         tenantTransaction(pool, actor, async (tx) => {
           await move(tx, actor, params);
-          return toCampaignOut(await find(tx, actor, params.id));
+          return toCampaignOut(await findOrThrow(tx, actor, params.id));
         }),
     });
 }
@@ -221,15 +224,15 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
     schema: {
       ...one(
         'listCampaignRecipients',
-        'The recipients of a campaign and what became of each',
-        'From its confirmation on.',
+        'List the recipients of a campaign',
+        'Each with the status of its messages. There are none before the campaign is confirmed.',
       ),
       querystring: RecipientsQuery,
       response: { 200: PageOf(RecipientOut) },
     },
     handler: async ({ actor, params, query }) => {
       const db = tenant(pool, actor);
-      const campaign = await find(db, actor, params.id);
+      const campaign = await findOrThrow(db, actor, params.id);
       const page = { limit: query.limit, offset: offsetOf(query) };
       const which = { accountId: actor.accountId, campaign, status: query.status, now: clock.now() };
       const { rows, total } = await findRecipients(db, { ...which, ...page });
@@ -242,19 +245,19 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
     schema: {
       ...one(
         'testCampaign',
-        'Send a campaign as it is now to the contacts of test lists',
-        'At most 100 contacts, each on the first channel that reaches it. Charged as single messages, and in none of ' +
-          'the figures of the campaign.',
+        'Send a campaign to the contacts of test lists',
+        'It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are ' +
+          'charged as single messages and are not part of the figures of the campaign.',
       ),
       body: TestIn,
       response: { 200: TestOut },
     },
-    handler: keeping(deps, ({ actor, params, body }, _reply, keep) => {
-      const storing = keep && {
-        claim: (tx: Db) => answers.claim(tx, keep),
-        store: (tx: Db, answer: TestOut) => answers.keep(tx, keep.seal(answer)),
+    handler: idempotentHandler(deps, ({ actor, params, body }, _reply, pendingAnswer) => {
+      const answerStore = pendingAnswer && {
+        claim: (tx: Db) => answers.claim(tx, pendingAnswer),
+        store: (tx: Db, answer: TestOut) => answers.store(tx, pendingAnswer.seal(answer)),
       };
-      const input = { ...params, contactListIds: body?.contactListIds, keep: storing };
+      const input = { ...params, contactListIds: body?.contactListIds, answerStore };
       return sendTest({ db: tenant(pool, actor), accept }, actor, input);
     }),
   });

@@ -2,22 +2,20 @@ import { type Static, Type } from 'typebox';
 import { Fallback } from '../../messaging/sending/fallback-schema.ts';
 import { SENDING_MODES } from './mode.ts';
 import { QuietHours } from './policy/schema.ts';
-import { instant, orNull } from '../../platform/lib/schema.ts';
+import { id, instant, orNull } from '../../platform/lib/schema.ts';
 
-const MAX_ID = Number.MAX_SAFE_INTEGER;
 const MAX_LISTS = 1000;
 const MAX_DESTINATIONS = 100_000;
 
 const optional = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema));
-const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
 
 const SendingMode = Type.Enum([...SENDING_MODES], {
   type: 'string',
-  description: 'A combined mode tries its channels in the order named, until one delivers.',
+  description: 'A combined mode tries its channels in the order of its name, until one delivers.',
 });
 
 const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })], {
-  description: 'In place of those of the account; `{ "off": true }`: none.',
+  description: 'Replaces the quiet hours of the account; `{ "off": true }`: none.',
 });
 
 const settings = {
@@ -27,7 +25,7 @@ const settings = {
     Type.String({
       maxLength: 5000,
       description:
-        'Required for SMS. `{{field}}` or `{{field|default}}` stands for what the contact has: fullName, firstName, ' +
+        'Required for SMS. `{{field}}` or `{{field|default}}` is replaced by a field of the contact: fullName, firstName, ' +
         'lastName, name, gender, phoneNumber, email or a custom field.',
     }),
   ),
@@ -36,25 +34,31 @@ const settings = {
   whatsappPhoneNumberId: optional(Type.String({ maxLength: 128, description: 'Required for WhatsApp.' })),
   whatsappTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for WhatsApp.' })),
   destinationType: Type.Optional(
-    Type.Enum([1, 2], { type: 'integer', description: '1 contact lists, 2 destinations. Follows from what is given.' }),
+    Type.Enum([1, 2], {
+      type: 'integer',
+      description: '1 contact lists, 2 destinations. Default: whichever of the two is given.',
+    }),
   ),
   contactListIds: Type.Optional(Type.Array(id(), { maxItems: MAX_LISTS })),
   destinations: Type.Optional(
     Type.Array(Type.String({ maxLength: 50 }), {
       maxItems: MAX_DESTINATIONS,
-      description: 'Numbers. What is no valid number is counted as skipped.',
+      description: 'Phone numbers. Those that are not valid are counted as skipped.',
     }),
   ),
   scheduledDate: optional(
     Type.String({
       maxLength: 40,
-      description: '`yyyy-MM-dd HH:mm:ss.SSSZ` or ISO 8601 with an offset. Without: sent when it is confirmed.',
+      description:
+        '`yyyy-MM-dd HH:mm:ss.SSSZ` or ISO 8601 with an offset. Without a date, it is sent when it is confirmed.',
     }),
   ),
-  readyToSend: Type.Optional(Type.Boolean({ description: 'False: a draft. Default: false.' })),
+  readyToSend: Type.Optional(Type.Boolean({ description: 'False (the default): the campaign is a draft.' })),
   fallback: optional(Fallback),
   quietHours: optional(Hours),
-  rate: optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Recipients a second at most.' })),
+  rate: optional(
+    Type.Integer({ minimum: 1, maximum: 100_000, description: 'The maximum number of recipients per second.' }),
+  ),
 };
 
 const name = Type.String({ minLength: 1, maxLength: 200 });
@@ -71,15 +75,15 @@ const money = (description: string) => Type.Number({ description });
 
 const Skipped = Type.Object(
   {
-    invalid: count('No number, or none that is valid.'),
+    invalid: count('There is no number, or it is not valid.'),
     unsupported: count('None of the channels reaches the number.'),
-    optedOut: count('Wants no messages on any of the channels.'),
-    text: count('The text is empty for them, or longer than 10 parts.'),
-    noRoute: count('No route leads there.'),
-    noPrice: count('The price list has no price.'),
-    duplicate: count('The same number in another list, or named again; not in `totalSkipped`.'),
+    optedOut: count('The number has opted out of all the channels.'),
+    text: count('The text is empty for this recipient, or longer than 10 parts.'),
+    noRoute: count('There is no route to the number.'),
+    noPrice: count('The price list has no price for the number.'),
+    duplicate: count('The same number is in another list, or was given again; not in `totalSkipped`.'),
   },
-  { description: 'Why, as calculateGoal found it.' },
+  { description: 'How many are skipped for each reason, as calculateGoal found.' },
 );
 
 export const CampaignOut = Type.Object({
@@ -96,7 +100,7 @@ export const CampaignOut = Type.Object({
   whatsappTemplateId: orNull(Type.String()),
   contactListIds: Type.Array(Type.Integer()),
   destinations: Type.Optional(
-    Type.Array(Type.String(), { description: 'As they were given. Left out of lists of campaigns.' }),
+    Type.Array(Type.String(), { description: 'The numbers as they were given. Left out in lists of campaigns.' }),
   ),
   destinationType: orNull(Type.Integer()),
   scheduledDate: orNull(Type.String({ description: '`yyyy-MM-dd HH:mm:ss.SSSZ`, in UTC.' })),
@@ -104,30 +108,31 @@ export const CampaignOut = Type.Object({
   fallback: Fallback,
   quietHours: orNull(Hours),
   rate: orNull(Type.Integer()),
-  totalDestinations: count('Distinct recipients, as calculateGoal found them.'),
-  totalSuccess: count('Delivered.'),
-  totalFailed: count('Ended and not delivered.'),
-  totalPending: count('Neither delivered, failed nor skipped yet.'),
-  totalSkipped: count('Nothing is sent to them.'),
+  totalDestinations: count('Distinct recipients, as calculateGoal counted them.'),
+  totalSuccess: count('Recipients to whom a message was delivered.'),
+  totalFailed: count('Recipients who have a final result and were not reached.'),
+  totalPending: count('Recipients who are neither delivered, failed nor skipped yet.'),
+  totalSkipped: count('Recipients to whom nothing is sent.'),
   skipped: orNull(Skipped),
-  progress: Type.Number({ description: '0 to 1: how many have come to an end.' }),
+  progress: Type.Number({ description: '0 to 1: the share of recipients with a final result.' }),
   ratePerSecond: orNull(
     Type.Number({
       description:
-        'Messages given to carriers a second, over about the last minute. Null while it is not being sent, and in answers ' +
-        'to changes.',
+        'Messages given to carriers per second, over about the last minute. Null while the campaign is not being sent, ' +
+        'and in responses to changes.',
     }),
   ),
   estimatedSecondsLeft: orNull(
     Type.Integer({
-      description: 'Until all is sent; in combined modes until all have an end. Null while nothing moves.',
+      description:
+        'Until everything is sent; in combined modes until all recipients have a final result. Null while nothing is sent.',
     }),
   ),
-  estimatedCost: money('What it costs at most; frozen at the confirmation.'),
-  actualCost: money('What it has cost so far.'),
+  estimatedCost: money('The maximum cost; frozen at the confirmation.'),
+  actualCost: money('The cost so far.'),
   currency: Type.String(),
   goalCalculatedAt: orNull(instant()),
-  failureReason: orNull(Type.String({ description: 'Why it failed, or why it waits.' })),
+  failureReason: orNull(Type.String({ description: 'Why the campaign failed, or why it is paused.' })),
   paused: Type.Boolean(),
   cancelled: Type.Boolean(),
   createdAt: instant(),
@@ -139,20 +144,20 @@ export const CampaignOut = Type.Object({
 
 export const PriceOut = Type.Object({
   campaignId: Type.Integer(),
-  price: money('0 when it was never calculated.'),
+  price: money('0 if it was never calculated.'),
   currency: Type.String(),
   totalDestinations: Type.Integer(),
-  calculated: Type.Boolean({ description: 'False: never, or something has changed since.' }),
+  calculated: Type.Boolean({ description: 'False: it was never calculated, or something has changed since.' }),
   calculatedAt: orNull(instant()),
   breakdown: Type.Array(
     Type.Object({
       channel: Type.String(),
-      country: Type.String({ description: 'ISO 3166-1 alpha-2; empty where numbers belong to none.' }),
+      country: Type.String({ description: 'ISO 3166-1 alpha-2; empty if the numbers belong to no country.' }),
       parts: Type.Integer(),
       count: Type.Integer(),
-      unitPrice: money('A part on SMS, a message elsewhere.'),
+      unitPrice: money('Per part on SMS, per message on other channels.'),
       price: Type.Number(),
     }),
-    { description: 'In combined modes a recipient counts for each channel that the estimate pays for.' },
+    { description: 'In combined modes, a recipient counts for each channel that the estimate includes.' },
   ),
 });

@@ -4,7 +4,7 @@ import { hoursFaults } from './policy/change.ts';
 import type { CampaignIn, CampaignPatch } from './schema.ts';
 import type { Settings } from './sql.ts';
 
-/** A campaign of which nothing is said yet. */
+/** The settings of a campaign before anything is set. */
 const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   description: '',
   smsSender: null,
@@ -23,16 +23,16 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   rate: null,
 };
 
-/** Settings as a request means them, and what in it contradicts itself or is no date to come. */
+/** The settings that result from a request, and what is wrong with it: contradictions, or dates that are not in the future. */
 export type ReadSettings = { readonly settings: Settings; readonly faults: readonly FieldError[] };
 
-/** The settings of a new campaign. */
+/** Reads the settings of a new campaign. */
 export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
   changeSettings({ ...DEFAULTS, name: '', sendingMode: body.sendingMode }, body, now);
 
 /**
- * The settings of a campaign as a request changes them: what is left out stays, null takes a value away. Another kind of
- * recipients takes the place of the one before.
+ * Applies a request to the settings of a campaign: fields that are left out stay, null removes a value. Recipients of the
+ * other kind (lists, numbers) replace the earlier ones.
  */
 export function changeSettings(current: Settings, body: CampaignPatch, now: Date): ReadSettings {
   const { name, fallback, scheduledDate } = body;
@@ -51,7 +51,7 @@ export function changeSettings(current: Settings, body: CampaignPatch, now: Date
   return { settings, faults };
 }
 
-/** Settings that are kept as they are given. */
+/** Settings that are stored as they are given. */
 const COPIED_SETTINGS = [
   ...(['description', 'sendingMode', 'smsSender', 'smsBody', 'rcsAgentId', 'rcsTemplateId'] as const),
   ...(['whatsappPhoneNumberId', 'whatsappTemplateId', 'readyToSend', 'quietHours', 'rate'] as const),
@@ -60,13 +60,13 @@ const COPIED_SETTINGS = [
 const nameFaults = ({ name }: CampaignPatch): FieldError[] =>
   name !== undefined && name.trim() === '' ? [{ field: 'name', message: 'must not be empty' }] : [];
 
-/** Lists and numbers are either or: empty arrays name nobody. */
+/** Checks that there are not both lists and numbers, and that `destinationType` agrees. An empty array counts as none. */
 function recipientFaults({ contactListIds = [], destinations = [], destinationType }: CampaignPatch): FieldError[] {
   const [lists, numbers] = [contactListIds.length > 0, destinations.length > 0];
   if (lists && numbers)
     return ['contactListIds', 'destinations'].map((field) => ({
       field,
-      message: 'a campaign has either contact lists or destinations',
+      message: 'a campaign has either contact lists or destinations, not both',
     }));
   if (destinationType === 1 && numbers)
     return [{ field: 'destinationType', message: '1 means contact lists, and there are destinations' }];
@@ -95,10 +95,10 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
   const date = parseScheduledDate(text);
   if (date === null)
     return [{ field: 'scheduledDate', message: 'must be a date such as 2027-01-31 09:00:00.000+0100' }];
-  return date <= now ? [{ field: 'scheduledDate', message: 'must lie in the future' }] : [];
+  return date <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
 }
 
-/** Whether a goal that was calculated before counts something else than what would be sent now. */
+/** Returns whether a change of the settings makes an earlier goal stale, because something else would be sent now. */
 export const changesGoal = (before: Settings, after: Settings): boolean =>
   GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 

@@ -1,108 +1,111 @@
 import { plainArray, textArray } from '../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Goal } from './audience/goal.ts';
 import type { SendingMode } from './mode.ts';
 import { CAMPAIGNS_CHANNEL } from '../../messaging/messages/campaign-ends/sql.ts';
-import { type CampaignStatus, MOVES } from './states.ts';
+import { CAMPAIGN, type CampaignStatus, MOVES } from './states.ts';
 
 type Of = { readonly accountId: number };
 type One = Of & { readonly id: number };
 
-/** How recipients of combined modes go on: seconds until the next channel is tried, and on which ends. */
+/** When the next channel of a combined mode is tried: after how many seconds, and after which final statuses. */
 export type Fallback = {
   readonly after?: { readonly WHATSAPP?: number; readonly RCS?: number };
   readonly onStatus?: string[];
 };
 
-/** When recipients are left alone, in their own time: `HH:mm`. `off`: never, whatever the account has. */
+/**
+ * The hours (`HH:mm`, in the recipient's own time) during which nothing is sent; they may span midnight. `off`: there are
+ * none, even if the account has quiet hours.
+ */
 export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
 
-/** What people set of a campaign. */
-export type Settings = {
-  name: string;
-  description: string;
-  sendingMode: SendingMode;
-  smsSender: string | null;
-  smsBody: string | null;
-  rcsAgentId: string | null;
-  rcsTemplateId: string | null;
-  whatsappPhoneNumberId: string | null;
-  whatsappTemplateId: string | null;
-  destinationType: 1 | 2 | null;
-  contactListIds: number[];
-  destinations: string[];
-  scheduledAt: Date | null;
-  readyToSend: boolean;
-  fallback: Fallback;
-  quietHours: QuietHours | null;
-  rate: number | null;
-};
-
-/** The valid ones of the destinations, each once and sorted, with what their plans say of them. */
+/** The valid destinations, each once and sorted, with what their numbering plans say about them. */
 export type Numbers = {
   readonly numbers: readonly string[];
   readonly countries: readonly string[];
   readonly channels: readonly number[];
-  /** Destinations that are no valid number. */
+  /** How many destinations are not a valid number. */
   readonly unreadable: number;
 };
 
-export type CampaignRow = Settings & {
-  id: number;
-  status: CampaignStatus;
-  version: number;
-  /** Of the destinations: those that are no valid number. */
-  unreadable: number;
-  goal: Omit<Goal, 'prices'> | null;
-  goalAt: Date | null;
-  /** The goal counted what would be sent now: nothing of the campaign and of its lists has changed since. */
-  goalFresh: boolean;
-  totalDestinations: number;
-  estimatedMicros: number;
-  reservedMicros: number;
-  currency: string;
-  /** What the account has to spend; null: it pays afterwards. */
-  availableMicros: number | null;
-  failureReason: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-  confirmedAt: Date | null;
-  startedAt: Date | null;
-  pausedAt: Date | null;
-  cancelledAt: Date | null;
-  completedAt: Date | null;
-  /** Null before the confirmation. */
-  run: { expanded: boolean; recipients: number; skipped: number; ended: number; delivered: number } | null;
-  /** What came of its messages, by the roll-ups. */
-  delivered: number;
-  failed: number;
-  /** Given to carriers, or ended before any had them. */
-  handled: number;
-  costMicros: number;
+const SETTINGS = {
+  name: as<string>('k.name'),
+  description: as<string>('k.description'),
+  sendingMode: as<SendingMode>('k.sending_mode'),
+  smsSender: as<string | null>('k.sms_sender'),
+  smsBody: as<string | null>('k.sms_body'),
+  rcsAgentId: as<string | null>('k.rcs_agent_id'),
+  rcsTemplateId: as<string | null>('k.rcs_template_id'),
+  whatsappPhoneNumberId: as<string | null>('k.whatsapp_phone_number_id'),
+  whatsappTemplateId: as<string | null>('k.whatsapp_template_id'),
+  /** 1 contact lists, 2 destinations, null neither yet. */
+  destinationType: as<1 | 2 | null>('k.destination_type'),
+  contactListIds: as<number[]>('k.contact_list_ids'),
+  scheduledAt: as<Date | null>('k.scheduled_at'),
+  readyToSend: as<boolean>('k.ready_to_send'),
+  fallback: as<Fallback>('k.fallback'),
+  quietHours: as<QuietHours | null>('k.quiet_hours'),
+  /** The maximum number of recipients per second; null: no limit. */
+  rate: as<number | null>('k.rate'),
 };
 
-const SETTINGS = sql`k.name, k.description, k.sending_mode AS "sendingMode", k.sms_sender AS "smsSender",
-  k.sms_body AS "smsBody", k.rcs_agent_id AS "rcsAgentId", k.rcs_template_id AS "rcsTemplateId",
-  k.whatsapp_phone_number_id AS "whatsappPhoneNumberId", k.whatsapp_template_id AS "whatsappTemplateId",
-  k.destination_type AS "destinationType", k.contact_list_ids AS "contactListIds",
-  k.scheduled_at AS "scheduledAt", k.ready_to_send AS "readyToSend", k.fallback, k.quiet_hours AS "quietHours", k.rate`;
-
-const FRESH = sql`(k.goal_version IS NOT DISTINCT FROM k.version AND k.goal_list_versions IS NOT DISTINCT FROM ARRAY(
+const GOAL_IS_FRESH = sql`(k.goal_version IS NOT DISTINCT FROM k.version AND k.goal_list_versions IS NOT DISTINCT FROM ARRAY(
   SELECT l.version FROM unnest(k.contact_list_ids) WITH ORDINALITY AS u (id, place)
   JOIN contact_list l ON l.account_id = k.account_id AND l.id = u.id ORDER BY u.place))`;
 
-const RECORD = sql`SELECT k.id, k.status, k.version, ${SETTINGS},
-  k.unreadable_numbers AS unreadable, k.goal - 'prices' AS goal, k.goal_at AS "goalAt", ${FRESH} AS "goalFresh",
-  k.total_destinations AS "totalDestinations", k.estimated_micros AS "estimatedMicros",
-  k.reserved_micros AS "reservedMicros",
-  b.currency, CASE WHEN b.unlimited THEN NULL ELSE b.available_micros END AS "availableMicros",
-  k.failure_reason AS "failureReason", k.created_at AS "createdAt", k.updated_at AS "updatedAt",
-  k.confirmed_at AS "confirmedAt", k.started_at AS "startedAt", k.paused_at AS "pausedAt",
-  k.cancelled_at AS "cancelledAt", k.completed_at AS "completedAt",
-  (SELECT jsonb_build_object('expanded', r.expanded, 'recipients', r.recipients, 'skipped', r.skipped, 'ended', r.ended,
+const RUN = `(SELECT jsonb_build_object('expanded', r.expanded, 'recipients', r.recipients, 'skipped', r.skipped, 'ended', r.ended,
             'delivered', r.delivered)
-   FROM campaign_run r WHERE r.account_id = k.account_id AND r.campaign_id = k.id) AS run,
-  t.delivered, t.failed, t.handled, t.cost AS "costMicros"`;
+   FROM campaign_run r WHERE r.account_id = k.account_id AND r.campaign_id = k.id)`;
+
+/** The columns of a campaign in a list, to be selected from `CAMPAIGN_SOURCE`. */
+export const CAMPAIGN_ENTRY = columns({
+  ...SETTINGS,
+  id: as<number>('k.id'),
+  status: as<CampaignStatus>('k.status'),
+  version: as<number>('k.version'),
+  /** How many destinations are not a valid number. */
+  unreadable: as<number>('k.unreadable_numbers'),
+  goal: as<Omit<Goal, 'prices'> | null>("k.goal - 'prices'"),
+  goalAt: as<Date | null>('k.goal_at'),
+  /** Whether the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
+  goalFresh: as<boolean>(GOAL_IS_FRESH),
+  totalDestinations: as<number>('k.total_destinations'),
+  estimatedMicros: as<number>('k.estimated_micros'),
+  reservedMicros: as<number>('k.reserved_micros'),
+  currency: as<string>('b.currency'),
+  /** What the account can spend; null: it pays afterwards. */
+  availableMicros: as<number | null>('CASE WHEN b.unlimited THEN NULL ELSE b.available_micros END'),
+  failureReason: as<string | null>('k.failure_reason'),
+  createdAt: as<Date>('k.created_at'),
+  updatedAt: as<Date>('k.updated_at'),
+  confirmedAt: as<Date | null>('k.confirmed_at'),
+  startedAt: as<Date | null>('k.started_at'),
+  pausedAt: as<Date | null>('k.paused_at'),
+  cancelledAt: as<Date | null>('k.cancelled_at'),
+  completedAt: as<Date | null>('k.completed_at'),
+  /** The counters of its run; null before the confirmation. */
+  run: as<{ expanded: boolean; recipients: number; skipped: number; ended: number; delivered: number } | null>(RUN),
+  /** Messages that were delivered, as the hourly figures count them. */
+  delivered: as<number>('t.delivered'),
+  /** Messages that failed, as the hourly figures count them. */
+  failed: as<number>('t.failed'),
+  /** Messages that were given to carriers, or ended before that. */
+  handled: as<number>('t.handled'),
+  costMicros: as<number>('t.cost'),
+});
+
+const DESTINATIONS = columns({ destinations: as<string[]>('k.destinations') });
+
+/** A campaign in a list: its destinations, up to 100,000 numbers, are left out. */
+export type CampaignEntry = RowOf<typeof CAMPAIGN_ENTRY>;
+
+/** A campaign with its destinations. */
+export type CampaignRow = CampaignEntry & RowOf<typeof DESTINATIONS>;
+
+/** The fields of a campaign that people set. */
+export type Settings = Pick<CampaignRow, keyof typeof SETTINGS | 'destinations'>;
 
 const TRAFFIC = sql`CROSS JOIN LATERAL (
   SELECT coalesce(sum(h.delivered), 0)::bigint AS delivered, coalesce(sum(h.failed), 0)::bigint AS failed,
@@ -110,18 +113,19 @@ const TRAFFIC = sql`CROSS JOIN LATERAL (
          coalesce(sum(h.cost_micros), 0)::bigint AS cost
   FROM traffic_hour h WHERE h.account_id = k.account_id AND h.campaign_id = k.id AND h.campaign_id <> 0) AS t`;
 
-const SOURCE = sql`FROM campaign k JOIN credit_balance b ON b.account_id = k.account_id ${TRAFFIC}`;
-
-/** A campaign in a list: its numbers, up to 100,000, are left out. */
-export type CampaignEntry = Omit<CampaignRow, 'destinations'>;
-
-/** The columns of a `CampaignEntry` and where they come from: `campaign k`; the caller says which and in what order. */
-export const CAMPAIGN_ENTRIES: Sql = sql`${RECORD} ${SOURCE}`;
+/** The FROM clause of `CAMPAIGN_ENTRY`: the campaign is `k`; the caller adds the WHERE clause and the order. */
+export const CAMPAIGN_SOURCE: Sql = sql`FROM campaign k JOIN credit_balance b ON b.account_id = k.account_id ${TRAFFIC}`;
 
 export const findCampaign = (db: Db, { accountId, id }: One): Promise<CampaignRow | undefined> =>
-  maybeOne(db, sql`${RECORD}, k.destinations ${SOURCE} WHERE k.account_id = ${accountId} AND k.id = ${id}`);
+  maybeOne(
+    db,
+    sql`SELECT ${CAMPAIGN_ENTRY}, ${DESTINATIONS} ${CAMPAIGN_SOURCE} WHERE k.account_id = ${accountId} AND k.id = ${id}`,
+  );
 
-/** The same, locked until the transaction ends: take it before anything else of the campaign. */
+/**
+ * Finds a campaign and locks it until the transaction ends. To avoid deadlocks, call it before anything else of the
+ * campaign is locked.
+ */
 export async function claimCampaign(db: Db, { accountId, id }: One): Promise<CampaignRow | undefined> {
   const locked = await exec(
     db,
@@ -140,7 +144,7 @@ export const insertCampaign = (
           rcs_template_id, whatsapp_phone_number_id, whatsapp_template_id, destination_type, contact_list_ids,
           destinations, numbers, number_countries, number_channels, unreadable_numbers, scheduled_at, ready_to_send, fallback, quiet_hours,
           rate)
-        VALUES (${accountId}, ${s.readyToSend ? 1 : 0}, ${s.name}, ${s.description}, ${s.sendingMode}, ${s.smsSender},
+        VALUES (${accountId}, ${editableStatus(s)}, ${s.name}, ${s.description}, ${s.sendingMode}, ${s.smsSender},
           ${s.smsBody}, ${s.rcsAgentId}, ${s.rcsTemplateId}, ${s.whatsappPhoneNumberId}, ${s.whatsappTemplateId},
           ${s.destinationType}, ${plainArray(s.contactListIds)}::bigint[], ${textArray(s.destinations)}::text[],
           ${plainArray(n.numbers)}::text[], ${textArray(n.countries)}::text[], ${plainArray(n.channels)}::smallint[],
@@ -149,19 +153,27 @@ export const insertCampaign = (
         RETURNING id`,
   );
 
+const editableStatus = ({ readyToSend }: Settings): CampaignStatus => (readyToSend ? CAMPAIGN.READY : CAMPAIGN.DRAFT);
+
 const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 /**
- * Writes the settings of a campaign that is not confirmed. `stales`: the goal has become another one. 0 when it may not be
- * edited any more.
+ * Writes the settings of a campaign that is not confirmed. `changesGoal`: its goal must be calculated again. Returns 0
+ * when the campaign cannot be edited any more.
  */
 export const updateSettings = (
   db: Db,
-  { accountId, id, settings: s, numbers: n, stales }: One & { settings: Settings; numbers: Numbers; stales: boolean },
+  {
+    accountId,
+    id,
+    settings: s,
+    numbers: n,
+    changesGoal,
+  }: One & { settings: Settings; numbers: Numbers; changesGoal: boolean },
 ): Promise<number> =>
   exec(
     db,
-    sql`UPDATE campaign SET status = ${s.readyToSend ? 1 : 0}, name = ${s.name}, description = ${s.description},
+    sql`UPDATE campaign SET status = ${editableStatus(s)}, name = ${s.name}, description = ${s.description},
           sending_mode = ${s.sendingMode}, sms_sender = ${s.smsSender}, sms_body = ${s.smsBody},
           rcs_agent_id = ${s.rcsAgentId}, rcs_template_id = ${s.rcsTemplateId},
           whatsapp_phone_number_id = ${s.whatsappPhoneNumberId}, whatsapp_template_id = ${s.whatsappTemplateId},
@@ -171,16 +183,16 @@ export const updateSettings = (
           number_channels = ${plainArray(n.channels)}::smallint[], unreadable_numbers = ${n.unreadable},
           scheduled_at = ${s.scheduledAt},
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
-          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${stales ? 1 : 0},
+          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${changesGoal ? 1 : 0},
           updated_at = now()
         WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 
-/** In a WHERE clause: the states that this move may start from. */
+/** A condition for a WHERE clause: the campaign is in a status in which this move may start. */
 export const statusAllows = (move: keyof typeof MOVES): Sql =>
   sql`status = ANY(${plainArray(MOVES[move].from)}::smallint[])`;
 
-/** Those of these lists that are there, held as they are until the transaction ends. */
+/** Locks lists against changes until the transaction ends. Returns the ids of those that exist. */
 export async function claimListsForShare(
   db: Db,
   { accountId, ids }: Of & { ids: readonly number[] },
@@ -194,7 +206,7 @@ export async function claimListsForShare(
   return rows.map(({ id }) => id);
 }
 
-/** Lists that are there, with what tells whether they have changed. */
+/** Lists the contact lists that exist among `ids`, with the versions that show whether they have changed. */
 export const listListVersions = (
   db: Db,
   { accountId, ids }: Of & { ids: readonly number[] },
@@ -207,13 +219,14 @@ export const listListVersions = (
 
 export type NewGoal = {
   readonly goal: Goal;
-  /** Of the campaign and of its lists in their order, as they were before they were counted. */
+  /** The version of the campaign before the recipients were counted. */
   readonly version: number;
+  /** The versions of its lists, in their order, before the recipients were counted. */
   readonly listVersions: readonly number[];
   readonly estimatedMicros: number;
 };
 
-/** Keeps what was counted. 0 when the campaign is confirmed by now, or gone. */
+/** Stores the goal of a campaign. Returns 0 when the campaign has been confirmed or deleted in the meantime. */
 export const updateGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Promise<number> =>
   exec(
     db,
@@ -223,6 +236,6 @@ export const updateGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Prom
         WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 
-/** The workers look at it, when the transaction has committed. */
+/** Notifies the workers that a campaign is due; they hear it when the transaction commits. */
 export const wakeCampaign = (db: Db, { campaignId }: { campaignId: number }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${CAMPAIGNS_CHANNEL}, ${String(campaignId)})`);

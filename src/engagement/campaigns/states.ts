@@ -1,3 +1,5 @@
+import { constant, join } from '../../platform/db/query.ts';
+
 /** The specification's campaign statuses. */
 export const CAMPAIGN = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
 export type CampaignStatus = (typeof CAMPAIGN)[keyof typeof CAMPAIGN];
@@ -5,10 +7,14 @@ export type CampaignStatus = (typeof CAMPAIGN)[keyof typeof CAMPAIGN];
 const { DRAFT, READY, SENDING, COMPLETED, FAILED } = CAMPAIGN;
 const OPEN = [DRAFT, READY] as const;
 
+/** For SQL: the statuses of campaigns that wait for their time or are being sent, as `status IN (${UNFINISHED})`. */
+export const UNFINISHED = join([READY, SENDING].map(constant), ', ');
+
 /**
- * What moves a campaign, from where and to where: the WHERE clauses of the statements in sql.ts take their states from
- * here, and docs/message-states.md shows the same (states.test.ts compares them). `confirmed`: whether it must have been
- * confirmed, or must not; either where it is left out.
+ * The moves of a campaign, with the statuses before and after each. The WHERE clauses of the statements in the sql.ts
+ * files take their statuses from here (`statusAllows`), and docs/message-states.md shows the same table (states.test.ts
+ * compares them). `confirmed`: whether the campaign must have been confirmed (true) or must not (false); where it is left
+ * out, both are allowed.
  */
 export const MOVES = {
   edit: { from: OPEN, to: OPEN, confirmed: false },

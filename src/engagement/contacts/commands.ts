@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
@@ -51,7 +51,7 @@ function setOrShowLimits(
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference });
       const wanted = { planLimit: plan === undefined ? undefined : planLimit, extraLimit };
-      return { accountId, ...(await setLimits(tx, operatorOf(accountId), wanted)) };
+      return { accountId, ...(await setLimits(tx, operatorAuthor(accountId), wanted)) };
     }),
   );
 }
@@ -61,7 +61,7 @@ function setCountryOfAccount(context: CommandContext, reference: string, letters
   return context.withDatabase((pool) =>
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference });
-      await setDefaultCountry(tx, operatorOf(accountId), defaultCountry);
+      await setDefaultCountry(tx, operatorAuthor(accountId), defaultCountry);
       return { accountId, defaultCountry };
     }),
   );

@@ -3,7 +3,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { parseInstant } from '../../platform/lib/instant.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
-import { readPhone } from '../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../platform/lib/phone-details.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { readText, type StoredValues } from './fields/values.ts';
 import type { ReadContext } from './read.ts';
@@ -85,7 +85,7 @@ function unknownDays(query: FilterQuery): FieldError[] {
 
 /** What is no number is nobody's. */
 const toNumber = (text: string | undefined, country: string | null): string | undefined =>
-  text === undefined ? undefined : (readPhone(text, country)?.e164 ?? text);
+  text === undefined ? undefined : (parsePhone(text, country)?.e164 ?? text);
 
 function readValues(
   query: object,

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { type PhoneDetails, readPhone } from '../../platform/lib/phone-details.ts';
+import { type PhoneDetails, parsePhone } from '../../platform/lib/phone-details.ts';
 import { channelsOf } from './channels.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { readValues, type StoredValues } from './fields/values.ts';
@@ -55,7 +55,7 @@ export function readContact(
 
 function readNumber(text: Text, country: string | null, current: ContactRow | null): NumberFields | 'unreadable' {
   if (text === undefined) return current ? numberFieldsOf(current) : describePhone(null);
-  const phone = text ? readPhone(text, country) : null;
+  const phone = text ? parsePhone(text, country) : null;
   if (text && phone === null) return 'unreadable';
   return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
 }

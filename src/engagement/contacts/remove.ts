@@ -1,5 +1,5 @@
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
-import { allowMinutes } from '../../platform/db/long-statements.ts';
+import { setStatementTimeoutMinutes } from '../../platform/db/transaction.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { removeFromAllLists } from './lists/members/associate.ts';
 import { claimBook, updateContactCount } from './book/sql.ts';
@@ -22,7 +22,7 @@ export async function removeContacts(
   input: { ids: readonly number[] } | { notIds: readonly number[] },
 ): Promise<RemovedContacts> {
   const { accountId } = actor;
-  await allowMinutes(tx, MINUTES);
+  await setStatementTimeoutMinutes(tx, MINUTES);
   await claimBook(tx, { accountId, to: 'change' });
   const named = 'ids' in input ? input.ids : input.notIds;
   const notFound = await listUnknownContacts(tx, { accountId, ids: named });

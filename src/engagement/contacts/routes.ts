@@ -7,7 +7,7 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../platform/http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
@@ -103,7 +103,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       body: schema.ContactPatch,
       response: { 201: schema.ContactOut },
     },
-    handler: once(deps, 201, async ({ actor, body }, tx) =>
+    handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>
       answerContact(tx, actor, await createContact(tx, actor, body)),
     ),
   });

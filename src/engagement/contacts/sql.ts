@@ -1,46 +1,45 @@
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, boolean, json, rowsOf, smallint, text, timestamptz } from '../../platform/db/columns.ts';
-import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+import { bigint, boolean, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../../platform/db/columns.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import type { FieldValue, StoredValues } from './fields/values.ts';
 
 export type Gender = 'MALE' | 'FEMALE' | 'OTHER';
 
-/** A contact with what is kept beside it. */
-export type ContactRow = {
-  id: number;
-  firstName: string | null;
-  lastName: string | null;
-  /** As it was given, or null when it follows from the two above. */
-  givenFullName: string | null;
-  fullName: string;
-  gender: Gender | null;
-  phoneNumber: string | null;
-  email: string | null;
-  isValid: boolean;
-  isTest: boolean;
-  numberType: string | null;
-  country: string | null;
-  /** Bits: src/engagement/contacts/channels.ts. */
-  channels: number;
-  customFields: Record<string, FieldValue>;
-  createdAt: Date;
-  updatedAt: Date;
-  lastContactType: Channel | null;
-  lastContactDate: Date | null;
-  lastCampaignType: string | null;
-  optedOut: Channel[];
-};
+/** The columns of a contact, to be selected from `contact c LEFT JOIN contact_activity a`. */
+export const CONTACT = columns({
+  id: as<number>('c.id'),
+  firstName: as<string | null>('c.first_name'),
+  lastName: as<string | null>('c.last_name'),
+  /** The full name as it was given; null: it is composed of the first and last name. */
+  givenFullName: as<string | null>('c.given_full_name'),
+  fullName: as<string>('c.full_name'),
+  gender: as<Gender | null>('c.gender'),
+  phoneNumber: as<string | null>('c.phone_number'),
+  email: as<string | null>('c.email'),
+  isValid: as<boolean>('c.is_valid'),
+  isTest: as<boolean>('c.is_test'),
+  numberType: as<string | null>('c.number_type'),
+  country: as<string | null>('c.country'),
+  /** Bits of the channels on which the number can be reached (src/engagement/contacts/channels.ts). */
+  channels: as<number>('c.channels'),
+  /** Values by the ids of their fields. */
+  customFields: as<Record<string, FieldValue>>('c.custom_fields'),
+  createdAt: as<Date>('c.created_at'),
+  updatedAt: as<Date>('c.updated_at'),
+  lastContactType: as<Channel | null>('a.last_contact_type'),
+  lastContactDate: as<Date | null>('a.last_contact_date'),
+  lastCampaignType: as<string | null>('a.last_campaign_type'),
+  /** The channels from which the number has opted out. */
+  optedOut: as<Channel[]>(
+    sql`ARRAY (SELECT o.channel FROM opt_out o WHERE o.account_id = c.account_id AND o.phone_number = c.phone_number
+         ORDER BY o.channel)`,
+  ),
+});
 
-/** The columns of a `ContactRow`, of `contact c LEFT JOIN contact_activity a`. */
-export const CONTACT_COLUMNS: Sql = sql`c.id, c.first_name AS "firstName", c.last_name AS "lastName",
-  c.given_full_name AS "givenFullName", c.full_name AS "fullName", c.gender, c.phone_number AS "phoneNumber", c.email,
-  c.is_valid AS "isValid", c.is_test AS "isTest", c.number_type AS "numberType", c.country, c.channels,
-  c.custom_fields AS "customFields", c.created_at AS "createdAt", c.updated_at AS "updatedAt",
-  a.last_contact_type AS "lastContactType", a.last_contact_date AS "lastContactDate",
-  a.last_campaign_type AS "lastCampaignType",
-  ARRAY (SELECT o.channel FROM opt_out o WHERE o.account_id = c.account_id AND o.phone_number = c.phone_number
-         ORDER BY o.channel) AS "optedOut"`;
+/** A contact with its last activity and its opt-outs. */
+export type ContactRow = RowOf<typeof CONTACT>;
 
 export const findContact = (
   db: Db,
@@ -48,12 +47,12 @@ export const findContact = (
 ): Promise<ContactRow | undefined> =>
   maybeOne(
     db,
-    sql`SELECT ${CONTACT_COLUMNS} FROM contact c
+    sql`SELECT ${CONTACT} FROM contact c
         LEFT JOIN contact_activity a ON a.account_id = ${accountId} AND a.contact_id = c.id
         WHERE c.account_id = ${accountId} AND c.id = ${id}`,
   );
 
-/** Which of these numbers are contacts. */
+/** Lists which of these numbers (E.164) are contacts, with the ids of the contacts. */
 export const listIdsByNumber = (
   db: Db,
   { accountId, numbers }: { accountId: number; numbers: readonly string[] },
@@ -64,7 +63,7 @@ export const listIdsByNumber = (
         WHERE account_id = ${accountId} AND phone_number = ANY(${numbers}::text[])`,
   );
 
-/** What is written of a contact. */
+/** The fields of a contact that are written. */
 export type NewContact = {
   readonly firstName: string | null;
   readonly lastName: string | null;
@@ -80,12 +79,19 @@ export type NewContact = {
   readonly customFields: StoredValues;
 };
 
-export type WrittenContact = { id: number; phoneNumber: string | null; created: boolean };
+const WRITTEN_CONTACT = columns({
+  id: as<number>('c.id'),
+  phoneNumber: as<string | null>('c.phone_number'),
+  /** Whether the contact is new; false: an existing one was changed. */
+  created: as<boolean>('old.id IS NULL'),
+});
+
+export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
 
 /**
- * Writes contacts. One whose number is a contact already is changed: what the row says replaces what was there, what it
- * leaves null stays, `isTest` can only be set, and the channels stay as carriers corrected them. No number twice in a
- * call. The rows come back in no particular order.
+ * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values, null
+ * leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. No number may occur
+ * twice in one call. The rows come back in no particular order.
  */
 export const insertContacts = (
   db: Db,
@@ -93,24 +99,25 @@ export const insertContacts = (
 ): Promise<WrittenContact[]> =>
   many(
     db,
-    sql`INSERT INTO contact AS c (account_id, first_name, last_name, given_full_name, gender, phone_number, email,
-          is_valid, is_test, number_type, country, channels, custom_fields)
-        SELECT ${accountId}, u.first_name, u.last_name, u.given_full_name, u.gender, u.phone_number, u.email, u.is_valid,
-          u.is_test, u.number_type, u.country, u.channels, jsonb_strip_nulls(u.custom_fields::jsonb)
-        FROM ${rowsOf(rows, {
-          first_name: text((r) => r.firstName),
-          last_name: text((r) => r.lastName),
-          given_full_name: text((r) => r.givenFullName),
-          gender: text((r) => r.gender),
-          phone_number: text((r) => r.phoneNumber),
-          email: text((r) => r.email),
-          is_valid: boolean((r) => r.isValid),
-          is_test: boolean((r) => r.isTest),
-          number_type: text((r) => r.numberType),
-          country: text((r) => r.country),
-          channels: smallint((r) => r.channels),
-          custom_fields: json((r) => JSON.stringify(r.customFields)),
-        })} AS u
+    sql`${insertRows(
+      'contact AS c',
+      rows.map((row) => ({ ...row, customFields: JSON.stringify(row.customFields) })),
+      {
+        firstName: text,
+        lastName: text,
+        givenFullName: text,
+        gender: text,
+        phoneNumber: text,
+        email: text,
+        isValid: boolean,
+        isTest: boolean,
+        numberType: text,
+        country: text,
+        channels: smallint,
+        customFields: input(json),
+      },
+      { account_id: sql`${accountId}`, custom_fields: sql`jsonb_strip_nulls(u.custom_fields::jsonb)` },
+    )}
         ON CONFLICT (account_id, phone_number) DO UPDATE SET
           first_name = coalesce(excluded.first_name, c.first_name),
           last_name = coalesce(excluded.last_name, c.last_name),
@@ -120,10 +127,10 @@ export const insertContacts = (
           is_test = c.is_test OR excluded.is_test,
           custom_fields = c.custom_fields || excluded.custom_fields,
           updated_at = now()
-        RETURNING c.id, c.phone_number AS "phoneNumber", old.id IS NULL AS created`,
+        RETURNING ${WRITTEN_CONTACT}`,
   );
 
-/** Writes one contact anew. Values of custom fields that are no more go. */
+/** Replaces all fields of one contact. Values of custom fields that `row` does not have are removed. */
 export const updateContact = (
   db: Db,
   { accountId, id, row }: { accountId: number; id: number; row: NewContact },
@@ -138,21 +145,21 @@ export const updateContact = (
         WHERE account_id = ${accountId} AND id = ${id} RETURNING id`,
   );
 
-/** How many of them were there. */
+/** Deletes these contacts. Returns how many existed. */
 export const deleteContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
   exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[])`);
 
-/** All others; how many they were. */
+/** Deletes all contacts but these. Returns how many were deleted. */
 export const deleteOtherContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
   exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId} AND id <> ALL(${plainArray(ids)}::bigint[])`);
 
-/** What is kept of when contacts were written to. */
+/** Deletes the last activity of these contacts. */
 export const deleteActivity = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
@@ -163,6 +170,7 @@ export const deleteActivity = (
         WHERE account_id = ${accountId} AND contact_id = ANY(${plainArray(ids)}::bigint[])`,
   );
 
+/** Deletes the last activity of all contacts but these. */
 export const deleteOtherActivity = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
@@ -173,16 +181,20 @@ export const deleteOtherActivity = (
         WHERE account_id = ${accountId} AND contact_id <> ALL(${plainArray(ids)}::bigint[])`,
   );
 
+/** When and how a contact was last sent a message. */
 export type LastContact = {
   readonly accountId: number;
   readonly contactId: number;
   readonly channel: Channel;
   readonly at: Date;
-  /** The sending mode of the campaign; null when it was none, which leaves that of the last campaign. */
+  /** The sending mode of the campaign; null when it was not a campaign: then the last sending mode stays. */
   readonly campaignType: string | null;
 };
 
-/** Notes that contacts were written to; never back in time. Each contact once in a call, in the order of their ids. */
+/**
+ * Records when contacts were last sent a message; an earlier time never replaces a later one. Each contact may occur once
+ * in a call, in the order of the ids.
+ */
 export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promise<number> =>
   exec(
     db,
@@ -202,15 +214,17 @@ export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promis
         WHERE a.last_contact_date <= excluded.last_contact_date`,
   );
 
+/** A correction of the channels on which a number can be reached. */
 export type ChannelUpdate = {
   readonly accountId: number;
   readonly phoneNumber: string;
-  /** Bits to set, and bits to take away. */
+  /** Bits to set. */
   readonly on: number;
+  /** Bits to clear. */
   readonly off: number;
 };
 
-/** Corrects what numbers can be reached on, of many accounts; numbers that are no contact are passed over. */
+/** Corrects on which channels numbers of many accounts can be reached; numbers that are not a contact are ignored. */
 export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise<number> =>
   exec(
     db,

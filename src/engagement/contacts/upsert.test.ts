@@ -3,7 +3,7 @@ import { createAccount, createDemoAccount } from '../../operations/accounts/crea
 import type { Db } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { readPhone } from '../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../platform/lib/phone-details.ts';
 import { addToLists } from './lists/members/associate.ts';
 import { createList } from './lists/save.ts';
 import { listLists } from './lists/sql.ts';
@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
-  ...describePhone(readPhone(numberOf(n), null)),
+  ...describePhone(parsePhone(numberOf(n), null)),
   phoneNumber: numberOf(n),
   firstName: null,
   lastName: null,

@@ -3,7 +3,7 @@ import { tenant } from '../../platform/db/tenant.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
-import type { Draft } from '../../messaging/sending/draft.ts';
+import { type Draft, newDraft } from '../../messaging/sending/draft.ts';
 import { readRcsSend, readWhatsappSend } from '../../messaging/sending/rich/read.ts';
 import type { FileLink } from './answer.ts';
 import type { ReplyIn } from './schema.ts';
@@ -72,11 +72,8 @@ function toRcsTemplate({ id, variables }: NonNullable<ReplyIn['template']>) {
   return { templateId: id, ...(variables && { variables }) };
 }
 
-const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft => ({
-  ...({ channel: 'SMS', source: 'INBOX', clientId: null, binary: null, simulation: false } as const),
-  ...({ destination: peer, sender: identity, body } as const),
-  ...({ wantReceipt: true, validUntil: null, scheduledAt: null, priority: 0 } as const),
-});
+const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft =>
+  newDraft({ channel: 'SMS', source: 'INBOX', destination: peer, sender: identity, body });
 
 async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
   const file = await deps.findFile(actor.accountId, mediaId);

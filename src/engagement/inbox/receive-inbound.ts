@@ -1,4 +1,4 @@
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import type { Arrival } from '../../messaging/inbound/receive.ts';
 import { consentWordOf } from '../../messaging/consent/words.ts';
 import { describePhone } from '../contacts/read.ts';
@@ -8,7 +8,7 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { toE164 } from '../../platform/lib/phone.ts';
-import { readPhone } from '../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../platform/lib/phone-details.ts';
 import { insertInboxMedia } from './media/sql.ts';
 import { type ChangedConversation, claimInboxes, insertConversations, type ConversationUpdate } from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
@@ -92,11 +92,11 @@ async function createContacts(tx: Db, accountId: number, arrivals: readonly With
   const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
   const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
   const rows = numbers.flatMap((number) => (known.has(number) ? [] : toContact(number, names.get(number) ?? null)));
-  await upsertContacts(tx, operatorOf(accountId), rows);
+  await upsertContacts(tx, operatorAuthor(accountId), rows);
 }
 
 function toContact(number: string, name: string | null): UpsertRow[] {
-  const phone = readPhone(number, null);
+  const phone = parsePhone(number, null);
   if (!phone) return [];
   const unknown = { firstName: null, lastName: null, gender: null, email: null, isTest: false, customFields: {} };
   return [{ ...describePhone(phone), ...unknown, phoneNumber: phone.e164, givenFullName: name?.trim() || null }];

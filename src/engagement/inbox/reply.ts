@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { refuseOutsidePlan } from '../../identity/accounts/refuse-outside-plan.ts';
+import { refuseOutsidePlan } from '../../identity/accounts/gate.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
@@ -25,14 +25,19 @@ export type ReplyDeps = {
 };
 
 /** How an answer under an Idempotency-Key is kept, in the transaction of the message. */
-export type StoreReply = { claim(tx: Db): Promise<void>; store(tx: Db, answer: SentOut): Promise<unknown> };
+export type ReplyAnswerStore = { claim(tx: Db): Promise<void>; store(tx: Db, answer: SentOut): Promise<unknown> };
 
 /**
  * Answers in a conversation, or begins one: the message and its place in the thread are committed together, and it is
  * charged, sent and tracked like any other. Errors: 400 naming the fields at fault, also when the message is refused
  * (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
  */
-export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?: StoreReply): Promise<SentOut> {
+export async function reply(
+  deps: ReplyDeps,
+  actor: Actor,
+  input: ReplyIn,
+  answerStore?: ReplyAnswerStore,
+): Promise<SentOut> {
   const { accountId } = actor;
   const ends = await resolveEndpoints(tenant(deps.pool, actor), actor, input);
   refuseOutsidePlan(actor, [ends.channel]);
@@ -40,15 +45,15 @@ export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?
   const { draft } = said;
   let answer: SentOut | undefined;
   await deps.accept.once(actor, [draft], {
-    async take(tx) {
-      await keep?.claim(tx);
+    async claim(tx) {
+      await answerStore?.claim(tx);
       await db.claimInboxes(tx, { accountIds: [accountId] });
       return true;
     },
-    async keep(tx, [verdict]) {
+    async record(tx, [verdict]) {
       const id = acceptedId(verdict, input);
       answer = await insertIntoThread(tx, { accountId, id, ends, said, at: deps.clock.now() });
-      await keep?.store(tx, answer);
+      await answerStore?.store(tx, answer);
     },
   });
   if (!answer) throw new AppError('unavailable');

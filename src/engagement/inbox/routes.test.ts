@@ -9,7 +9,7 @@ import { insertNumber } from '../../messaging/inbound/sql.ts';
 import { optIn, optOut } from '../../messaging/consent/record.ts';
 import { insertTemplate } from '../../network/templates/sql.ts';
 import { insertUser } from '../../identity/users/sql.ts';
-import { openTestInbox, type TestInbox, type Wrote } from '../../../test/support/http/inbox.ts';
+import { openTestInbox, type TestInbox, type InboundText } from '../../../test/support/http/inbox.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 
@@ -43,7 +43,7 @@ const find = async (query: string, key?: string) =>
   (await call('GET', `?limit=1000&${query}`, key ? { key } : {})).body;
 
 /** Somebody new writes these; answers their conversation. */
-async function conversationWith(texts: readonly string[], wrote: Wrote = {}) {
+async function conversationWith(texts: readonly string[], wrote: InboundText = {}) {
   const from = wrote.from ?? nextNumber();
   for (const text of texts) await inbox.write(text, { ...wrote, from });
   const { data } = await find(`search=${from}`);

@@ -4,14 +4,14 @@ import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
-import { type Keep, keeping, once } from '../../platform/http/idempotency.ts';
+import { type PendingAnswer, idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../../platform/http/page.ts';
 import { toMessagesOut, toConversationOut } from './answer.ts';
 import { setArchived, assign, markRead } from './change.ts';
 import { createFileLookup } from './files.ts';
 import { readFilter, readOrder } from './read-filter.ts';
 import { countConversations, findConversation, listConversations } from './listing/sql.ts';
-import { type StoreReply, reply } from './reply.ts';
+import { type ReplyAnswerStore, reply } from './reply.ts';
 import * as schema from './schema.ts';
 import { countAssignableUsers, findEndpoints, listAssignableUsers } from './sql.ts';
 import type { Hub } from './stream/hub.ts';
@@ -85,9 +85,9 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       body: schema.ReplyIn,
       response: { 202: schema.SentOut },
     },
-    handler: keeping(deps, ({ actor, body }, answer, keep) => {
+    handler: idempotentHandler(deps, ({ actor, body }, answer, pendingAnswer) => {
       answer.code(202);
-      return reply({ ...deps, findFile: files.find }, actor, body, keep && storeReply(deps, keep));
+      return reply({ ...deps, findFile: files.find }, actor, body, pendingAnswer && toAnswerStore(deps, pendingAnswer));
     }),
   });
 
@@ -172,7 +172,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       body: schema.AssigneeIn,
       response: { 204: Done },
     },
-    handler: once(deps, 204, async ({ actor, params, body }, tx) => {
+    handler: idempotentTx(deps, 204, async ({ actor, params, body }, tx) => {
       await assign(tx, actor, params.chatId, body.userId);
       return null;
     }),
@@ -194,7 +194,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   });
 }
 
-const storeReply = ({ answers }: Pick<PlatformDeps, 'answers'>, keep: Keep): StoreReply => ({
-  claim: (tx) => answers.claim(tx, keep),
-  store: (tx, answer) => answers.keep(tx, keep.seal(answer)),
+const toAnswerStore = ({ answers }: Pick<PlatformDeps, 'answers'>, pendingAnswer: PendingAnswer): ReplyAnswerStore => ({
+  claim: (tx) => answers.claim(tx, pendingAnswer),
+  store: (tx, answer) => answers.store(tx, pendingAnswer.seal(answer)),
 });

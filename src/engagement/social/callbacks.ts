@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../platform/errors.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { isPlatform } from '../../platform/lib/platform.ts';
+import { isPlatform } from '../../platform/lib/social-platform.ts';
 import { resultPage, isBrowser, PAGE_POLICY } from './callback-page.ts';
 import { browserSecretIn } from './cookie.ts';
 import { finishConnection } from './finish.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../platform/config.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
-import type { Platform } from '../../platform/lib/platform.ts';
+import type { Platform } from '../../platform/lib/social-platform.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import type { Caller } from './networks/network.ts';
 import { createWeb } from './networks/web.ts';

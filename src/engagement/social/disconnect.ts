@@ -4,7 +4,7 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import type { Platform } from '../../platform/lib/platform.ts';
+import type { Platform } from '../../platform/lib/social-platform.ts';
 import { callerOf, type SocialDeps } from './deps.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { deleteProfile, findProfile, type ProfileRow } from './sql.ts';

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { recordAudit } from '../../identity/audit/record.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Platform } from '../../platform/lib/platform.ts';
+import type { Platform } from '../../platform/lib/social-platform.ts';
 import { open } from '../../platform/lib/secret-box.ts';
 import { hashOf, verifierContext } from './begin.ts';
 import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { recordAudit, systemOf } from '../../identity/audit/record.ts';
+import { recordAudit, systemAuthor } from '../../identity/audit/record.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { callerOf, type SocialDeps } from './deps.ts';
@@ -92,7 +92,7 @@ const disconnectProfile = (pool: Pool, profile: Parameters<typeof moveToDisconne
     if ((await moveToDisconnected(tx, profile)) === 0) return;
     const { accountId, platform, reason } = profile;
     const subject = `social:${platform}`;
-    await recordAudit(tx, systemOf(accountId), {
+    await recordAudit(tx, systemAuthor(accountId), {
       action: 'social.disconnected',
       subject,
       detail: { platform, reason },

@@ -3,8 +3,8 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { keeping } from '../../platform/http/idempotency.ts';
-import { isPlatform, type Platform } from '../../platform/lib/platform.ts';
+import { idempotentHandler } from '../../platform/http/idempotency.ts';
+import { isPlatform, type Platform } from '../../platform/lib/social-platform.ts';
 import { beginConnection } from './begin.ts';
 import { cookieOf } from './cookie.ts';
 import { disconnect } from './disconnect.ts';
@@ -59,13 +59,13 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
       params: PlatformParams,
       response: { 200: ConnectOut },
     },
-    handler: keeping(deps, async ({ actor, params }, reply, keep) => {
+    handler: idempotentHandler(deps, async ({ actor, params }, reply, pendingAnswer) => {
       const platform = platformOf(params);
       return tenantTransaction(pool, actor, async (tx) => {
-        if (keep) await deps.answers.claim(tx, keep);
+        if (pendingAnswer) await deps.answers.claim(tx, pendingAnswer);
         const { authorizeUrl, browserSecret } = await beginConnection(deps, tx, actor, { platform });
         if (browserSecret !== null) reply.header('set-cookie', cookieOf(browserSecret));
-        if (keep) await deps.answers.keep(tx, keep.seal({ authorizeUrl }));
+        if (pendingAnswer) await deps.answers.store(tx, pendingAnswer.seal({ authorizeUrl }));
         return { authorizeUrl };
       });
     }),

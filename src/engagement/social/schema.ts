@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { PLATFORMS } from '../../platform/lib/platform.ts';
+import { PLATFORMS } from '../../platform/lib/social-platform.ts';
 import type { ProfileRow } from './sql.ts';
 
 const date = () => Type.String({ format: 'date-time' });

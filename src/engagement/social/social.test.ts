@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../platform/config.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { PLATFORMS, type Platform } from '../../platform/lib/platform.ts';
+import { PLATFORMS, type Platform } from '../../platform/lib/social-platform.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { type OauthServer, startOauthServer } from '../../../test/support/oauth/server.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
@@ -75,9 +75,9 @@ describe.each(PLATFORMS)('%s', (platform) => {
 
   test('is revoked where the network can, and forgotten', async () => {
     await connect(platform);
-    const good = networks.live(platform).length;
+    const good = networks.validTokens(platform).length;
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(204);
-    expect(networks.live(platform)).toHaveLength(platform === 'instagram' ? good : 0);
+    expect(networks.validTokens(platform)).toHaveLength(platform === 'instagram' ? good : 0);
     expect((await show(platform)).status).toBe(404);
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(404);
   });
@@ -210,7 +210,7 @@ test('a project that Google has not approved is connected without locations', as
 
 test('a network that does not answer is 502, and its words hold no address', async () => {
   const back = await networks.visit((await begin('tiktok')).authorizeUrl);
-  networks.script.away = true;
+  networks.script.unavailable = true;
   const answer = await comeBack(back);
   expect(answer).toMatchObject({ status: 502 });
   expect(JSON.stringify(answer.body)).not.toContain('127.0.0.1');
@@ -305,7 +305,7 @@ describe('a profile is disconnected', () => {
     'when a person took back what %s was granted, at once',
     async (platform) => {
       await connect(platform);
-      networks.takeBack(platform);
+      networks.revoke(platform);
       expect(await refreshAllAt(inDays(59.999))).toBe(1);
       expect(await wordsOf()).toEqual([{ platform }]);
       expect(await lastAudited()).toMatchObject({ action: 'social.disconnected', kind: 'system' });
@@ -317,14 +317,14 @@ describe('a profile is disconnected', () => {
 
   test('when the network is away for days, and not at once', async () => {
     await connect('google');
-    networks.script.away = true;
+    networks.script.unavailable = true;
     let at = inDays(59.999).getTime();
     for (const end = at + DAY_MS; at < end; at += 1_800_000) await refreshAllAt(new Date(at));
     expect(await wordsOf()).toEqual([]);
-    networks.script.away = false;
+    networks.script.unavailable = false;
     await refreshAllAt(new Date(at + DAY_MS));
     expect((await show('google')).body).toMatchObject({ disconnected: false });
-    networks.script.away = true;
+    networks.script.unavailable = true;
     at += 61 * DAY_MS;
     for (const end = at + 4 * DAY_MS; at < end; at += 1_800_000) await refreshAllAt(new Date(at));
     expect(await wordsOf()).toEqual([{ platform: 'google' }]);

@@ -1,6 +1,6 @@
 import type { Author } from '../../identity/audit/record.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
-import type { Platform } from '../../platform/lib/platform.ts';
+import type { Platform } from '../../platform/lib/social-platform.ts';
 import type { Linked } from './networks/network.ts';
 
 type Of = { readonly accountId: number };

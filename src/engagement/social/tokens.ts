@@ -1,5 +1,5 @@
 import { open, seal, type SecretKey } from '../../platform/lib/secret-box.ts';
-import type { Platform } from '../../platform/lib/platform.ts';
+import type { Platform } from '../../platform/lib/social-platform.ts';
 
 /** What a profile is spoken for with. Never leaves the program but to its network. */
 export type Tokens = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { type AccountRow, listAccountsNamed } from './sql.ts';
+import { type AccountRow, listAccountsByName } from './sql.ts';
 
 /**
  * The account that an operator means by an id or a name; an id wins over a name that looks like one.
@@ -8,7 +8,7 @@ import { type AccountRow, listAccountsNamed } from './sql.ts';
  */
 export async function findAccount(db: Db, { reference }: { reference: string }): Promise<AccountRow> {
   const id = /^[1-9]\d{0,14}$/.test(reference) ? Number(reference) : null;
-  const accounts = await listAccountsNamed(db, { name: reference, id });
+  const accounts = await listAccountsByName(db, { name: reference, id });
   const account = accounts.find((candidate) => candidate.id === id) ?? accounts[0];
   if (!account) throw new AppError('not_found', { message: `There is no account ${reference}` });
   if (accounts.length > 1 && account.id !== id) {

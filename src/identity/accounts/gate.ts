@@ -1,50 +1,58 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../platform/errors.ts';
-import type { Plan } from '../../platform/lib/plan.ts';
+import type { Actor } from '../../platform/http/actor.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
+import { type Channel, outsidePlanMessage } from '../../platform/lib/channel.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { type Rate, rateHeaders, type RateLimiter } from '../../platform/lib/rate-limit.ts';
 import type { AccountGate } from './sql.ts';
 
 /**
- * 403 to right credentials of a suspended account, or from an address that is not on its list. Only to right ones: a
- * stranger learns neither.
+ * Throws 403 when the account is suspended or the address is not on its allow-list. Call it only after the credentials
+ * have proved right, so that a stranger learns neither.
  */
 export function refuseAtGate({ accountStatus, allowList }: AccountGate, address: string): void {
   if (accountStatus === 'suspended') throw new AppError('forbidden', { message: 'The account is suspended' });
-  if (allowList !== null && !listOf(allowList)(address))
+  if (allowList !== null && !addressListOf(allowList)(address))
     throw new AppError('forbidden', { message: "This address is not on the account's allow-list" });
 }
 
-/** Lists by their text: what is read with each request is the text, and only the making of the list is saved. */
+/** Throws 403 when the plan of the caller's account does not include all these channels (contract 1). */
+export function refuseOutsidePlan({ channels }: Pick<Actor, 'channels'>, wanted: readonly Channel[]): void {
+  const message = outsidePlanMessage(channels, wanted);
+  if (message !== undefined) throw new AppError('forbidden', { message });
+}
+
+/** Parsed allow-lists by their text. The text is read with each request; only the parsing is saved. */
 const lists = new LRUCache<string, ReturnType<typeof createAddressList>>({ max: 1000 });
 
-function listOf(blocks: readonly string[]): (address: string) => boolean {
+function addressListOf(blocks: readonly string[]): (address: string) => boolean {
   const text = blocks.join();
   const list = lists.get(text) ?? createAddressList(blocks);
   lists.set(text, list);
   return list;
 }
 
-/** Contract 1. */
-const RATE_OF_PLAN: Readonly<Record<Plan, Rate | null>> = {
+/** The limits of contract 1; null means no limit. */
+const RATE_PER_PLAN: Readonly<Record<Plan, Rate | null>> = {
   production: { perMinute: 1000, perSecond: 50 },
   trial: { perMinute: 100, perSecond: 10 },
   unlimited: null,
 };
-/** A burst takes as much of an operator's rate as of the production plan's. */
-const SECONDS_OF_BURSTS = 20;
+/** Default of `perSecond` where an operator set `perMinute` alone: a twentieth of it, as in the production plan. */
+const BURST_DIVISOR = 20;
 
-/** What each key and each user of the account may ask for; null: anything. */
+/** Returns the request limit of each key and each user of the account; null means no limit. */
 export function rateOf({ plan, ratePerMinute, ratePerSecond }: Omit<AccountGate, 'allowList'>): Rate | null {
-  if (ratePerMinute === null) return RATE_OF_PLAN[plan];
+  if (ratePerMinute === null) return RATE_PER_PLAN[plan];
   if (ratePerMinute === 0) return null;
-  return { perMinute: ratePerMinute, perSecond: ratePerSecond ?? Math.ceil(ratePerMinute / SECONDS_OF_BURSTS) };
+  return { perMinute: ratePerMinute, perSecond: ratePerSecond ?? Math.ceil(ratePerMinute / BURST_DIVISOR) };
 }
 
-/** The headers of a caller without a limit: what every client can read, and none takes for a reason to wait. */
+/** The headers of a caller without a limit: a number that every client can read and none takes as a reason to wait. */
 const NO_LIMIT = rateHeaders({ limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1, resetSeconds: 0 });
 
-/** Counts one request; its headers, or 429 with the same headers. */
+/** Counts one request and returns its rate-limit headers. Throws 429 with the same headers when the limit is reached. */
 export function countRequest(limiter: RateLimiter, name: string, rate: Rate | null): Readonly<Record<string, string>> {
   if (rate === null) return NO_LIMIT;
   const verdict = limiter.take(name, rate);

@@ -37,7 +37,7 @@ export const insertAccount = (db: Db, input: { name: string; plan: Plan }): Prom
 export const listAccounts = (db: Db): Promise<AccountRow[]> => many(db, sql`${RECORD} ORDER BY id`);
 
 /** The account of this id, or else those of this name (names are not unique). */
-export const listAccountsNamed = (db: Db, input: { name: string; id: number | null }): Promise<AccountRow[]> =>
+export const listAccountsByName = (db: Db, input: { name: string; id: number | null }): Promise<AccountRow[]> =>
   many(db, sql`${RECORD} WHERE id = ${input.id} OR name = ${input.name} ORDER BY id`);
 
 export async function countAccounts(db: Db): Promise<number> {
@@ -52,18 +52,18 @@ export const moveAccountStatus = (
   exec(db, sql`UPDATE account SET status = ${input.to} WHERE id = ${input.accountId} AND status = ${input.from}`);
 
 /** 1, or 0 when the account does not exist or has this name already. */
-export const moveName = (db: Db, { accountId, name }: { accountId: number; name: string }): Promise<number> =>
+export const updateAccountName = (db: Db, { accountId, name }: { accountId: number; name: string }): Promise<number> =>
   exec(db, sql`UPDATE account SET name = ${name} WHERE id = ${accountId} AND name <> ${name}`);
 
 /** 1, or 0 when the account does not exist or is on this plan already. */
-export const movePlan = (db: Db, { accountId, plan }: { accountId: number; plan: Plan }): Promise<number> =>
+export const updateAccountPlan = (db: Db, { accountId, plan }: { accountId: number; plan: Plan }): Promise<number> =>
   exec(db, sql`UPDATE account SET plan = ${plan} WHERE id = ${accountId} AND plan <> ${plan}`);
 
 /** Held until the transaction ends: who else wants to make the first account waits. The number is ours, at random. */
-export const claimFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
+export const lockFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
 
 /** What each key may ask for from the next request on: null is the plan's, 0 a minute is no limit. */
-export const moveRate = (
+export const updateAccountRate = (
   db: Db,
   input: { accountId: number; perMinute: number | null; perSecond: number | null },
 ): Promise<number> =>
@@ -74,7 +74,7 @@ export const moveRate = (
   );
 
 /** Notes that these accounts have opt-outs from now on; written once in the life of an account. Ids in ascending order. */
-export const moveHasOptOuts = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
+export const updateHasOptOuts = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
   exec(
     db,
     sql`UPDATE account SET has_opt_outs = true

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { findAccount } from '../accounts/find.ts';
-import { operatorOf } from '../audit/record.ts';
+import { operatorAuthor } from '../audit/record.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -39,14 +39,14 @@ export function registerKeyCommands(program: Command, context: CommandContext): 
 
 async function createFor(tx: Db, options: CreateOptions): Promise<IssuedKey> {
   const { id } = await findAccount(tx, { reference: options.account });
-  const operator = { ...operatorOf(id), operations: new Set(SCOPES) };
+  const operator = { ...operatorAuthor(id), operations: new Set(SCOPES) };
   return createKey(tx, operator, { name: options.name, operations: options.operations });
 }
 
 async function revoke(tx: Db, id: number): Promise<void> {
   const owner = await findAccountOfKey(tx, { id });
   if (!owner) throw new AppError('not_found', { message: `There is no key ${id}` });
-  await revokeKey(tx, operatorOf(owner.accountId), { id });
+  await revokeKey(tx, operatorAuthor(owner.accountId), { id });
 }
 
 function parseScopes(list: string): Scope[] {

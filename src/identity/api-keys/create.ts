@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { type Scope, SCOPES } from '../../platform/lib/scope.ts';
-import { makeKeyValue } from './key.ts';
+import { generateKeyValue } from './key.ts';
 import { insertKey, insertKeyValue } from './sql.ts';
 
 /** Who may make a key, as far as it matters here: an actor is one; the operator's commands make their own. */
@@ -34,7 +34,7 @@ export type IssuedKey = {
  */
 export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Promise<IssuedKey> {
   const { name = '', description = '', expiresAt = null } = input;
-  const operations = grantable(actor, input.operations ?? [...actor.operations]);
+  const operations = grantableScopes(actor, input.operations ?? [...actor.operations]);
   if (expiresAt && expiresAt.getTime() <= Date.now())
     throw invalidFields([{ field: 'expiresAt', message: 'must lie in the future' }]);
   const { accountId, userId } = actor;
@@ -47,13 +47,13 @@ export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Pro
 
 /** Gives the key a fresh current value and returns it; it is not stored and cannot be shown again. */
 export async function issueValue(tx: Db, key: { accountId: number; keyId: number }): Promise<string> {
-  const { value, hash, prefix } = makeKeyValue();
+  const { value, hash, prefix } = generateKeyValue();
   await insertKeyValue(tx, { ...key, hash, prefix });
   return value;
 }
 
 /** The scopes in the order of the contract, or 403: nobody gives what they do not have. */
-export function grantable(actor: Grantor, operations: readonly string[]): Scope[] {
+export function grantableScopes(actor: Grantor, operations: readonly string[]): Scope[] {
   const lacking = operations.filter(
     (wanted) => !SCOPES.some((scope) => scope === wanted && actor.operations.has(scope)),
   );

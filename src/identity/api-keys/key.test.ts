@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { hashOfKey, makeKeyValue } from './key.ts';
+import { hashOfKey, generateKeyValue } from './key.ts';
 
 test('a key is pg_live_ and 43 base64url characters, stored as SHA-256, listed by its first 12 characters', () => {
-  const { value, hash, prefix } = makeKeyValue();
+  const { value, hash, prefix } = generateKeyValue();
   expect(value).toMatch(/^pg_live_[A-Za-z0-9_-]{43}$/);
   expect(hash).toEqual(createHash('sha256').update(value, 'utf8').digest());
   expect(prefix).toBe(value.slice(0, 12));
-  expect(makeKeyValue().value).not.toBe(value);
+  expect(generateKeyValue().value).not.toBe(value);
 });
 
 test('a shown value is looked up by the hash it is stored under', () => {
-  const { value, hash } = makeKeyValue();
+  const { value, hash } = generateKeyValue();
   expect(hashOfKey(value)).toEqual(hash);
 });
 
 test('what does not look like a key is not looked up', () => {
-  const { value } = makeKeyValue();
+  const { value } = generateKeyValue();
   for (const wrong of [
     '',
     'pg_live_',

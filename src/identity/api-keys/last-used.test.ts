@@ -4,7 +4,7 @@ import { type Db, many, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { trackUsage } from './last-used.ts';
-import { moveLastUsed } from './sql.ts';
+import { updateLastUsed } from './sql.ts';
 
 let database: TestDatabase;
 let keyId: number;
@@ -81,7 +81,7 @@ test('uses are flushed in the background', async () => {
 
 test('a later time is never replaced by an earlier one', async () => {
   const now = new Date();
-  await moveLastUsed(database.pool, { ids: [keyId], times: [now] });
-  await moveLastUsed(database.pool, { ids: [keyId], times: [new Date(now.getTime() - 60_000)] });
+  await updateLastUsed(database.pool, { ids: [keyId], times: [now] });
+  await updateLastUsed(database.pool, { ids: [keyId], times: [new Date(now.getTime() - 60_000)] });
   expect(await lastUsed()).toEqual(now);
 });

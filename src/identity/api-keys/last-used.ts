@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/query.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { moveLastUsed } from './sql.ts';
+import { updateLastUsed } from './sql.ts';
 
 /** `writtenAt` in ms of the monotonic clock. */
 type Use = { at: Date; dirty: boolean; writtenAt: number };
@@ -29,7 +29,7 @@ type UsageOptions = {
  * a crash loses is a minute of it.
  */
 export function trackUsage(options: UsageOptions): UsageTracker {
-  const { db, log, move = moveLastUsed, flushEveryMs = 5_000, minGapMs = 60_000 } = options;
+  const { db, log, move = updateLastUsed, flushEveryMs = 5_000, minGapMs = 60_000 } = options;
   const uses = new Map<number, Use>();
   const flush = (gapMs: number) => write({ db, log, move }, takeDue(uses, performance.now() - gapMs));
   const timer = setInterval(() => void flush(minGapMs), flushEveryMs).unref();

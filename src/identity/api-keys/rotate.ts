@@ -1,7 +1,7 @@
 import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { grantable, type Grantor, type IssuedKey, issueValue } from './create.ts';
+import { grantableScopes, type Grantor, type IssuedKey, issueValue } from './create.ts';
 import { deleteEndedValues, findKeyForUpdate, moveValueToGrace } from './sql.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function rotateKey(
   const key = await findKeyForUpdate(tx, { accountId: actor.accountId, id: input.id });
   if (!key) throw new AppError('not_found');
   if (key.expired) throw new AppError('conflict', { message: 'The key has expired: create a new one' });
-  const operations = grantable(actor, key.operations);
+  const operations = grantableScopes(actor, key.operations);
   const which = { accountId: actor.accountId, keyId: key.id };
   await moveValueToGrace(tx, { ...which, graceSeconds: input.graceSeconds });
   await deleteEndedValues(tx, which);

@@ -3,13 +3,13 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { createKey } from './create.ts';
 import { hashOfKey } from './key.ts';
 import { revokeKey } from './revoke.ts';
 import { rotateKey } from './rotate.ts';
-import { issued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, listed, RotateIn } from './schema.ts';
+import { toKeyIssued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, toKeyOut, RotateIn } from './schema.ts';
 import { countKeys, findKeyByHash, listKeys } from './sql.ts';
 import { id } from '../../platform/lib/schema.ts';
 
@@ -36,9 +36,9 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       body: KeyIn,
       response: { 201: KeyIssued },
     },
-    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) => {
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) => {
       const expiresAt = body.expiresAt ? new Date(body.expiresAt) : undefined;
-      return issued(await createKey(tx, actor, { ...body, expiresAt }));
+      return toKeyIssued(await createKey(tx, actor, { ...body, expiresAt }));
     }),
   });
 
@@ -57,7 +57,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       const filter = { accountId: actor.accountId, userId, expired };
       const db = tenant(pool, actor);
       const [rows, total] = await Promise.all([listKeys(db, { ...filter, page, limit }), countKeys(db, filter)]);
-      return pageOf(query, rows.map(listed), total);
+      return pageOf(query, rows.map(toKeyOut), total);
     },
   });
 
@@ -75,7 +75,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       const hash = hashOfKey(params.value);
       const key = hash && (await findKeyByHash(tenant(pool, actor), { accountId: actor.accountId, hash }));
       if (!key) throw new AppError('not_found');
-      return listed(key);
+      return toKeyOut(key);
     },
   });
 
@@ -92,9 +92,9 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       body: RotateIn,
       response: { 200: KeyIssued },
     },
-    handler: once({ pool, answers }, 200, async ({ actor, params, body }, tx) => {
+    handler: idempotentTx({ pool, answers }, 200, async ({ actor, params, body }, tx) => {
       const input = { id: params.id, graceSeconds: body?.graceSeconds ?? 0 };
-      return issued(await rotateKey(tx, actor, input));
+      return toKeyIssued(await rotateKey(tx, actor, input));
     }),
   });
 

@@ -69,7 +69,7 @@ export const KeyId = Type.Object({ id: id() });
 export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key, as it was shown.' }) });
 
 /** A fresh key as the interface writes it. */
-export const issued = (key: IssuedKey): Static<typeof KeyIssued> => ({
+export const toKeyIssued = (key: IssuedKey): Static<typeof KeyIssued> => ({
   id: key.id,
   name: key.name,
   description: key.description,
@@ -80,7 +80,7 @@ export const issued = (key: IssuedKey): Static<typeof KeyIssued> => ({
 });
 
 /** A key in lists. The plan `unlimited` sends production traffic too. */
-export const listed = (key: KeyRow): Static<typeof KeyOut> => ({
+export const toKeyOut = (key: KeyRow): Static<typeof KeyOut> => ({
   id: key.id,
   name: key.name,
   description: key.description,

@@ -146,7 +146,7 @@ export const listLiveKeys = (db: Db, input: { hashes: readonly Buffer[] }): Prom
   );
 
 /** Moves `lastUsedAt` of many keys forward, of all accounts; never back, whatever order processes write in. */
-export const moveLastUsed = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
+export const updateLastUsed = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
   exec(
     db,
     sql`UPDATE api_key k SET last_used_at = used.at

@@ -27,13 +27,13 @@ export async function recordAudit(tx: Db, author: Author, { action, subject, det
 }
 
 /** The account of entries that are no account's: what is done to the gateway itself. */
-export const GATEWAY = 0;
+export const GATEWAY_ACCOUNT_ID = 0;
 
 /**
  * An operator, at work on this account: what is done to it stands in its log under the name of whoever does it, of a
  * command the machine's user.
  */
-export const operatorOf = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
+export const operatorAuthor = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
   kind: 'operator',
   accountId,
   keyId: null,
@@ -42,7 +42,7 @@ export const operatorOf = (accountId: number, by = operatorName()): Author & { r
 });
 
 /** The program by itself, without anybody's wish: what it did follows from what a network told, or from the clock. */
-export const systemOf = (accountId: number): Author => ({
+export const systemAuthor = (accountId: number): Author => ({
   kind: 'system',
   accountId,
   keyId: null,

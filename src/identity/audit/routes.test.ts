@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { transaction } from '../../platform/db/transaction.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import { newKey, openRoutes } from '../../../test/support/http/routes.ts';
-import { operatorOf, recordAudit } from './record.ts';
+import { operatorAuthor, recordAudit } from './record.ts';
 import { auditRoutes } from './routes.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
@@ -11,7 +11,7 @@ afterAll(() => routes[Symbol.asyncDispose]());
 const list = (query = '', key?: string) => get(`/audit${query}`, key);
 const record = (action: string, subject: string, detail?: Record<string, unknown>) =>
   transaction(pool, (tx) =>
-    recordAudit(tx, operatorOf(account.accountId), { action, subject, ...(detail && { detail }) }),
+    recordAudit(tx, operatorAuthor(account.accountId), { action, subject, ...(detail && { detail }) }),
   );
 const actionsOf = ({ data }: { data: { action: string }[] }) => data.map(({ action }) => action);
 
@@ -52,7 +52,7 @@ test('what one person did, and keys that they made, is told apart from the rest'
   await transaction(pool, async (tx) => {
     await recordAudit(tx, { ...author, kind: 'user' }, { action: 'by.person', subject: 'thing:4' });
     await recordAudit(tx, { ...author, kind: 'key', keyId: 12 }, { action: 'by.key', subject: 'thing:4' });
-    await recordAudit(tx, operatorOf(accountId), { action: 'by.other', subject: 'thing:4' });
+    await recordAudit(tx, operatorAuthor(accountId), { action: 'by.other', subject: 'thing:4' });
   });
   const { body } = await list('?userId=4711');
   expect([actionsOf(body), body.total]).toEqual([['by.key', 'by.person'], 2]);
@@ -69,7 +69,7 @@ test('an account sees its own entries only, and a caller without the scope keys 
 
 test('an entry is rolled back with the change that it tells of', async () => {
   const failed = transaction(pool, async (tx) => {
-    await recordAudit(tx, operatorOf(account.accountId), { action: 'rolled.back', subject: 'thing:9' });
+    await recordAudit(tx, operatorAuthor(account.accountId), { action: 'rolled.back', subject: 'thing:9' });
     throw new Error('the change fails');
   });
   await expect(failed).rejects.toThrow('the change fails');

@@ -4,7 +4,7 @@ import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
-import { AuditOut, listed } from './schema.ts';
+import { AuditOut, toAuditOut } from './schema.ts';
 import { countAuditEntries, listAuditEntries } from './sql.ts';
 import { instant } from '../../platform/lib/schema.ts';
 
@@ -47,7 +47,7 @@ export function auditRoutes(app: App, { pool }: PlatformDeps): void {
         listAuditEntries(db, { ...filter, ...page }),
         countAuditEntries(db, filter),
       ]);
-      return pageOf(query, rows.map(listed), total);
+      return pageOf(query, rows.map(toAuditOut), total);
     },
   });
 }

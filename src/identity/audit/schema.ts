@@ -21,7 +21,7 @@ export const AuditOut = Type.Object({
 });
 
 /** An entry as the interface writes it. */
-export const listed = ({ id, action, subject, detail, ...row }: AuditRow): Static<typeof AuditOut> => ({
+export const toAuditOut = ({ id, action, subject, detail, ...row }: AuditRow): Static<typeof AuditOut> => ({
   id,
   at: timeOfId(id).toISOString(),
   actor: { kind: row.actorKind, keyId: row.keyId, userId: row.userId, username: row.username },

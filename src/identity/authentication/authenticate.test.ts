@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operatorOf } from '../audit/record.ts';
+import { operatorAuthor } from '../audit/record.ts';
 import { createKey } from '../api-keys/create.ts';
 import { rotateKey } from '../api-keys/rotate.ts';
 import { deleteKey, listKeys } from '../api-keys/sql.ts';
@@ -12,10 +12,10 @@ import { CHANNELS } from '../../platform/lib/channel.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { hashPassword } from '../users/password.ts';
-import { movePassword } from '../users/sql.ts';
+import { updatePassword } from '../users/sql.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { createAccount, type NewAccount } from '../../operations/accounts/create.ts';
-import { moveAccountStatus, moveRate } from '../accounts/sql.ts';
+import { moveAccountStatus, updateAccountRate } from '../accounts/sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -45,7 +45,7 @@ const withKey = (value: string) => ({ 'x-api-key': value });
 const withPassword = (username: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
 });
-const grantor = () => ({ ...operatorOf(account.accountId), operations: new Set(SCOPES) });
+const grantor = () => ({ ...operatorAuthor(account.accountId), operations: new Set(SCOPES) });
 const newKey = (input: Parameters<typeof createKey>[2] = {}) =>
   transaction(pool, (tx) => createKey(tx, grantor(), input));
 const UNAUTHENTICATED = { code: 'unauthenticated', message: 'Missing or invalid credentials' };
@@ -120,7 +120,7 @@ test('a changed password ends the old one at the next request, on another proces
   const [here, there] = [authenticator(), authenticator(otherPool)];
   const headers = withPassword(username, password);
   const [{ userId }] = await Promise.all([here.authenticate(headers), there.authenticate(headers)]);
-  await movePassword(pool, { accountId, userId: userId ?? 0, passwordHash: await hashPassword('new') });
+  await updatePassword(pool, { accountId, userId: userId ?? 0, passwordHash: await hashPassword('new') });
   await expect(here.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
   await expect(there.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
   expect(await here.authenticate(withPassword(username, 'new'))).toMatchObject({ userId, plan: 'trial' });
@@ -241,7 +241,7 @@ test.each([
 
 test('a refused request says how long to wait, with the same headers', async () => {
   const { accountId, apiKey } = await createAccount(pool, { name: 'Slow', plan: 'production' });
-  await moveRate(pool, { accountId, perMinute: 2, perSecond: 2 });
+  await updateAccountRate(pool, { accountId, perMinute: 2, perSecond: 2 });
   const { admit } = authenticator();
   await admit(withKey(apiKey));
   await admit(withKey(apiKey));
@@ -260,12 +260,12 @@ test('what the operator sets holds from the next request on, for each key by its
   const { admit } = authenticator();
   const ask = async () => (await admit(withKey(apiKey))).headers['x-ratelimit-limit'];
   expect(await ask()).toBe('100');
-  await moveRate(pool, { accountId, perMinute: 7000, perSecond: null });
+  await updateAccountRate(pool, { accountId, perMinute: 7000, perSecond: null });
   expect(await ask()).toBe('7000');
-  await moveRate(pool, { accountId, perMinute: 0, perSecond: null });
+  await updateAccountRate(pool, { accountId, perMinute: 0, perSecond: null });
   expect(await ask()).toBe('2147483647');
   expect(countOf(200, await statuses(200, ask))).toBe(200);
-  await moveRate(pool, { accountId, perMinute: 1, perSecond: null });
+  await updateAccountRate(pool, { accountId, perMinute: 1, perSecond: null });
   expect(await statuses(2, ask)).toContain(429);
   const other = await transaction(pool, (tx) => createKey(tx, { ...grantor(), accountId }, {}));
   expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '0' });

@@ -3,19 +3,19 @@ import { trackUsage, type UsageTracker } from '../api-keys/last-used.ts';
 import { listLiveKeys, type LiveKey } from '../api-keys/sql.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { shareCounts } from '../../platform/db/share-counts.ts';
+import { createSharedLimiter } from '../../platform/db/shared-limiter.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Admitted, Authenticate, CheckPassword } from '../../platform/http/actor.ts';
+import type { Actor, Authenticated, Authenticate, CheckPassword } from '../../platform/http/actor.ts';
 import { networkOf } from '../../platform/lib/address.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import { readCredentials } from '../../platform/lib/credentials.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { RateLimiter } from '../../platform/lib/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../../platform/lib/scope.ts';
-import { sessionCheck } from '../sessions/check.ts';
-import { moveLastSeen } from '../sessions/sql.ts';
+import { createSessionCheck } from '../sessions/check.ts';
+import { updateLastSeen } from '../sessions/sql.ts';
 import { createPasswordCheck } from '../users/check-password.ts';
-import { noteNetworks } from '../users/known-networks.ts';
+import { createNetworkRecorder } from '../users/known-networks.ts';
 import { createLoginLimits, type LoginLimits } from '../users/login-limits.ts';
 import { listLogins, type Login } from '../users/sql.ts';
 import { countRequest, rateOf, refuseAtGate } from '../accounts/gate.ts';
@@ -41,13 +41,13 @@ const FAILURES_CHANNEL = 'heliograph_failures';
  */
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });
-  const seen = trackUsage({ db: pool, log, move: moveLastSeen });
-  const requests = shareCounts({ db: pool, log, channel: REQUESTS_CHANNEL });
-  const failures = shareCounts({ db: pool, log, channel: FAILURES_CHANNEL });
+  const seen = trackUsage({ db: pool, log, move: updateLastSeen });
+  const requests = createSharedLimiter({ db: pool, log, channel: REQUESTS_CHANNEL });
+  const failures = createSharedLimiter({ db: pool, log, channel: FAILURES_CHANNEL });
   const limits = createLoginLimits(failures);
-  const byKey = keyCheck({ db: pool, usage, requests, limits });
-  const byPassword = passwordCheck({ db: pool, log, requests, limits });
-  const bySession = sessionCheck({ db: pool, usage: seen, requests });
+  const byKey = createKeyCheck({ db: pool, usage, requests, limits });
+  const byPassword = createLoginCheck({ db: pool, log, requests, limits });
+  const bySession = createSessionCheck({ db: pool, usage: seen, requests });
   return {
     authenticate: async (call) => {
       const { ip } = call;
@@ -71,12 +71,17 @@ type KeyDeps = {
   readonly limits: LoginLimits;
 };
 
-function keyCheck({ db, usage, requests, limits }: KeyDeps): (value: string, ip: string) => Promise<Admitted> {
+function createKeyCheck({
+  db,
+  usage,
+  requests,
+  limits,
+}: KeyDeps): (value: string, ip: string) => Promise<Authenticated> {
   const findKey = groupCommit({ flush: (hashes: Buffer[]) => findLiveKeys(db, hashes), inFlight: 2 });
   return async (value, ip) => {
     const hash = hashOfKey(value);
     const key = hash && (await findKey(hash));
-    if (!key) throw limits.wrongKey(networkOf(ip));
+    if (!key) throw limits.failedKey(networkOf(ip));
     usage.used(key.keyId);
     refuseAtGate(key, ip);
     return { actor: actorOfKey(key), headers: countRequest(requests, `k${key.keyId}`, rateOf(key)) };
@@ -90,9 +95,9 @@ type PasswordDeps = {
   readonly limits: LoginLimits;
 };
 
-function passwordCheck({ db, log, requests, limits }: PasswordDeps): CheckPassword {
+function createLoginCheck({ db, log, requests, limits }: PasswordDeps): CheckPassword {
   const checkPassword = createPasswordCheck(limits);
-  const noteNetwork = noteNetworks({ db, log });
+  const noteNetwork = createNetworkRecorder({ db, log });
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
   return async ({ username, password }, ip) => {
     const network = networkOf(ip);

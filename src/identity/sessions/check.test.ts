@@ -8,7 +8,7 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { PG } from '../../../test/support/http/routes.ts';
 import { openSessionStage, SESSION, sessionIdOf, SESSIONS } from '../../../test/support/http/session-stage.ts';
 import { signIn } from './sign-in.ts';
-import { deleteEndedSessions, moveLastSeen } from './sql.ts';
+import { deleteEndedSessions, updateLastSeen } from './sql.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -44,9 +44,9 @@ test('ends after twelve hours without a request, and a request puts that off', a
   expect(await stage.statusOf(browser)).toBe(200);
   await seen('12 hours');
   expect(await stage.statusOf(browser)).toBe(401);
-  await moveLastSeen(stage.pool, { ids: [id], times: [new Date()] });
+  await updateLastSeen(stage.pool, { ids: [id], times: [new Date()] });
   expect(await stage.statusOf(browser)).toBe(200);
-  await moveLastSeen(stage.pool, { ids: [id], times: [new Date(0)] });
+  await updateLastSeen(stage.pool, { ids: [id], times: [new Date(0)] });
   expect(await stage.statusOf(browser), 'an earlier time never replaces a later one').toBe(200);
 });
 

@@ -3,7 +3,7 @@ import type { UsageTracker } from '../api-keys/last-used.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Admitted } from '../../platform/http/actor.ts';
+import type { Actor, Authenticated } from '../../platform/http/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import type { Rate, RateLimiter } from '../../platform/lib/rate-limit.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
@@ -21,7 +21,11 @@ type Deps = { readonly db: Db; readonly usage: UsageTracker; readonly requests: 
  * let in, whichever account they look at. A token that is none is 401 and counts against nobody: it cannot be guessed,
  * and a page left open over the end of its session must not use up the tries of its network.
  */
-export function sessionCheck({ db, usage, requests }: Deps): (token: string, ip: string) => Promise<Admitted> {
+export function createSessionCheck({
+  db,
+  usage,
+  requests,
+}: Deps): (token: string, ip: string) => Promise<Authenticated> {
   const find = groupCommit({ flush: (hashes: Buffer[]) => findLiveSessions(db, hashes), inFlight: 2 });
   return async (token, ip) => {
     const hash = hashOfToken(token);

@@ -2,15 +2,23 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { demandScope, requireOperator } from '../../platform/http/auth.ts';
+import { assertScope, requireOperator } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
-import { refuseForeign } from '../../platform/http/same-origin.ts';
+import { requireSameOrigin } from '../../platform/http/same-origin.ts';
 import { ErrorOut, ref } from '../../platform/http/schema.ts';
 import { isSecure, sessionCookie } from '../../platform/lib/session-cookie.ts';
 import { endSession, signOut } from './end.ts';
-import { AccountIn, listed, SessionEntry, sessionFilters, SessionOut, SessionParams, SignInBody } from './schema.ts';
-import { showSession } from './show.ts';
+import {
+  AccountIn,
+  toSessionEntry,
+  SessionEntry,
+  sessionFilters,
+  SessionOut,
+  SessionParams,
+  SignInBody,
+} from './schema.ts';
+import { describeSession } from './show.ts';
 import { signIn } from './sign-in.ts';
 import { countSessions, listSessions, SESSION_SECONDS } from './sql.ts';
 import { switchAccount } from './switch-account.ts';
@@ -23,7 +31,7 @@ const Ended = { 204: Type.Null({ description: 'Ended' }) };
 /** Who is asked for no credentials because they bring them along. Register it where nobody is. */
 export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): void {
   app.post(ONE, {
-    onRequest: refuseForeign,
+    onRequest: requireSameOrigin,
     schema: {
       tags,
       operationId: 'signIn',
@@ -43,7 +51,7 @@ export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): v
       const input = { ip, passwordHash, userAgent: request.headers['user-agent'] ?? '' };
       const begun = await tenantTransaction(pool, actor, (tx) => signIn(tx, actor, input));
       giveCookie(request, reply, begun.token, SESSION_SECONDS);
-      return showSession(tenant(pool, actor), begun.actor);
+      return describeSession(tenant(pool, actor), begun.actor);
     },
   });
 }
@@ -58,7 +66,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       description: 'For sessions; 403 to keys and passwords.',
       response: { 200: SessionOut },
     },
-    handler: ({ actor }) => showSession(tenant(pool, actor), actor),
+    handler: ({ actor }) => describeSession(tenant(pool, actor), actor),
   });
 
   app.delete(ONE, {
@@ -84,7 +92,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
     },
     handler: async ({ actor, body }) => {
       const next = await transaction(pool, (tx) => switchAccount(tx, actor, body));
-      return showSession(tenant(pool, next), next);
+      return describeSession(tenant(pool, next), next);
     },
   });
 
@@ -105,7 +113,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       const [rows, total] = await Promise.all([listSessions(db, { ...whose, ...page }), countSessions(db, whose)]);
       return pageOf(
         query,
-        rows.map((row) => listed(row, actor.session?.id)),
+        rows.map((row) => toSessionEntry(row, actor.session?.id)),
         total,
       );
     },
@@ -135,7 +143,7 @@ type Filter = { readonly userId?: number; readonly all: boolean };
 function whoseOf(request: Pick<FastifyRequest, 'actor' | 'method'>, { userId, all }: Filter): number | null {
   const { kind, userId: own } = request.actor;
   const whose = all ? null : (userId ?? (kind === 'user' ? own : null));
-  if (kind !== 'user' || whose !== own) demandScope(request, 'keys');
+  if (kind !== 'user' || whose !== own) assertScope(request, 'keys');
   return whose;
 }
 

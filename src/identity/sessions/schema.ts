@@ -62,7 +62,7 @@ export const SessionEntry = Type.Object({
 });
 
 /** A session as lists show it, to the one of this id. */
-export const listed = (row: SessionRow, currentId: number | undefined): Static<typeof SessionEntry> => ({
+export const toSessionEntry = (row: SessionRow, currentId: number | undefined): Static<typeof SessionEntry> => ({
   id: row.id,
   userId: row.userId,
   username: row.username,

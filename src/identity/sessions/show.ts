@@ -12,7 +12,7 @@ import { findShownAccount } from './sql.ts';
  * Who is signed in, which account they look at, and what they may do there. `db` is that account's.
  * Errors: 403 to credentials that are no session.
  */
-export async function showSession(
+export async function describeSession(
   db: Db,
   { accountId, isOperator = false, session }: Pick<Actor, 'accountId' | 'isOperator' | 'session'>,
 ): Promise<Static<typeof SessionOut>> {

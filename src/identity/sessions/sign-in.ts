@@ -4,11 +4,11 @@ import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { canonicalAddress } from '../../platform/lib/address.ts';
 import { deleteSurplusSessions, insertSession } from './sql.ts';
-import { makeToken } from './token.ts';
+import { generateToken } from './token.ts';
 
-const USER_AGENT_LENGTH = 200;
+const MAX_USER_AGENT_LENGTH = 200;
 /** More browsers than a person has; a program that signs in again and again ends its oldest. */
-const MOST_SESSIONS = 50;
+const MAX_SESSIONS_PER_USER = 50;
 
 export type SignedIn = {
   /** Is shown this once. */
@@ -28,13 +28,13 @@ export async function signIn(
 ): Promise<SignedIn> {
   const { accountId, userId, username, role } = actor;
   if (userId === null || username === null) throw new AppError('forbidden');
-  const { token, hash } = makeToken();
+  const { token, hash } = generateToken();
   const address = canonicalAddress(input.ip) ?? null;
-  const userAgent = input.userAgent.slice(0, USER_AGENT_LENGTH);
+  const userAgent = input.userAgent.slice(0, MAX_USER_AGENT_LENGTH);
   const { passwordHash } = input;
   const made = await insertSession(tx, { accountId, userId, passwordHash, hash, address, userAgent });
   if (!made) throw new AppError('unauthenticated');
-  await deleteSurplusSessions(tx, { accountId, userId, most: MOST_SESSIONS });
+  await deleteSurplusSessions(tx, { accountId, userId, most: MAX_SESSIONS_PER_USER });
   const detail = { address, userAgent };
   await recordAudit(tx, actor, { action: 'session.create', subject: `session:${made.id}`, detail });
   return { token, actor: { ...actor, session: { ...made, accountId, userId, username, role } } };

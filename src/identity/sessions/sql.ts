@@ -73,7 +73,7 @@ export const listLiveSessions = (db: Db, input: { hashes: readonly Buffer[] }): 
   );
 
 /** Moves `lastSeenAt` of many sessions forward, of all accounts; never back, whatever order processes write in. */
-export const moveLastSeen = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
+export const updateLastSeen = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
   exec(
     db,
     sql`UPDATE user_session s SET last_seen_at = seen.at
@@ -149,7 +149,7 @@ export const deleteEndedSessions = (db: Db, { limit }: { limit: number }): Promi
   );
 
 /** Which account a session looks at from the next request on; null: the person's own. 0 when the session has ended. */
-export const moveActingAccount = (
+export const updateActingAccount = (
   db: Db,
   input: { accountId: number; id: number; actingAccountId: number | null },
 ): Promise<number> =>

@@ -1,8 +1,8 @@
-import { operatorOf, recordAudit } from '../audit/record.ts';
+import { operatorAuthor, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
-import { findShownAccount, moveActingAccount } from './sql.ts';
+import { findShownAccount, updateActingAccount } from './sql.ts';
 
 /**
  * Lets an operator look at another account, also a suspended one; null leads back to their own. That an operator came
@@ -21,14 +21,14 @@ export async function switchAccount(
   const [from, to] = [actor.accountId, accountId ?? session.accountId];
   if (!(await findShownAccount(tx, { accountId: to }))) throw new AppError('not_found');
   const { id, accountId: own, username } = session;
-  const moved = await moveActingAccount(tx, { accountId: own, id, actingAccountId: to === own ? null : to });
+  const moved = await updateActingAccount(tx, { accountId: own, id, actingAccountId: to === own ? null : to });
   if (moved === 0) throw new AppError('unauthenticated');
   const visits = [
     { at: from, looks: false },
     { at: to, looks: true },
   ].filter(({ at }) => from !== to && at !== own);
   for (const { at, looks } of visits)
-    await recordAudit(tx, operatorOf(at, username), {
+    await recordAudit(tx, operatorAuthor(at, username), {
       action: 'session.switch',
       subject: `account:${at}`,
       detail: { looks },

@@ -5,7 +5,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** A fresh token of 256 random bits, with what is stored of it. */
-export function makeToken(): { readonly token: string; readonly hash: Buffer } {
+export function generateToken(): { readonly token: string; readonly hash: Buffer } {
   const token = randomBytes(32).toString('base64url');
   return { token, hash: hashOf(token) };
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 import { requireAuthority } from '../roles.ts';
-import { hashPassword, refuseEasyPassword } from './password.ts';
+import { hashPassword, refuseGuessablePassword } from './password.ts';
 import { insertUser, type UserRow } from './sql.ts';
 
 export type UserInput = { readonly username: string; readonly password: string; readonly role: Role };
@@ -15,7 +15,7 @@ export type UserInput = { readonly username: string; readonly password: string; 
  */
 export async function addUser(tx: Db, actor: Actor, { username, password, role }: UserInput): Promise<UserRow> {
   requireAuthority(actor, role);
-  refuseEasyPassword('password', { username, password });
+  refuseGuessablePassword('password', { username, password });
   const passwordHash = await hashPassword(password);
   const user = await insertUser(tx, { accountId: actor.accountId, username, passwordHash, role });
   if (!user) throw new AppError('conflict', { message: 'This username is taken' });

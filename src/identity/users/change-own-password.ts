@@ -3,9 +3,9 @@ import { recordAudit } from '../audit/record.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor, CheckPassword } from '../../platform/http/actor.ts';
-import { endSessionsOfUser } from '../sessions/end-of-user.ts';
-import { hashPassword, refuseEasyPassword } from './password.ts';
-import { movePassword } from './sql.ts';
+import { endSessionsOfUser } from '../sessions/end.ts';
+import { hashPassword, refuseGuessablePassword } from './password.ts';
+import { updatePassword } from './sql.ts';
 
 type Deps = { readonly pool: Pool; readonly checkPassword: CheckPassword };
 type Input = { readonly currentPassword: string; readonly newPassword: string; readonly ip: string };
@@ -22,10 +22,10 @@ export async function changeOwnPassword({ pool, checkPassword }: Deps, actor: Ac
     throw new AppError('forbidden', { message: 'Only a person of the account has a password in it' });
   const { currentPassword, newPassword, ip } = input;
   const { passwordHash: from } = await checkPassword({ username, password: currentPassword }, ip).catch(asField);
-  refuseEasyPassword('newPassword', { username, password: newPassword });
+  refuseGuessablePassword('newPassword', { username, password: newPassword });
   const passwordHash = await hashPassword(newPassword);
   await tenantTransaction(pool, actor, async (tx) => {
-    if ((await movePassword(tx, { accountId, userId, passwordHash, from })) === 0) throw wrong();
+    if ((await updatePassword(tx, { accountId, userId, passwordHash, from })) === 0) throw wrong();
     const exceptId = actor.session?.id ?? null;
     await endSessionsOfUser(tx, actor, { userId, exceptId, reason: 'the password was changed' });
     await recordAudit(tx, actor, { action: 'user.password', subject: `user:${userId}` });

@@ -1,12 +1,21 @@
-import { recordAudit } from '../audit/record.ts';
+import { revokeKeysOfUser } from '../api-keys/revoke.ts';
+import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
-import { endSessionsOfUser } from '../sessions/end-of-user.ts';
+import { endSessionsOfUser } from '../sessions/end.ts';
 import { requireAuthority } from '../roles.ts';
-import { hashPassword, refuseEasyPassword } from './password.ts';
-import { findUser, listOwnersForUpdate, movePassword, moveRole, type UserRow } from './sql.ts';
+import { hashPassword, refuseGuessablePassword } from './password.ts';
+import {
+  deleteUser,
+  findUser,
+  listOwnersForUpdate,
+  updateIsOperator,
+  updatePassword,
+  updateRole,
+  type UserRow,
+} from './sql.ts';
 
 export type UserChange = {
   readonly id: number;
@@ -15,24 +24,51 @@ export type UserChange = {
 };
 
 /**
- * Gives a person another role, another password, or both; what they did with the old ones ends with their next request,
- * and with a password their sessions. Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when the
- * actor may not touch that role or give the new one, for an operator of the gateway unless the actor is one, and for the
- * actor's own password, which needs the current one (`changeOwnPassword`); 409 for the last owner's role; 400 when the
- * password is the username.
+ * Changes the role of a user, the password, or both. The old ones stop working with the user's next request, and a new
+ * password also ends the user's sessions. Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when
+ * the actor may not manage that role or the new one, when the user is an operator of the gateway and the actor is not,
+ * and for the actor's own password, which needs the current one (`changeOwnPassword`); 409 for the role of the last
+ * owner; 400 when the password is the username.
  */
 export async function changeUser(tx: Db, actor: Actor, { id, role, password }: UserChange): Promise<UserRow> {
-  const user = await findWithin(tx, actor, { id, leavesOwners: role !== undefined && role !== 'owner' });
+  const user = await findChangeableUser(tx, actor, { id, leavesOwners: role !== undefined && role !== 'owner' });
   if (role !== undefined) await changeRole(tx, actor, user, role);
   if (password !== undefined) await resetPassword(tx, actor, user, password);
   return { ...user, role: role ?? user.role };
 }
 
 /**
- * The person of this id, if the actor may touch them. Whoever `leavesOwners` waits for others who do, and must not be
- * the last one.
+ * Removes a user and revokes the keys that the user made, so that nobody who leaves keeps access. A key that is to stay
+ * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403 when
+ * the actor may not manage that role, 409 for the last owner.
  */
-export async function findWithin(
+export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
+  const { username, role } = await findChangeableUser(tx, actor, { id, leavesOwners: true });
+  await revokeKeysOfUser(tx, actor, { userId: id });
+  await deleteUser(tx, { accountId: actor.accountId, id });
+  await recordAudit(tx, actor, { action: 'user.delete', subject: `user:${id}`, detail: { username, role } });
+}
+
+/**
+ * Makes a user of the author's account an operator of the gateway, or revokes that; it takes effect with the user's next
+ * request. Does nothing if it is so already. Call it in a transaction with the rights of the program: those of an
+ * account are not enough.
+ */
+export async function changeOperator(
+  tx: Db,
+  author: Author,
+  change: { id: number; isOperator: boolean },
+): Promise<void> {
+  const { id, isOperator } = change;
+  if ((await updateIsOperator(tx, { accountId: author.accountId, id, isOperator })) === 0) return;
+  await recordAudit(tx, author, { action: 'user.operator', subject: `user:${id}`, detail: { isOperator } });
+}
+
+/**
+ * Finds a user whom the actor may change. With `leavesOwners` it locks the owners of the account, so that concurrent
+ * changes wait for each other and the last owner stays one.
+ */
+async function findChangeableUser(
   tx: Db,
   actor: Actor,
   { id, leavesOwners }: { id: number; leavesOwners: boolean },
@@ -42,30 +78,30 @@ export async function findWithin(
   const user = await findUser(tx, { accountId, id });
   if (!user) throw new AppError('not_found');
   requireAuthority(actor, user.role);
-  // Whoever has their password has every account.
+  // Whoever has the password of an operator has every account.
   if (user.isOperator && actor.isOperator !== true)
     throw new AppError('forbidden', {
-      message: 'This person is an operator of the gateway: only operators may do this',
+      message: 'This user is an operator of the gateway: only operators may do this',
     });
   if (owners.length === 1 && owners[0]?.id === id)
-    throw new AppError('conflict', { message: 'The account needs an owner: make another one first' });
+    throw new AppError('conflict', { message: 'The account needs an owner: make somebody else an owner first' });
   return user;
 }
 
 async function changeRole(tx: Db, actor: Actor, { id, role: from }: UserRow, to: Role): Promise<void> {
   if (from === to) return;
   requireAuthority(actor, to);
-  await moveRole(tx, { accountId: actor.accountId, id, role: to });
+  await updateRole(tx, { accountId: actor.accountId, id, role: to });
   await recordAudit(tx, actor, { action: 'user.role', subject: `user:${id}`, detail: { from, to } });
 }
 
 async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, password: string): Promise<void> {
   if (id === actor.userId)
     throw new AppError('forbidden', {
-      message: 'Your own password is changed with the current one, at /users/me/password',
+      message: 'Change your own password with PUT /users/me/password, which asks for the current one',
     });
-  refuseEasyPassword('password', { username, password });
-  await movePassword(tx, { accountId: actor.accountId, userId: id, passwordHash: await hashPassword(password) });
+  refuseGuessablePassword('password', { username, password });
+  await updatePassword(tx, { accountId: actor.accountId, userId: id, passwordHash: await hashPassword(password) });
   await endSessionsOfUser(tx, actor, { userId: id, exceptId: null, reason: 'the password was set' });
   await recordAudit(tx, actor, { action: 'user.password', subject: `user:${id}` });
 }

@@ -11,9 +11,9 @@ export function createPasswordCheck(limits: LoginLimits) {
   return async (attempt: Attempt, password: string, storedHash: string | undefined): Promise<void> => {
     const { username, network, known } = attempt;
     let counted = false;
-    const onGuess = (): void => limits.refuseSpent(attempt);
+    const onGuess = (): void => limits.assertAllowed(attempt);
     const onHash = (): void => {
-      limits.begin(attempt);
+      limits.countAttempt(attempt);
       counted = true;
     };
     const lane = known ? 'known' : 'stranger';
@@ -22,8 +22,8 @@ export function createPasswordCheck(limits: LoginLimits) {
       right = await verify({ username, password, storedHash, lane, from: network, onGuess, onHash });
     } finally {
       // Also when there was no hash in the end.
-      if (counted && right !== false) limits.giveBack(attempt);
+      if (counted && right !== false) limits.refund(attempt);
     }
-    if (!right) throw limits.wrong(attempt);
+    if (!right) throw limits.failedAttempt(attempt);
   };
 }

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { registerAccountCommands } from '../../operations/accounts/commands.ts';
 import { createAccount, createDemoAccount } from '../../operations/accounts/create.ts';
 import { many, sql } from '../../platform/db/query.ts';
-import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { registerOperatorCommands } from './commands.ts';
 
 let database: TestDatabase;
-let run: (...args: readonly string[]) => Promise<Commanded>;
+let run: (...args: readonly string[]) => Promise<CommandResult>;
 
 beforeAll(async () => {
   database = await createTestDatabase();

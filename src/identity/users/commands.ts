@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
-import { operatorOf } from '../audit/record.ts';
+import { operatorAuthor } from '../audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
-import { changeOperator } from './change-operator.ts';
-import { findUserNamed, listOperators, type OperatorRow } from './sql.ts';
+import { changeOperator } from './change.ts';
+import { findUserByUsername, listOperators, type OperatorRow } from './sql.ts';
 
 /** `operator grant`, `operator revoke` and `operator list`. */
 export function registerOperatorCommands(program: Command, context: CommandContext): void {
@@ -27,10 +27,10 @@ export function registerOperatorCommands(program: Command, context: CommandConte
 }
 
 async function change(pool: Pool, username: string, isOperator: boolean): Promise<OperatorRow> {
-  const user = await findUserNamed(pool, { username });
+  const user = await findUserByUsername(pool, { username });
   if (!user) throw new AppError('not_found', { message: `There is no user ${username}` });
   const { id, accountId } = user;
-  await transaction(pool, (tx) => changeOperator(tx, operatorOf(accountId), { id, isOperator }));
+  await transaction(pool, (tx) => changeOperator(tx, operatorAuthor(accountId), { id, isOperator }));
   return { ...user, isOperator };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../../platform/db/query.ts';
 import type { Role } from '../../platform/lib/scope.ts';
-import { hashPassword, makePassword } from './password.ts';
+import { hashPassword, generatePassword } from './password.ts';
 import { insertUser } from './sql.ts';
 
 export type NewUser = { readonly userId: number; readonly username: string; readonly password: string };
@@ -15,7 +15,7 @@ export async function createUser(
   actor: { readonly accountId: number },
   input: { name: string; role: Role },
 ): Promise<NewUser> {
-  const password = makePassword();
+  const password = generatePassword();
   const passwordHash = await hashPassword(password);
   for (const username of usernames(input.name)) {
     const row = await insertUser(db, { accountId: actor.accountId, username, passwordHash, role: input.role });

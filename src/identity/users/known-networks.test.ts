@@ -3,7 +3,7 @@ import { createAccount } from '../../operations/accounts/create.ts';
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { noteNetworks } from './known-networks.ts';
+import { createNetworkRecorder } from './known-networks.ts';
 import { listLogins } from './sql.ts';
 
 let database: TestDatabase;
@@ -39,7 +39,7 @@ const age = (network: string, days: number) =>
 
 test('each place is written once, however often somebody comes from there', async () => {
   const { db, counted } = counting();
-  const note = noteNetworks({ db, log: silentLog });
+  const note = createNetworkRecorder({ db, log: silentLog });
   await Promise.all(Array.from({ length: 10 }, () => note(userId, '192.0.2.1/32')));
   await note(userId, '192.0.2.1/32');
   await note(userId, '2001:db8::/64');
@@ -48,7 +48,7 @@ test('each place is written once, however often somebody comes from there', asyn
 });
 
 test('a place that was not seen for 90 days is known no more, and is forgotten at the next one', async () => {
-  const note = noteNetworks({ db: database.pool, log: silentLog });
+  const note = createNetworkRecorder({ db: database.pool, log: silentLog });
   await note(userId, '192.0.2.2/32');
   await age('192.0.2.2/32', 91);
   expect(await networks()).not.toContain('192.0.2.2/32');
@@ -58,9 +58,9 @@ test('a place that was not seen for 90 days is known no more, and is forgotten a
 });
 
 test('a place that is seen again after a long time is known again', async () => {
-  await noteNetworks({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
+  await createNetworkRecorder({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
   await age('192.0.2.4/32', 91);
-  await noteNetworks({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
+  await createNetworkRecorder({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
   expect(await networks()).toContain('192.0.2.4/32');
 });
 
@@ -68,7 +68,7 @@ test('a failed write is told, harms nobody and is made up for at the next time',
   const told: string[] = [];
   let away = true;
   const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
-  const note = noteNetworks({ db: counting(() => away).db, log });
+  const note = createNetworkRecorder({ db: counting(() => away).db, log });
   await note(userId, '192.0.2.5/32');
   expect(told).toEqual(['from where a user came in could not be written']);
   away = false;

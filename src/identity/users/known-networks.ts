@@ -3,16 +3,16 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { insertLoginNetwork } from './sql.ts';
 
-const NOTED_MS = 3_600_000;
-const MAX_NOTED = 10_000;
+const RECORD_EVERY_MS = 3_600_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Keeps from where people come in: written at the first time and then at most once an hour, so that a program that
  * sends its password with every request costs nothing. Resolves when written; a failure is logged, and costs that
  * person nothing but the protection from strangers' guesses.
  */
-export function noteNetworks({ db, log }: { db: Db; log: Log }) {
-  const noted = new LRUCache<string, Promise<unknown>>({ max: MAX_NOTED, ttl: NOTED_MS });
+export function createNetworkRecorder({ db, log }: { db: Db; log: Log }) {
+  const noted = new LRUCache<string, Promise<unknown>>({ max: MAX_REMEMBERED, ttl: RECORD_EVERY_MS });
   return async (userId: number, network: string): Promise<void> => {
     const name = `${userId} ${network}`;
     let writing = noted.get(name);

@@ -15,14 +15,14 @@ const stranger = (n: number, username = 'ada') => ({ username, network: `10.0.${
 const owner = { username: 'ada', network: '198.51.100.7/32', known: true };
 const SPENT = expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: expect.any(Number) });
 
-/** Tries as fast as may be; how many were let through to a hash. */
+/** Makes all attempts at once and returns how many were let through to a hash. */
 function guess(
-  { begin }: Pick<ReturnType<typeof limitsAt>, 'begin'>,
-  attempts: readonly Parameters<typeof begin>[0][],
+  { countAttempt }: Pick<ReturnType<typeof limitsAt>, 'countAttempt'>,
+  attempts: readonly Parameters<typeof countAttempt>[0][],
 ) {
   return attempts.filter((attempt) => {
     try {
-      begin(attempt);
+      countAttempt(attempt);
       return true;
     } catch (error) {
       expect(error).toEqual(SPENT);
@@ -31,7 +31,7 @@ function guess(
   }).length;
 }
 
-test('a thousand addresses together have twenty tries a minute at one user', () => {
+test('a thousand addresses together have twenty tries a minute for one user', () => {
   const limits = limitsAt();
   let tries = 0;
   for (let second = 0; second < 120; second++) {
@@ -44,7 +44,7 @@ test('a thousand addresses together have twenty tries a minute at one user', () 
   expect(tries).toBe(40);
 });
 
-test('what strangers use up, the owner does not miss, and the other way round', () => {
+test('the limits of strangers and of the owner are separate', () => {
   const limits = limitsAt();
   for (let second = 0; second < 10; second++) {
     guess(
@@ -53,18 +53,18 @@ test('what strangers use up, the owner does not miss, and the other way round', 
     );
     limits.pass(1000);
   }
-  limits.refuseSpent(owner);
+  limits.assertAllowed(owner);
   expect(
     guess(
       limits,
       Array.from({ length: 15 }, () => owner),
     ),
   ).toBe(10);
-  expect(() => limits.refuseSpent(owner)).toThrow('Too many failed attempts');
+  expect(() => limits.assertAllowed(owner)).toThrow('Too many failed attempts');
   expect(guess(limits, [stranger(3, 'someone else')])).toBe(1);
 });
 
-test('one address has so many tries at all users together, wrong keys included', () => {
+test('the tries of one address are limited over all users, wrong keys included', () => {
   const limits = limitsAt();
   const attempts = Array.from({ length: 50 }, (_, n) => ({ ...stranger(1), username: `user ${n}` }));
   const network = stranger(1).network;
@@ -73,23 +73,23 @@ test('one address has so many tries at all users together, wrong keys included',
     return guess(limits, attempts);
   });
   expect(tries).toEqual([50, 10, 0, 0, 0, 0]);
-  expect(limits.wrongKey(network)).toEqual(SPENT);
-  expect(limits.wrongKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated' });
+  expect(limits.failedKey(network)).toEqual(SPENT);
+  expect(limits.failedKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated' });
 });
 
-test('who is right uses up nothing', () => {
+test('right credentials use up nothing', () => {
   const limits = limitsAt();
   for (let i = 0; i < 1000; i++) {
-    limits.begin(owner);
-    limits.giveBack(owner);
-    limits.begin(stranger(1));
-    limits.giveBack(stranger(1));
+    limits.countAttempt(owner);
+    limits.refund(owner);
+    limits.countAttempt(stranger(1));
+    limits.refund(stranger(1));
   }
-  limits.refuseSpent(owner);
-  limits.refuseSpent(stranger(1));
+  limits.assertAllowed(owner);
+  limits.assertAllowed(stranger(1));
 });
 
-test('after a minute all is as before', () => {
+test('after a minute the limit is free again', () => {
   const limits = limitsAt();
   guess(
     limits,
@@ -99,10 +99,10 @@ test('after a minute all is as before', () => {
   expect(guess(limits, [owner])).toBe(1);
 });
 
-test('a refusal says how many failures are left, a wrong password and a wrong key alike', () => {
+test('the answer to a wrong password or key says how many failures are left', () => {
   const limits = limitsAt();
-  limits.begin(stranger(1));
+  limits.countAttempt(stranger(1));
   const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '60' };
-  expect(limits.wrong(stranger(1))).toMatchObject({ code: 'unauthenticated', headers });
-  expect(limits.wrongKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated', headers });
+  expect(limits.failedAttempt(stranger(1))).toMatchObject({ code: 'unauthenticated', headers });
+  expect(limits.failedKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated', headers });
 });

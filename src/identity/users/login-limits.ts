@@ -12,26 +12,26 @@ export type Attempt = {
 };
 
 /** All failures from one address, whatever was tried; at once, if a client of many connections is set up wrongly. */
-const BY_ADDRESS: Rate = { perMinute: 60, perSecond: 60 };
+const RATE_PER_NETWORK: Rate = { perMinute: 60, perSecond: 60 };
 /**
  * At one user from all addresses where that user has never been: for all strangers together. The second's share is what
  * several processes may overshoot by before they have told each other.
  */
-const BY_STRANGERS: Rate = { perMinute: 20, perSecond: 5 };
+const RATE_FROM_UNKNOWN_NETWORKS: Rate = { perMinute: 20, perSecond: 5 };
 /** At one user from one address where that user has been. */
-const BY_OWN_ADDRESS: Rate = { perMinute: 30, perSecond: 10 };
+const RATE_FROM_KNOWN_NETWORK: Rate = { perMinute: 30, perSecond: 10 };
 
 export type LoginLimits = {
   /** Before anything is compared: 429 when the tries are used up, to right credentials too. */
-  refuseSpent(attempt: Attempt): void;
+  assertAllowed(attempt: Attempt): void;
   /** Before a hash is computed: counts a try, or 429. */
-  begin(attempt: Attempt): void;
+  countAttempt(attempt: Attempt): void;
   /** It was right. */
-  giveBack(attempt: Attempt): void;
+  refund(attempt: Attempt): void;
   /** How a try that was counted and was wrong is answered. */
-  wrong(attempt: Attempt): AppError;
+  failedAttempt(attempt: Attempt): AppError;
   /** Counts a key that is none, and how it is answered. */
-  wrongKey(network: string): AppError;
+  failedKey(network: string): AppError;
 };
 
 type Limit = readonly [name: string, rate: Rate];
@@ -48,22 +48,22 @@ type Limit = readonly [name: string, rate: Rate];
 export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   const refuseSpent = (attempt: Attempt): void => {
     for (const [name, rate] of limitsOf(attempt)) {
-      const verdict = limiter.look(name, rate);
+      const verdict = limiter.peek(name, rate);
       if (!verdict.allowed) throw tooMany(verdict);
     }
   };
   return {
-    refuseSpent,
-    begin(attempt) {
+    assertAllowed: refuseSpent,
+    countAttempt(attempt) {
       refuseSpent(attempt);
       for (const [name, rate] of limitsOf(attempt)) limiter.take(name, rate);
     },
-    giveBack(attempt) {
-      for (const [name] of limitsOf(attempt)) limiter.giveBack(name);
+    refund(attempt) {
+      for (const [name] of limitsOf(attempt)) limiter.refund(name);
     },
-    wrong: (attempt) => unauthenticated(limiter.look(...limitsOf(attempt)[0])),
-    wrongKey(network) {
-      const verdict = limiter.take(`a${network}`, BY_ADDRESS);
+    failedAttempt: (attempt) => unauthenticated(limiter.peek(...limitsOf(attempt)[0])),
+    failedKey(network) {
+      const verdict = limiter.take(`a${network}`, RATE_PER_NETWORK);
       return verdict.allowed ? unauthenticated(verdict) : tooMany(verdict);
     },
   };
@@ -71,10 +71,10 @@ export function createLoginLimits(limiter: RateLimiter): LoginLimits {
 
 const limitsOf = ({ username, network, known }: Attempt): [Limit, ...Limit[]] =>
   known
-    ? [[`o${digest(username, network)}`, BY_OWN_ADDRESS]]
+    ? [[`o${digest(username, network)}`, RATE_FROM_KNOWN_NETWORK]]
     : [
-        [`a${network}`, BY_ADDRESS],
-        [`s${digest(username)}`, BY_STRANGERS],
+        [`a${network}`, RATE_PER_NETWORK],
+        [`s${digest(username)}`, RATE_FROM_UNKNOWN_NETWORKS],
       ];
 
 /** Short, and ASCII, whatever a stranger calls a user. */

@@ -1,6 +1,6 @@
 import { argon2Sync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { hashPassword, makePassword, matchesPassword, UNMATCHABLE_HASH } from './password.ts';
+import { hashPassword, generatePassword, matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 
 test('a hash fits its own password and no other', async () => {
   const stored = await hashPassword('correct horse');
@@ -38,6 +38,6 @@ test('a stored hash of another kind is an error, not a refusal', async () => {
 });
 
 test('passwords are 24 characters that need no quoting, and differ', () => {
-  expect(makePassword()).toMatch(/^[A-Za-z0-9_-]{24}$/);
-  expect(makePassword()).not.toBe(makePassword());
+  expect(generatePassword()).toMatch(/^[A-Za-z0-9_-]{24}$/);
+  expect(generatePassword()).not.toBe(generatePassword());
 });

@@ -41,7 +41,7 @@ export async function matchesPassword(password: string, stored: string): Promise
 export const UNMATCHABLE_HASH = phc(COST, randomBytes(16), randomBytes(TAG_BYTES));
 
 /** 400 naming `field` when the password is the username, in capitals or not: the first that anybody would try. */
-export function refuseEasyPassword(
+export function refuseGuessablePassword(
   field: string,
   { username, password }: { readonly username: string; readonly password: string },
 ): void {
@@ -50,4 +50,4 @@ export function refuseEasyPassword(
 }
 
 /** A password for a person or a program: 24 characters, 144 random bits. */
-export const makePassword = (): string => randomBytes(18).toString('base64url');
+export const generatePassword = (): string => randomBytes(18).toString('base64url');

@@ -3,13 +3,13 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
 import { addUser } from './add.ts';
 import { changeOwnPassword } from './change-own-password.ts';
 import { changeUser } from './change.ts';
-import { removeUser } from './remove.ts';
-import { listed, PasswordIn, UserId, UserIn, UserOut, UserPatch } from './schema.ts';
+import { removeUser } from './change.ts';
+import { toUserOut, PasswordIn, UserId, UserIn, UserOut, UserPatch } from './schema.ts';
 import { countUsers, findUser, listUsers } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/users';
@@ -36,7 +36,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       const { accountId } = actor;
       const page = { accountId, limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([listUsers(db, page), countUsers(db, { accountId })]);
-      return pageOf(query, rows.map(listed), total);
+      return pageOf(query, rows.map(toUserOut), total);
     },
   });
 
@@ -50,7 +50,9 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       body: UserIn,
       response: { 201: UserOut },
     },
-    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) => listed(await addUser(tx, actor, body))),
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      toUserOut(await addUser(tx, actor, body)),
+    ),
   });
 
   app.get(`${PATH}/:id`, {
@@ -59,7 +61,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     handler: async ({ actor, params }) => {
       const user = await findUser(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
       if (!user) throw new AppError('not_found');
-      return listed(user);
+      return toUserOut(user);
     },
   });
 
@@ -75,7 +77,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       response: { 200: UserOut },
     },
     handler: async ({ actor, params, body }) =>
-      listed(await tenantTransaction(pool, actor, (tx) => changeUser(tx, actor, { ...body, ...params }))),
+      toUserOut(await tenantTransaction(pool, actor, (tx) => changeUser(tx, actor, { ...body, ...params }))),
   });
 
   app.delete(`${PATH}/:id`, {

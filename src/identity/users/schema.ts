@@ -42,7 +42,7 @@ export const UserOut = Type.Object({
 export const UserId = Type.Object({ id: id() });
 
 /** A person as the interface writes them. */
-export const listed = ({ id, username, role, isOperator, createdAt }: UserRow): Static<typeof UserOut> => ({
+export const toUserOut = ({ id, username, role, isOperator, createdAt }: UserRow): Static<typeof UserOut> => ({
   id,
   username,
   role,

@@ -42,7 +42,7 @@ export const findUser = (db: Db, input: { accountId: number; id: number }): Prom
 export const listOwnersForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
   many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'owner' ORDER BY id FOR UPDATE`);
 
-export const moveRole = (db: Db, input: { accountId: number; id: number; role: Role }): Promise<number> =>
+export const updateRole = (db: Db, input: { accountId: number; id: number; role: Role }): Promise<number> =>
   exec(db, sql`UPDATE app_user SET role = ${input.role} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 export const deleteUser = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
@@ -73,7 +73,7 @@ export const listLogins = (db: Db, input: { usernames: readonly string[] }): Pro
   );
 
 /** The old password ends with this, on every process. With `from`, 0 when it is no longer that one. */
-export const movePassword = (
+export const updatePassword = (
   db: Db,
   input: { accountId: number; userId: number; passwordHash: string; from?: string },
 ): Promise<number> =>
@@ -101,7 +101,7 @@ const WITH_ACCOUNT = sql`
   SELECT u.id, u.username, u.account_id AS "accountId", a.name AS "accountName", u.is_operator AS "isOperator"
   FROM app_user u JOIN account a ON a.id = u.account_id`;
 
-export const findUserNamed = (db: Db, { username }: { username: string }): Promise<OperatorRow | undefined> =>
+export const findUserByUsername = (db: Db, { username }: { username: string }): Promise<OperatorRow | undefined> =>
   maybeOne(db, sql`${WITH_ACCOUNT} WHERE u.username = ${username}`);
 
 /** The operators of the gateway, oldest first. */
@@ -109,7 +109,10 @@ export const listOperators = (db: Db): Promise<OperatorRow[]> =>
   many(db, sql`${WITH_ACCOUNT} WHERE u.is_operator ORDER BY u.id`);
 
 /** 0 when nothing changed. */
-export const moveOperator = (db: Db, input: { accountId: number; id: number; isOperator: boolean }): Promise<number> =>
+export const updateIsOperator = (
+  db: Db,
+  input: { accountId: number; id: number; isOperator: boolean },
+): Promise<number> =>
   exec(
     db,
     sql`UPDATE app_user SET is_operator = ${input.isOperator}

@@ -7,19 +7,19 @@ import type { Picture } from './picture.ts';
 import { isReply, type Reply, type Request } from './protocol.ts';
 
 const FILE = fileURLToPath(new URL('./process.ts', import.meta.url));
-const PROCESSES = 2;
+const MAX_PROCESSES = 2;
 /** What decoders leave in the heap comes back with the end of a process. */
-const PICTURES_A_PROCESS = 20;
+const PICTURES_PER_PROCESS = 20;
 const IDLE_MS = 5000;
 const TIMEOUT_MS = 30_000;
 
 type Decoder = { readonly child: ChildProcess; pictures: number; idle?: NodeJS.Timeout };
 
-const slots = createSlots(PROCESSES);
+const slots = createSlots(MAX_PROCESSES);
 const waiting: Decoder[] = [];
 
 /**
- * Decodes a stranger's picture and writes it anew (`remakePicture`) in a process of its own: one that crashes, hangs or
+ * Decodes a stranger's picture and writes it anew (`reencodePicture`) in a process of its own: one that crashes, hangs or
  * swells is ended, and its sender gets 400. It knows no setting and no secret of this one. Two at a time; a process takes
  * 0.3 s to start, stays for the next picture, and ends after five idle seconds.
  */
@@ -68,7 +68,7 @@ function ask(child: ChildProcess, request: Request): Promise<Reply> {
 
 function putBack(decoder: Decoder): void {
   decoder.pictures++;
-  if (decoder.pictures >= PICTURES_A_PROCESS) return void decoder.child.kill();
+  if (decoder.pictures >= PICTURES_PER_PROCESS) return void decoder.child.kill();
   decoder.idle = setTimeout(() => end(decoder), IDLE_MS).unref();
   waiting.push(decoder);
 }

@@ -22,26 +22,26 @@ const JPEG_QUALITIES = [85, 70, 50] as const;
  * its frames, their times and how often it is played. Errors: 400 when it cannot be decoded, is too large once unpacked, or
  * takes too long; 413 when it cannot be written in 5 MiB.
  */
-export async function remakePicture(octets: Buffer, type: PictureType): Promise<Picture> {
+export async function reencodePicture(octets: Buffer, type: PictureType): Promise<Picture> {
   const sharp = await loadSharp();
   const open = (options: SharpOptions = {}): Sharp =>
     sharp(octets, { failOn: 'error', limitInputPixels: LIMITS.pixels, ...options }).timeout({
       seconds: TIMEOUT_SECONDS,
     });
-  const { pages = 1, isPalette } = await decoding(open().metadata());
+  const { pages = 1, isPalette } = await asUnreadable(open().metadata());
   if (pages > LIMITS.frames) throw badFile(`must have at most ${LIMITS.frames} frames`);
   for (const write of writersOf(type, isPalette)) {
     const image = write(open({ animated: type === 'image/gif' }).autoOrient());
-    const { data, info } = await decoding(image.toBuffer({ resolveWithObject: true }));
+    const { data, info } = await asUnreadable(image.toBuffer({ resolveWithObject: true }));
     if (data.length > LIMITS.imageBytes) continue;
-    const thumbnail = await decoding(thumbnailOf(open()));
+    const thumbnail = await asUnreadable(thumbnailOf(open()));
     return { octets: data, width: info.width, height: info.pageHeight ?? info.height, thumbnail };
   }
   throw tooLarge('A picture, written anew,', LIMITS.imageBytes);
 }
 
 /** Whatever goes wrong inside, the picture's sender can only send another one. */
-const decoding = <T>(promise: Promise<T>): Promise<T> =>
+const asUnreadable = <T>(promise: Promise<T>): Promise<T> =>
   promise.catch((error: unknown) => Promise.reject(badFile(`cannot be read: ${firstLine(error)}`)));
 
 type Write = (image: Sharp) => Sharp;

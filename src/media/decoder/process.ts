@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts';
-import { remakePicture } from './picture.ts';
+import { reencodePicture } from './picture.ts';
 import { isRequest, type Reply, type Request } from './protocol.ts';
 
 // The process that decodes pictures: src/media/decoder/decode.ts starts it. It ends when its parent does.
@@ -9,7 +9,7 @@ process.on('message', (message) => {
 
 async function answer({ octets, type }: Request): Promise<Reply> {
   try {
-    return { picture: await remakePicture(Buffer.from(octets), type) };
+    return { picture: await reencodePicture(Buffer.from(octets), type) };
   } catch (error) {
     if (error instanceof AppError && (error.code === 'invalid' || error.code === 'too_large'))
       return { refusal: { code: error.code, message: error.details?.[0]?.message ?? error.message } };

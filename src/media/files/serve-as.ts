@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import type { MediaRow } from '../sql.ts';
 
 /** Types that a browser may show: none of them can carry a script. The rest is saved. */
-const SHOWN: Readonly<Record<string, string>> = {
+const INLINE_TYPES: Readonly<Record<string, string>> = {
   'image/jpeg': '.jpg',
   'image/png': '.png',
   'image/gif': '.gif',
@@ -21,7 +21,7 @@ type Served = { readonly contentType: string; readonly fileName: string; readonl
 /** How a file of this type and name is answered; its name gets the extension of its type. */
 export function serveAs({ name, mimeType }: Pick<MediaRow, 'name' | 'mimeType'>): Served {
   // "audio/ogg; codecs=opus" is shown as audio/ogg is.
-  const extension = SHOWN[mimeType.split(';', 1)[0] ?? ''];
+  const extension = INLINE_TYPES[mimeType.split(';', 1)[0] ?? ''];
   const fileName = name === '' ? 'file' : name;
   if (extension === undefined) return { contentType: 'application/octet-stream', fileName, inline: false };
   const fits = extname(fileName).toLowerCase() === extension;

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/lib/log.ts';
 import type { Receivers } from '../../network/connections/receivers.ts';
 import type { StoreCallback } from './store.ts';
 import type { CallbackRequest } from '../../network/connections/kinds/callback.ts';
-import type { ConnectionKind } from '../../network/connections/sql.ts';
+import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../../network/connections/kinds/kinds.ts';
 
 /** Meta sends up to 3 MB. */
 const LIMIT_BYTES = 4 * 1024 * 1024;
@@ -25,47 +25,47 @@ export type CallbackDeps = {
 };
 
 /**
- * Where WhatsApp and RCS tell what became of messages and what people write. The carrier's signature is the credential.
- * Answered 200 only when everything that it told is committed; what comes twice changes nothing.
+ * Registers the callback URLs of all kinds whose carriers report delivery and inbound messages by HTTP. The carrier's
+ * signature is the credential. A request is answered 200 only when everything in it is committed; a repeated one changes
+ * nothing.
  */
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
     takeOctets(scope);
-    scope.get(`${PATH}/whatsapp/:connectionName`, {
-      schema: {
-        tags,
-        security: [],
-        params: Params,
-        response: { 200: Text },
-        operationId: 'verifyWhatsappCallback',
-        summary: 'The question of Meta whether this address is ours',
-        description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
-      },
+    for (const kind of CONNECTION_KINDS) registerKind(scope, deps, kind);
+  });
+}
+
+function registerKind(scope: App, deps: CallbackDeps, kind: ConnectionKind): void {
+  const { callbacks, title } = kindOf({ kind });
+  if (!callbacks) return;
+  const { verification } = callbacks;
+  const url = `${PATH}/${kind}/:connectionName`;
+  const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}Callback`;
+  const schema = { tags, security: [], params: Params, response: { 200: Text } };
+  if (verification)
+    scope.get(url, {
+      schema: { ...schema, ...verification, operationId: `verify${name}` },
       handler: ({ params, query, headers }, reply) => {
         reply.type(PLAIN);
         const request = { method: 'GET', query: asRecord(query), headers, body: EMPTY } as const;
-        return answer(deps, 'whatsapp', params.connectionName, request);
+        return answer(deps, kind, params.connectionName, request);
       },
     });
-    for (const kind of ['whatsapp', 'rcs'] as const)
-      scope.post(`${PATH}/${kind}/:connectionName`, {
-        bodyLimit: LIMIT_BYTES,
-        schema: {
-          tags,
-          security: [],
-          params: Params,
-          response: { 200: Text },
-          operationId: kind === 'whatsapp' ? 'receiveWhatsappCallback' : 'receiveRcsCallback',
-          summary: `Statuses and messages of ${kind === 'whatsapp' ? 'WhatsApp' : 'RCS'}`,
-          description: '401 when the signature is missing or not of this body; 404 for a connection that is not known.',
-        },
-        handler: ({ params, query, headers, body }, reply) => {
-          reply.type(PLAIN);
-          const octets = Buffer.isBuffer(body) ? body : EMPTY;
-          const request = { method: 'POST', query: asRecord(query), headers, body: octets } as const;
-          return answer(deps, kind, params.connectionName, request);
-        },
-      });
+  scope.post(url, {
+    bodyLimit: LIMIT_BYTES,
+    schema: {
+      ...schema,
+      operationId: `receive${name}`,
+      summary: `Statuses and messages of ${title}`,
+      description: '401 when the signature is missing or not of this body; 404 for a connection that is not known.',
+    },
+    handler: ({ params, query, headers, body }, reply) => {
+      reply.type(PLAIN);
+      const octets = Buffer.isBuffer(body) ? body : EMPTY;
+      const request = { method: 'POST', query: asRecord(query), headers, body: octets } as const;
+      return answer(deps, kind, params.connectionName, request);
+    },
   });
 }
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { rescueChunks } from '../../network/dispatch/rescue.ts';
-import { claimChunks, moveIntents } from '../../network/dispatch/sql.ts';
+import { claimChunks, updateIntents } from '../../network/dispatch/sql.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -23,7 +23,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 let accountId: number;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, unknown_outcome`);
-  accountId = await accountWith(pool, 10_000);
+  accountId = await createAccountWithCredit(pool, 10_000);
 });
 
 /** Messages that wait, each at 10 micro-units that are frozen. */
@@ -41,7 +41,7 @@ test('a message that waits ends DELETED with its credit back, once, and its hist
   expect(await cancel(id)).toBe(true);
   expect(await cancel(id)).toBe(false);
   expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.DELETED, errorCode: 'CANCELLED' });
-  expect(await booksOf(pool, accountId)).toMatchObject({ available: 9990, frozen: 10, earned: 0 });
+  expect(await readBooks(pool, accountId)).toMatchObject({ available: 9990, frozen: 10, earned: 0 });
   expect(await many(pool, sql`SELECT kind, text FROM message_event WHERE message_id = ${id}`)).toEqual([
     { kind: 'cancelled', text: 'the client' },
   ]);
@@ -64,7 +64,7 @@ test('of a place in the queue whose messages are all cancelled nothing is left',
 
 test('another account cancels nothing', async () => {
   const [id = ''] = await queue(1);
-  expect(await cancel(id, await accountWith(pool, 0))).toBe(false);
+  expect(await cancel(id, await createAccountWithCredit(pool, 0))).toBe(false);
   expect(await cancel(newId())).toBe(false);
   expect(await statusOf(id)).toBeUndefined();
 });
@@ -90,7 +90,7 @@ test('a worker that holds a message in memory does not write it once it is cance
   for (const answer of answers) answer();
   await queueEmpty();
   expect(carrier.submitted).toEqual(sent);
-  expect(await booksOf(pool, accountId)).toMatchObject({ available: 10_000 - 280, frozen: 0, earned: 280 });
+  expect(await readBooks(pool, accountId)).toMatchObject({ available: 10_000 - 280, frozen: 0, earned: 280 });
 });
 
 test('a message that waits for another attempt is cancelled as well, and its credit returns', async () => {
@@ -100,7 +100,7 @@ test('a message that waits for another attempt is cancelled as well, and its cre
   await until('the first attempt is recorded', async () => (await statusOf(id)) === STATUS.ACCEPTED);
   expect(await cancel(id)).toBe(true);
   expect(await statusOf(id)).toBe(STATUS.DELETED);
-  expect(await booksOf(pool, accountId)).toMatchObject({ available: 10_000, frozen: 0 });
+  expect(await readBooks(pool, accountId)).toMatchObject({ available: 10_000, frozen: 0 });
 });
 
 test('each message is cancelled or sent, never both and never neither, while a worker sends as fast as it can', async () => {
@@ -120,7 +120,7 @@ test('each message is cancelled or sent, never both and never neither, while a w
   expect(cancelled.size).toBeGreaterThan(0);
   const states = await statesOf(pool, ids);
   expect(ids.filter((id) => (states.get(id)?.status === STATUS.DELETED) !== cancelled.has(id))).toEqual([]);
-  expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE * sent.size });
+  expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE * sent.size });
 });
 
 test('what was cancelled stays so when the worker that held it dies', async () => {
@@ -128,7 +128,7 @@ test('what was cancelled stays so when the worker that held it dies', async () =
   const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 4711, messages: 4, belowPriority: 9 });
   expect(await cancel(ids[1] ?? '')).toBe(true);
   expect(await cancel(ids[3] ?? '')).toBe(true);
-  await moveIntents(pool, { owner: 4711, intents: new Map([[chunk?.id ?? 0, 2]]) });
+  await updateIntents(pool, { owner: 4711, intents: new Map([[chunk?.id ?? 0, 2]]) });
   await rescueChunks(pool, settleOutcomes);
   expect(await listUnknownIds(pool)).toEqual(new Set([ids[0]]));
   const carrier = createScriptedCarrier();

@@ -3,7 +3,7 @@ import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { moveChunksToParked } from '../../network/dispatch/campaigns/sql.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { accepted, createScriptedCarrier } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -21,7 +21,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 let accountId: number;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, traffic_hour`);
-  accountId = await accountWith(pool, 100_000);
+  accountId = await createAccountWithCredit(pool, 100_000);
 });
 
 /** Messages of a campaign that wait, each with its price frozen. */
@@ -42,7 +42,7 @@ test('waiting messages end DELETED with their credit back, so many chunks a call
   expect(states).toHaveLength(2500);
   expect(states.every(({ status, errorCode }) => status === STATUS.DELETED && errorCode === 'CANCELLED')).toBe(true);
   expect((await listChunks(pool)).flatMap((chunk) => chunk.ids)).toEqual(others);
-  expect(await booksOf(pool, accountId)).toMatchObject({ frozen: PRICE, available: 100_000 - PRICE });
+  expect(await readBooks(pool, accountId)).toMatchObject({ frozen: PRICE, available: 100_000 - PRICE });
   expect(
     await many(
       pool,
@@ -79,5 +79,5 @@ test('what a worker holds and has not written is taken from it; what is written 
     ...Array(3).fill(STATUS.ACCEPTED),
     ...Array(27).fill(STATUS.DELETED),
   ]);
-  expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: 3 * PRICE });
+  expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: 3 * PRICE });
 });

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/query.ts';
 import { countCampaignChunks } from '../../network/dispatch/campaigns/sql.ts';
-import { withdrawAll } from '../../network/dispatch/withdrawals/withdraw.ts';
+import { withdrawCampaignMessages } from '../../network/dispatch/withdrawals/withdraw.ts';
 import { endWithdrawn } from './cancel.ts';
 import { insertOpenStates } from '../expiry/sql.ts';
 
@@ -20,7 +20,7 @@ export async function withdrawCampaign(
   { accountId, campaignId, by, now }: { accountId: number; campaignId: number; by: string; now: Date },
   limit: number,
 ): Promise<{ withdrawn: number; more: boolean }> {
-  const ids = await withdrawAll(tx, { accountId, campaignId }, Math.ceil(limit / CHUNK));
+  const ids = await withdrawCampaignMessages(tx, { accountId, campaignId }, Math.ceil(limit / CHUNK));
   const keys = ids.map((id) => ({ accountId, id }));
   const { waiting, owned } = await countCampaignChunks(tx, { campaignId });
   if (keys.length > 0) {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
@@ -61,7 +61,7 @@ function change(context: CommandContext, way: 'in' | 'out', { account, number, c
       const rows = channels.map((channel) => ({ accountId, phoneNumber, channel, source: 'OPERATOR' as const }));
       const changed = (await (way === 'out' ? optOut(tx, rows) : optIn(tx, rows))).map((row) => row.channel).sort();
       const event = { action: `consent.${way}`, subject: `number:${phoneNumber}`, detail: { channels: changed } };
-      await recordAudit(tx, operatorOf(accountId), event);
+      await recordAudit(tx, operatorAuthor(accountId), event);
       return { accountId, phoneNumber, changed };
     }),
   );

@@ -1,4 +1,4 @@
-import { moveHasOptOuts } from '../../identity/accounts/sql.ts';
+import { updateHasOptOuts } from '../../identity/accounts/sql.ts';
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
@@ -14,7 +14,7 @@ export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Con
   if (rows.length === 0) return [];
   const added = await db.insertOptOuts(tx, [...new Map(rows.map((row) => [keyOf(row), row])).values()]);
   const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
-  await moveHasOptOuts(tx, { accountIds });
+  await updateHasOptOuts(tx, { accountIds });
   return added;
 }
 

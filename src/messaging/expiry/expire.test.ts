@@ -3,12 +3,12 @@ import type { Outcome } from '../../carriers/outcome.ts';
 import { freeze } from '../../money/credit/charge.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { claimChunks, insertChunks, moveIntents } from '../../network/dispatch/sql.ts';
+import { claimChunks, insertChunks, updateIntents } from '../../network/dispatch/sql.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -36,7 +36,7 @@ beforeEach(async () => {
     pool,
     sql`TRUNCATE message, message_state, message_event, message_deadline, dispatch_chunk, unknown_outcome, nameless_submit`,
   );
-  accountId = await accountWith(pool, 1000);
+  accountId = await createAccountWithCredit(pool, 1000);
 });
 
 const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['C1'] };
@@ -111,7 +111,7 @@ describe('deadlines', () => {
     await due(id);
     expect(await expireDeadlines(pool, now)).toBe(1);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
-    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+    expect(await readBooks(pool, accountId)).toMatchObject(returned);
     expect(await listUnknownIds(pool)).toEqual(new Set());
     expect(await db.findNextDeadlineMs(pool)).toBeNull();
   });
@@ -121,7 +121,7 @@ describe('deadlines', () => {
     await due(id);
     await expireDeadlines(pool, now);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
-    expect(await booksOf(pool, accountId)).toMatchObject({ available: 990, earned: 10 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ available: 990, earned: 10 });
   });
 
   test('what still waits is taken from the queue, at the first attempt and at a later one', async () => {
@@ -131,13 +131,13 @@ describe('deadlines', () => {
     await expireDeadlines(pool, now);
     expect([await stateOf(first), await stateOf(second)]).toMatchObject([EXPIRED, EXPIRED]);
     expect(await listChunks(pool)).toEqual([]);
-    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+    expect(await readBooks(pool, accountId)).toMatchObject(returned);
   });
 
   test('what a carrier is being given at that moment is put off until its answer is recorded', async () => {
     const id = await queued();
     const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
-    await moveIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
+    await updateIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
     await due(id);
     await expireDeadlines(pool, now);
     expect(await stateOf(id)).toBeUndefined();
@@ -160,7 +160,7 @@ describe('deadlines', () => {
 
   test('a price that only a receipt could return is earned at once where no receipt was asked for', async () => {
     await submitted(ACCEPTED, { wantReceipt: false, refundUndelivered: true });
-    expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: 10 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: 10 });
   });
 
   test('two workers at once end each message once', async () => {
@@ -168,7 +168,7 @@ describe('deadlines', () => {
     for (const id of ids) await due(id);
     await Promise.all([expireDeadlines(pool, now), expireDeadlines(pool, now), expireDeadlines(pool, now)]);
     expect((await statesOf(pool, ids)).values().every((state) => state.status === STATUS.EXPIRED)).toBe(true);
-    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+    expect(await readBooks(pool, accountId)).toMatchObject(returned);
   });
 });
 
@@ -191,7 +191,7 @@ describe('the usual validity', () => {
     expect(await stateOf(id)).toMatchObject({ status: STATUS.UNKNOWN });
     expect(await expireAll(later)).toBeLessThanOrEqual(10_000);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
-    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+    expect(await readBooks(pool, accountId)).toMatchObject(returned);
   });
 
   test('leaves those with a validity or a schedule to their deadlines', async () => {

@@ -10,30 +10,30 @@ import { withdrawFromQueue } from './withdraw.ts';
 import { GIVE_UP_AFTER_MS } from '../messages/validity.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
-const BATCH = 1000;
-const DEADLINES = 4;
-/** At 50,000 messages a second it holds half a million of them, and most of those have their end. */
+const BATCH_SIZE = 1000;
+const DEADLINE_ROWS_PER_BATCH = 4;
+/** At 50,000 messages a second this window has half a million of them, and most of those have a final state. */
 const WINDOW_MS = 10 * SECOND_MS;
-/** Of 1,000 messages each; so many are read at a time. */
-const QUEUED = 10 * BATCH;
+const MAX_QUEUED = 10 * BATCH_SIZE;
 
 /**
- * Ends messages as EXPIRED that have no end yet, in the caller's transaction: taken back from the queue, or given up
- * with the carrier. Those that asked for no receipt and were accepted stay so: nothing more is heard of them.
+ * Ends messages without a final state as EXPIRED, in the caller's transaction: those that still wait are withdrawn from the
+ * queue, those with a carrier are given up. Messages that a carrier accepted without a receipt being asked for stay as they
+ * are, because nothing more will be reported on them.
  *
- * @returns those that a carrier is just being given: their answer has to be recorded first
+ * @returns the messages that are being submitted at this moment: their outcome has to be recorded first
  */
 async function expireMessages(tx: Db, keys: readonly db.Key[], now: Date): Promise<db.Key[]> {
-  const takenBack = await withdrawFromQueue(tx, keys);
+  const withdrawn = await withdrawFromQueue(tx, keys);
   const open = (await db.listDeliveryStates(tx, keys)).filter(({ status }) => status === null || !isFinal(status));
-  const isWaiting = ({ id }: db.DeliveryState): boolean => takenBack.has(id);
-  const withCarrier = open.filter((standing) => !isWaiting(standing) && standing.submittedAt !== null);
+  const wasWaiting = ({ id }: db.DeliveryState): boolean => withdrawn.has(id);
+  const withCarrier = open.filter((state) => !wasWaiting(state) && state.submittedAt !== null);
   const silent = withCarrier.filter(({ status, wantReceipt }) => wantReceipt || status === STATUS.UNKNOWN);
   await endMessages(tx, [
-    ...open.filter(isWaiting).map((key) => toExpired(key, now, 'not sent within its validity')),
+    ...open.filter(wasWaiting).map((key) => toExpired(key, now, 'not sent within its validity')),
     ...silent.map((key) => toExpired(key, now, 'no final receipt within its validity')),
   ]);
-  return open.filter((standing) => !isWaiting(standing) && standing.submittedAt === null);
+  return open.filter((state) => !wasWaiting(state) && state.submittedAt === null);
 }
 
 const toExpired = ({ accountId, id }: db.Key, doneAt: Date, errorText: string): StateMove => ({
@@ -45,7 +45,8 @@ const toExpired = ({ accountId, id }: db.Key, doneAt: Date, errorText: string): 
   errorText,
 });
 
-async function expireOrPutOff(tx: Db, keys: readonly db.Key[], now: Date): Promise<void> {
+/** Ends messages as EXPIRED, and gives those that are being submitted a new deadline in a minute. */
+async function expireOrPostpone(tx: Db, keys: readonly db.Key[], now: Date): Promise<void> {
   const later = await expireMessages(tx, keys, now);
   const dueAt = new Date(now.getTime() + MINUTE_MS);
   const byAccount = Map.groupBy(later, (key) => key.accountId);
@@ -57,25 +58,25 @@ async function expireOrPutOff(tx: Db, keys: readonly db.Key[], now: Date): Promi
 }
 
 /**
- * Gives up the messages whose deadline has come: those with a validity or a schedule of their own. Durable and claimed
- * by rows, so that any worker may do it at any time and a restart loses none.
+ * Gives up messages whose deadline has come: those with a validity or a schedule of their own. The deadlines are rows that
+ * workers claim, so that any worker may do this at any time and a restart loses none.
  *
- * @returns how many rows of deadlines were worked off
+ * @returns how many rows of deadlines were processed
  */
 export function expireDeadlines(pool: Pool, now: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
-    const due = await db.deleteDueDeadlines(tx, DEADLINES);
+    const due = await db.deleteDueDeadlines(tx, DEADLINE_ROWS_PER_BATCH);
     const keys = due.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
-    if (keys.length > 0) await expireOrPutOff(tx, keys, now());
+    if (keys.length > 0) await expireOrPostpone(tx, keys, now());
     return due.length;
   });
 }
 
 /**
- * Gives up the messages of the usual validity: looks through those that were accepted in the next ten seconds after the
- * ones that it looked through before. They need no note each, which would cost every message on its way in.
+ * Gives up messages of the default validity. Each call checks those that were accepted within ten seconds, following the
+ * ones of the call before. So no message needs a deadline of its own, which would add to the cost of accepting it.
  *
- * @returns how long until there is more to look through, in ms
+ * @returns how long it is until the next call has messages to check, in ms
  */
 export async function expireDefaultValidity(pool: Pool, now: () => Date): Promise<number> {
   const from = await db.findExpiryProgress(pool);
@@ -89,19 +90,19 @@ export async function expireDefaultValidity(pool: Pool, now: () => Date): Promis
 }
 
 /**
- * Gives up the messages of the usual validity that have waited in the queue for all of it: their connection is away.
+ * Gives up messages of the default validity that have waited in the queue until its end because their connection is away.
  *
- * @returns how many there were
+ * @returns how many messages were found, at most 10,000 per call
  */
 export async function expireQueued(pool: Pool, now: () => Date): Promise<number> {
   const endId = firstIdAt(new Date(now().getTime() - GIVE_UP_AFTER_MS));
-  const keys = await db.listOldQueued(pool, { endId }, QUEUED);
+  const keys = await db.listOldQueued(pool, { endId }, MAX_QUEUED);
   await inBatches(pool, keys, now());
   return keys.length;
 }
 
-/** A transaction each: the balances stay locked from the end of one batch to its commit. */
+/** Expires messages in a transaction per batch, because the balances are locked from the end of a batch to its commit. */
 async function inBatches(pool: Pool, keys: readonly db.Key[], now: Date): Promise<void> {
-  for (let i = 0; i < keys.length; i += BATCH)
-    await transaction(pool, (tx) => expireOrPutOff(tx, keys.slice(i, i + BATCH), now));
+  for (let i = 0; i < keys.length; i += BATCH_SIZE)
+    await transaction(pool, (tx) => expireOrPostpone(tx, keys.slice(i, i + BATCH_SIZE), now));
 }

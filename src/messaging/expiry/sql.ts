@@ -1,26 +1,31 @@
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, rowsOf, text, timestamptz } from '../../platform/db/columns.ts';
-import { type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
+import { bigint, input, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
+import { constant, type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import { messagesByKey } from '../messages/sql.ts';
+import { OPEN_STATES, STATUS } from '../states.ts';
 
+/** When messages of one account are given up. */
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
-/** Notes when messages are to be given up. */
+/** Stores when messages are given up. */
 export async function insertDeadlines(db: Db, deadlines: readonly NewDeadline[]): Promise<void> {
   await exec(
     db,
-    onePlan(sql`INSERT INTO message_deadline (account_id, due_at, ids)
-        SELECT u.account_id, u.due_at, u.ids::uuid[] FROM ${rowsOf(deadlines, {
-          account_id: bigint((d) => d.accountId),
-          due_at: timestamptz((d) => d.dueAt),
-          ids: text((d) => plainArray(d.ids)),
-        })} AS u`),
+    onePlan(
+      insertRows(
+        'message_deadline',
+        deadlines.map((deadline) => ({ ...deadline, ids: plainArray(deadline.ids) })),
+        { accountId: bigint, dueAt: timestamptz, ids: input(text) },
+        { ids: sql`u.ids::uuid[]` },
+      ),
+    ),
   );
 }
 
-/** Takes deadlines whose time has come, the oldest `limit` of them. Gone only when the caller's transaction commits. */
+/** Takes the oldest `limit` deadlines whose time has come. They are deleted when the caller's transaction commits. */
 export async function deleteDueDeadlines(db: Db, limit: number): Promise<{ accountId: number; ids: string[] }[]> {
   const rows = await many<{ accountId: number; ids: string }>(
     db,
@@ -31,7 +36,7 @@ export async function deleteDueDeadlines(db: Db, limit: number): Promise<{ accou
   return rows.map(({ accountId, ids }) => ({ accountId, ids: ids.split(',') }));
 }
 
-/** How long until the next deadline, in ms; null when there is none. */
+/** Returns how long it is until the next deadline, in ms; null when there is none. */
 export async function findNextDeadlineMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
@@ -40,62 +45,74 @@ export async function findNextDeadlineMs(db: Db): Promise<number | null> {
   return ms;
 }
 
-/** The instant up to whose messages those of the usual validity were looked through. */
+/** Finds the instant up to which the messages of the default validity have been checked. */
 export async function findExpiryProgress(db: Db): Promise<Date> {
   return (await one<{ doneTo: Date }>(db, sql`SELECT done_to AS "doneTo" FROM expiry_progress`)).doneTo;
 }
 
-/** Moves that mark on, unless another worker has. */
+/** Advances that instant, unless another worker has. */
 export async function updateExpiryProgress(db: Db, { from, to }: { from: Date; to: Date }): Promise<void> {
   await exec(db, sql`UPDATE expiry_progress SET done_to = ${to} WHERE done_to <= ${from}`);
 }
 
+/** The key of a message. */
 export type Key = { readonly accountId: number; readonly id: string };
 
-/** Messages of the usual validity with ids in [firstId, endId) that a carrier has or may have, and that have no end. */
-export async function listOpenMessages(db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> {
-  return many(
+const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<string>('s.id') });
+
+/**
+ * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that have no
+ * final state.
+ */
+export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
+  many(
     db,
-    sql`SELECT s.account_id AS "accountId", s.id FROM message_state s
+    sql`SELECT ${OPEN_MESSAGE} FROM message_state s
         JOIN message m ON m.account_id = s.account_id AND m.id = s.id AND m.id >= ${firstId} AND m.id < ${endId}
-        WHERE s.id >= ${firstId} AND s.id < ${endId} AND s.status IN (0, 1)
+        WHERE s.id >= ${firstId} AND s.id < ${endId} AND s.status IN (${OPEN_STATES})
           AND m.valid_until IS NULL AND m.scheduled_at IS NULL AND NOT m.simulation
         ORDER BY s.id`,
   );
-}
 
-/** The oldest messages of the usual validity that wait in chunks which nobody has claimed, accepted before `endId`. */
-export async function listOldQueued(db: Db, { endId }: { endId: string }, limit: number): Promise<Key[]> {
-  return many(
+const QUEUED_MESSAGE = columns({ accountId: as<number>('old.account_id'), id: as<string>('m.id') });
+
+/**
+ * Lists the oldest messages of the default validity that were accepted before `endId` and wait in chunks which no worker has
+ * claimed.
+ */
+export const listOldQueued = (db: Db, { endId }: { endId: string }, limit: number): Promise<Key[]> =>
+  many(
     db,
     sql`WITH old AS MATERIALIZED (
           SELECT account_id, ids, withdrawn FROM dispatch_chunk
           WHERE owner IS NULL AND NOT scheduled AND available_at < now() - interval '1 day' AND ids[1] < ${endId}::uuid)
-        SELECT old.account_id AS "accountId", m.id FROM old CROSS JOIN unnest(old.ids) AS i (id)
+        SELECT ${QUEUED_MESSAGE} FROM old CROSS JOIN unnest(old.ids) AS i (id)
         JOIN message m ON m.account_id = old.account_id AND m.id = i.id
         WHERE m.id < ${endId} AND m.valid_until IS NULL AND m.scheduled_at IS NULL
           AND (old.withdrawn IS NULL OR m.id <> ALL (old.withdrawn))
         ORDER BY m.id LIMIT ${limit}`,
   );
-}
 
-export type DeliveryState = Key & {
+const DELIVERY_STATE = columns({
+  accountId: as<number>('m.account_id'),
+  id: as<string>('m.id'),
   /** Null before the first outcome. */
-  readonly status: number | null;
-  /** Null also while it waits for another attempt. */
-  readonly submittedAt: Date | null;
-  readonly errorCode: string | null;
-  readonly wantReceipt: boolean;
-};
+  status: as<number | null>('s.status'),
+  /** Null while the message waits, also for another attempt. */
+  submittedAt: as<Date | null>('s.submitted_at'),
+  errorCode: as<string | null>('s.error_code'),
+  wantReceipt: as<boolean>('m.want_receipt'),
+});
+/** How far the delivery of a message has come. */
+export type DeliveryState = RowOf<typeof DELIVERY_STATE>;
 
-/** How these messages stand; those that are gone are left out. */
+/** Lists how far the delivery of these messages has come. Messages that no longer exist are left out. */
 export async function listDeliveryStates(db: Db, keys: readonly Key[]): Promise<DeliveryState[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
     db,
-    sql`SELECT m.account_id AS "accountId", m.id, s.status, s.submitted_at AS "submittedAt",
-               s.error_code AS "errorCode", m.want_receipt AS "wantReceipt"
+    sql`SELECT ${DELIVERY_STATE}
         FROM ${messagesByKey(keys)}
         LEFT JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
           AND s.id BETWEEN ${firstId} AND ${lastId}`,
@@ -103,14 +120,14 @@ export async function listDeliveryStates(db: Db, keys: readonly Key[]): Promise<
 }
 
 /**
- * Gives messages that were taken back from the queue a state that can be moved to their end; those that were tried
- * already have one.
+ * Gives messages that were withdrawn from the queue the state ACCEPTED, which can be moved to a final one. Messages that were
+ * tried before have a state already and keep it.
  */
 export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<void> {
   await exec(
     db,
     sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, credit_held, channel, campaign_id)
-        SELECT u.account_id, u.id, 1, 0, now(), true,
+        SELECT u.account_id, u.id, ${constant(STATUS.ACCEPTED)}, 0, now(), true,
                CASE m.channel WHEN 'RCS' THEN ${bitOf('RCS')}::int WHEN 'WHATSAPP' THEN ${bitOf('WHATSAPP')}::int
                               ELSE ${bitOf('SMS')}::int END, m.campaign_id
         FROM ${messagesByKey(keys)}

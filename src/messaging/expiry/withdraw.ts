@@ -1,15 +1,15 @@
 import type { Db } from '../../platform/db/query.ts';
-import { withdraw } from '../../network/dispatch/withdrawals/withdraw.ts';
+import { withdrawMessages } from '../../network/dispatch/withdrawals/withdraw.ts';
 import { insertOpenStates, type Key } from './sql.ts';
 
 /**
- * Takes messages back that no carrier has seen: they are withdrawn from the queue and have a state that the caller moves
- * to their end in the same transaction, which returns their credit.
+ * Withdraws messages that no carrier has seen from the queue and gives them an open state. The caller moves it to a final
+ * state in the same transaction, which returns their credit.
  *
- * @returns the ids that waited
+ * @returns the ids of the messages that were withdrawn
  */
 export async function withdrawFromQueue(tx: Db, keys: readonly Key[]): Promise<Set<string>> {
-  const waiting = await withdraw(tx, keys);
+  const waiting = await withdrawMessages(tx, keys);
   if (waiting.size > 0)
     await insertOpenStates(
       tx,

@@ -8,7 +8,7 @@ import {
   PRICE_MICROS,
   TAKEN,
 } from '../../../test/support/campaigns/fallback-stage.ts';
-import { booksOf } from '../../../test/support/money.ts';
+import { readBooks } from '../../../test/support/money.ts';
 import { createScriptedRevoke, type ScriptedRevoke } from '../../../test/support/carriers/scripted-revoke.ts';
 import { listUnknownIds } from '../../../test/support/queue.ts';
 import { findRecord } from '../tracking/status.ts';
@@ -129,7 +129,7 @@ test('when time is over an RCS message is taken back, and its network’s word l
 });
 
 test('an RCS message that its network does not take back is followed by nothing, until it fails', async () => {
-  network.word = false;
+  network.answer = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
@@ -148,11 +148,11 @@ test('where this process has no link to the network, or that says nothing, it is
   await stage.pass(301);
   await stage.run();
   expect([await channels(), network.asked.length]).toEqual([['RCS'], 0]);
-  [network.linked, network.word] = [true, null];
+  [network.linked, network.answer] = [true, null];
   await stage.pass(20);
   await stage.run();
   expect([await channels(), network.asked.length]).toEqual([['RCS'], 1]);
-  network.word = true;
+  network.answer = true;
   await stage.pass(20);
   await stage.run();
   expect([await channels(), network.asked.length]).toEqual([['RCS', 'SMS'], 2]);
@@ -164,7 +164,7 @@ describe('when the process dies between the network’s word and its commit', ()
     const id = await stage.send(['RCS', 'SMS']);
     await stage.settle(TAKEN);
     await stage.pass(301);
-    network.word = null;
+    network.answer = null;
     await stage.run();
     await stage.pass(120);
     return id;
@@ -172,14 +172,14 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('the next yes lets the next message go', async () => {
     await dead();
-    network.word = true;
+    network.answer = true;
     await stage.run();
     expect(await channels()).toEqual(['RCS', 'SMS']);
   });
 
   test('a no lets nothing go, and is listed as an unknown outcome, once', async () => {
     const id = await dead();
-    network.word = false;
+    network.answer = false;
     await stage.run();
     await stage.pass(100_000);
     await stage.run();
@@ -191,7 +191,7 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('a person who finds out that it was taken back lets the next message go', async () => {
     const id = await dead();
-    network.word = false;
+    network.answer = false;
     await stage.run();
     await settleUnknown(pool, { messageId: id, as: 'rejected', by: 'op' }, new Date());
     await stage.run();
@@ -200,7 +200,7 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('a late receipt takes it off the list, and lets nothing go', async () => {
     const id = await dead();
-    network.word = false;
+    network.answer = false;
     await stage.run();
     await stage.end('DELIVERED', { id });
     await stage.run();
@@ -276,8 +276,8 @@ test('whatever breaks while the next message is made, it is made once', async ()
     once: (sender, drafts, request) =>
       stage.accept.once(sender, drafts, {
         ...request,
-        async keep(tx, verdicts) {
-          await request.keep(tx, verdicts);
+        async record(tx, verdicts) {
+          await request.record(tx, verdicts);
           throw new Error('the process is gone');
         },
       }),
@@ -313,10 +313,10 @@ test('a next message that the credit does not cover ends REJECTED at no price, a
   await ends('UNDELIVERABLE');
   expect(await stage.messages()).toMatchObject([
     { channel: 'WHATSAPP' },
-    { channel: 'RCS', status: STATUS.REJECTED, errorText: 'the credit does not suffice' },
+    { channel: 'RCS', status: STATUS.REJECTED, errorText: 'insufficient credit' },
   ]);
   expect(await open()).toEqual([]);
-  expect(await booksOf(pool, stage.accountId)).toMatchObject({ available: 0, frozen: 0, earned: PRICE_MICROS });
+  expect(await readBooks(pool, stage.accountId)).toMatchObject({ available: 0, frozen: 0, earned: PRICE_MICROS });
 });
 
 test('who has opted out of the next channel meanwhile is left alone', async () => {
@@ -383,9 +383,9 @@ test('each message is paid for as its own end says', async () => {
   await stage.send(['RCS', 'SMS']);
   await stage.settle({ kind: 'refused', status: 'UNSUPPORTED', code: '404', text: 'no RCS', carrierIds: [] });
   await stage.run();
-  expect(await booksOf(pool, stage.accountId)).toMatchObject({ frozen: PRICE_MICROS, earned: 0 });
+  expect(await readBooks(pool, stage.accountId)).toMatchObject({ frozen: PRICE_MICROS, earned: 0 });
   await stage.settle(TAKEN);
-  expect(await booksOf(pool, stage.accountId)).toMatchObject({ frozen: 0, earned: PRICE_MICROS });
+  expect(await readBooks(pool, stage.accountId)).toMatchObject({ frozen: 0, earned: PRICE_MICROS });
 });
 
 test('what follows messages that were removed, or discarded after a restore, is forgotten', async () => {

@@ -1,4 +1,4 @@
-import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { connectionNamed } from '../../network/connections/find.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
@@ -36,7 +36,7 @@ export async function removeNumber(tx: Db, named: Named): Promise<void> {
 }
 
 const record = (tx: Db, accountId: number, action: string, { number, connection, by }: Named): Promise<void> =>
-  recordAudit(tx, operatorOf(accountId, by), { action, subject: `number:${number}`, detail: { connection } });
+  recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `number:${number}`, detail: { connection } });
 
 async function findNumbered(tx: Db, named: Named): Promise<db.Numbered> {
   const number = plainNumber(named.number);

@@ -1,7 +1,7 @@
 import { type CampaignEnd, recordCombinedEnds } from './campaign-ends/record.ts';
-import { type Charge, settleCharges } from '../../money/credit/charge.ts';
+import { type Charge, settleFrozen } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { News, Result } from '../../network/dispatch/pump.ts';
+import type { Recorded, Result } from '../../network/dispatch/pump.ts';
 import { type TrafficDelta, countTraffic } from '../traffic/count.ts';
 import { deleteUnknowns, insertNameless, insertUnknowns } from './unknown/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
@@ -13,32 +13,34 @@ import { publishOutcomes } from './publish-events.ts';
 import * as db from './sql.ts';
 
 /**
- * The dispatcher's `settle`: records outcomes in its transaction. Answers for which messages this was news.
+ * The dispatcher's `settle`: records outcomes in its transaction.
  *
- * First outcomes are plainly inserted, at half the cost of an upsert; that fails when one is recorded already. With
- * `again` such outcomes stay as they are, so a commit whose answer was lost may be repeated.
+ * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With `again`
+ * recorded outcomes stay as they are, so that a commit whose answer was lost can be repeated.
+ *
+ * @returns the messages whose outcome is new
  */
-export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<News> {
-  if (again || results.some((result) => result.attempt > 1)) return settleAgain(tx, results);
+export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<Recorded> {
+  if (again || results.some((result) => result.attempt > 1)) return settleRepeated(tx, results);
   const states = results.map((result) => toState(result, traitsOf(result)));
   await Promise.all([db.insertStates(tx, states), settleNews(tx, results, FIRST)]);
   return 'all';
 }
 
-async function settleAgain(tx: Db, results: readonly Result[]): Promise<News> {
+async function settleRepeated(tx: Db, results: readonly Result[]): Promise<Recorded> {
   const traits = await traitsOfJobless(tx, results);
   const states = results.map((result) => toState(result, traitsOf(result, traits)));
   const recorded = await db.moveOutcomes(tx, states);
   const news = results.filter((result) => recorded.has(result.messageId));
-  await forgetUnknowns(tx, news);
+  await deleteAnswered(tx, news);
   await settleNews(tx, news, { traits, sentBy: ({ messageId }) => recorded.get(messageId) ?? 0 });
   return new Set(recorded.keys());
 }
 
-/** What is known of messages beside their outcomes. */
+/** What is known about messages besides their outcomes. */
 type Before = {
   readonly traits: ReadonlyMap<string, Traits>;
-  /** What its outcome adds to how many were sent. */
+  /** What the outcome of a message adds to the number of sent messages. */
   sentBy(result: Result): number;
 };
 
@@ -48,13 +50,13 @@ const PLAIN: Traits = { channel: 'SMS', campaignId: null };
 const traitsOf = ({ job, messageId }: Result, traits: Before['traits'] = FIRST.traits): Traits =>
   job ?? traits.get(messageId) ?? PLAIN;
 
-/** A dead worker's messages are given up by their ids alone. */
+/** Messages of a dead worker are given up by their ids alone, without jobs, so their traits are read. */
 async function traitsOfJobless(tx: Db, results: readonly Result[]): Promise<Before['traits']> {
   const keys = results.flatMap(({ job, accountId, messageId }) => (job ? [] : [{ accountId, id: messageId }]));
   return keys.length === 0 ? FIRST.traits : new Map((await db.listTraits(tx, keys)).map((row) => [row.id, row]));
 }
 
-/** What comes with the states: parts, unknowns, history, webhooks, figures, credit. All sent before this returns. */
+/** Records everything that follows from new outcomes: parts, unknowns, history, events, figures, credit. All statements are sent before this returns. */
 async function settleNews(tx: Db, news: readonly Result[], before: Before): Promise<void> {
   const special = news.filter((result) => !isPlain(result));
   const parts = special.flatMap(toParts);
@@ -67,13 +69,13 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     insertEvents(tx, special.flatMap(toEvent)),
     publishOutcomes(tx, news),
     recordCombinedEnds(tx, special.flatMap(toCampaignEnd)),
-    updateFallbacksDueNow(tx, special.flatMap(toFollowed)),
+    updateFallbacksDueNow(tx, special.flatMap(toFallbackKey)),
     countTraffic(tx, figuresOf(news, before)),
     settleCredit(tx, news),
   ]);
 }
 
-/** Taken whole under one id, as nearly all are: the state says all about it. */
+/** Whether a carrier accepted the whole message under one id, as happens to nearly all: its state holds everything. */
 const isPlain = ({ outcome }: Result): boolean =>
   outcome.kind === 'accepted' &&
   outcome.carrierIds.length === 1 &&
@@ -85,8 +87,8 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
     ? [{ accountId, campaignId: job.campaignId, messageId, status: STATUS[outcome.status] }]
     : [];
 
-/** A refused single send on a channel that another one may stand in for. */
-const toFollowed = ({ accountId, messageId, outcome, job }: Result): Key[] =>
+/** A refused single send on a channel that may have a fallback. */
+const toFallbackKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>
   outcome.kind === 'refused' && job && job.channel !== 'SMS' && job.campaignId === null
     ? [{ accountId, id: messageId }]
     : [];
@@ -102,9 +104,9 @@ function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Traffic
 }
 
 /**
- * Ends what is frozen for messages whose outcome is recorded: the carrier took it and the price is not refundable, or
- * it was refused and the price goes back, unless its campaign keeps it. The rest stays frozen. Last in the transaction:
- * it locks balances.
+ * Settles the frozen prices of messages whose outcome is recorded: a price is earned when the carrier accepted the message
+ * and it is not refundable, and returned when the message was refused, unless its campaign keeps it. The others stay
+ * frozen. Call it last in the transaction, because it locks balances.
  */
 async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   const earned: Charge[] = [];
@@ -116,7 +118,7 @@ async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
     if (settlement === 'earned') earned.push(charge);
     else if (!result.job?.keepsReserve) returned.push(charge);
   }
-  await settleCharges(tx, { earned, returned, reference: results[0]?.messageId ?? '' });
+  await settleFrozen(tx, { earned, returned, reference: results[0]?.messageId ?? '' });
 }
 
 function settlementOf(result: Result): Settlement {
@@ -124,18 +126,18 @@ function settlementOf(result: Result): Settlement {
   return isHeld(result) ? 'held' : 'earned';
 }
 
-/** Whether the price stays frozen after this outcome: it is no end, or a receipt may still give it back. */
+/** Whether the price stays frozen: the outcome is not final, or a receipt may still return the price. */
 const isHeld = ({ outcome, job }: Result): boolean =>
   outcome.kind === 'unknown' ||
   outcome.kind === 'retry' ||
   (outcome.kind === 'accepted' && job?.refundUndelivered === true && job.wantReceipt);
 
-/** The carrier has it, or may have it, under an id that we do not learn, and no receipt is to settle it. */
+/** Whether the carrier has the message, or may have it, under an id that we never learn, so that no receipt can settle it. */
 const isNameless = ({ outcome, resubmit }: Result): boolean =>
   resubmit || (outcome.kind === 'accepted' && outcome.carrierIds.every((id) => id === ''));
 
-/** An outcome that was recorded as unknown, by whoever took this worker's chunks over, is known after all. */
-async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
+/** Removes unknown outcomes that are known now; the worker that took over this one's chunks had recorded them. */
+async function deleteAnswered(tx: Db, news: readonly Result[]): Promise<void> {
   const known = news.filter((result) => result.outcome.kind !== 'unknown');
   if (known.length > 0) await deleteUnknowns(tx, known);
 }
@@ -149,7 +151,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     status: statusOf(result),
     attempts: attempt,
     connectionId,
-    // Some carriers answer ROK with no id at all: nothing can be matched to that.
+    // Some carriers answer ROK without an id: no receipt can be matched to that.
     carrierId: (others.length === 0 && only) || null,
     submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
@@ -167,8 +169,9 @@ function statusOf({ outcome, resubmit }: Result): number {
 }
 
 /**
- * A message of one part keeps its carrier id in its state, one of several in its parts. Ids that come with a refusal or
- * with silence are those of the parts before it: the message has more, and the receipt of one is not its end.
+ * A message of one part has its carrier id in its state, a message of several parts in its parts. Ids that come with a
+ * refusal or without an answer belong to the parts before it: the message has more parts, and a receipt of one part is not
+ * its end.
  */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPart[] {
   if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];
@@ -181,17 +184,17 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
   }));
 }
 
-/** The state tells of an acceptance; any other outcome may be followed by one that replaces it there. */
+/** An acceptance is in the state of the message; a later outcome may replace any other outcome there. */
 function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
   const common = { accountId, messageId, connectionId };
   if (outcome.kind === 'accepted')
     return outcome.held === undefined ? [] : [{ ...common, kind: 'held', text: outcome.held }];
   const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };
-  const said =
+  const more =
     outcome.kind === 'unknown'
       ? { carrierIds: outcome.carrierIds, possibleDuplicate: resubmit }
       : { code: outcome.code };
-  return [{ ...common, kind: 'attempt', text: outcome.text, details: { ...details, ...said } }];
+  return [{ ...common, kind: 'attempt', text: outcome.text, details: { ...details, ...more } }];
 }
 
 const OUTCOME_NAMES = { refused: 'REFUSED', retry: 'RETRY', unknown: 'UNKNOWN' } as const;

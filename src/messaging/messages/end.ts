@@ -1,6 +1,6 @@
 import { recordCampaignEnds } from './campaign-ends/record.ts';
 import type { CampaignEnds } from './campaign-ends/sql.ts';
-import { settleCharges } from '../../money/credit/charge.ts';
+import { settleFrozen } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
@@ -15,23 +15,23 @@ import * as db from './sql.ts';
 
 type Options = {
   /**
-   * Messages that people have read: each once, and among the moves to DELIVERED as well, in the same order, so that two
-   * transactions with the same messages never wait for each other.
+   * Messages that people have read. Each occurs once and is among the moves to DELIVERED as well, in the same order, so
+   * that two transactions with the same messages never wait for each other.
    */
-  readonly reads?: readonly db.Read[];
-  /** False for simulated messages: no figures count them. */
+  readonly reads?: readonly db.MessageRead[];
+  /** False for simulated messages, which the hourly figures do not count. */
   readonly counted?: boolean;
 };
 
 /**
- * Brings messages to their final state, in the caller's transaction: forward only, off the list of unknown outcomes,
- * with what was frozen for them settled, counted in the hourly figures, and told to webhooks, combined campaigns and
- * what follows on another channel.
+ * Moves messages to their final state in the caller's transaction, forward only. It removes them from the list of unknown
+ * outcomes, settles their frozen prices, counts them in the hourly figures, publishes them to webhooks, and informs
+ * combined campaigns and the fallback to another channel.
  *
- * Each message at most once in a call, and one call a transaction; call it last in it, since rows that many
- * transactions want (the figures, the balance of the account) are locked from here to the commit.
+ * Each message may occur once in a call. Call it once in a transaction and last, because rows that many transactions need
+ * (the figures, the balance of the account) are locked from here to the commit.
  *
- * @returns the ids of the messages that stayed as they were, since they had an end already
+ * @returns the ids of the messages that stayed as they were because they had a final state already
  */
 export async function endMessages(
   tx: Db,
@@ -40,7 +40,7 @@ export async function endMessages(
 ): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
   const { special, read } = await moveAll(tx, moves, reads);
-  const held = movesOf(special.filter((ends) => ends.held));
+  const held = movesOf(special.filter((group) => group.held));
   const doubtful = movesOf(special.filter(mayBeInDoubt));
   const bills = held.length > 0 ? await billsOf(tx, held) : { earned: [], returned: [] };
   const stayed = new Set(movesOf(special.filter(({ moved }) => !moved)).map(({ id }) => id));
@@ -48,7 +48,7 @@ export async function endMessages(
     insertEvents(tx, special.flatMap(toReplaced)),
     publishFinalStates(tx, moves, { stayed, read }),
     recordCampaignEnds(tx, special.flatMap(toCampaignEnds)),
-    updateFallbacksDueNow(tx, movesOf(special.filter(mayBeFollowed))),
+    updateFallbacksDueNow(tx, movesOf(special.filter(mayHaveFallback))),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, bills.earned), ...figuresOfReads(read)])] : []),
     ...(doubtful.length > 0
       ? [
@@ -59,27 +59,25 @@ export async function endMessages(
         ]
       : []),
   ]);
-  await settleCharges(tx, { ...bills, reference: held[0]?.id ?? '' });
+  await settleFrozen(tx, { ...bills, reference: held[0]?.id ?? '' });
   return stayed;
 }
 
-async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly db.Read[]) {
+async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly db.MessageRead[]) {
   const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
-  const moved = await db.moveStates(tx, { moves, firstId, lastId });
+  const groups = await db.moveStates(tx, { moves, firstId, lastId });
   const read = reads.length > 0 ? await db.updateReadTimes(tx, { reads, firstId, lastId }) : [];
-  return { special: moved.map((row) => toEnds(moves, row)), read };
+  return { special: groups.map((group) => toEndGroup(moves, group)), read };
 }
 
-function toEnds(all: readonly db.StateMove[], row: db.Moved): EndGroup {
-  const [places, moved, held, expiredAt, wasSent, channel, campaignId] = row;
+function toEndGroup(all: readonly db.StateMove[], { places, ...facts }: db.MoveGroup): EndGroup {
   const at = places.split(',').map(Number);
-  const moves = at.map((n) => all[n] as db.StateMove);
-  return { places: at, moves, moved, held, expiredAt, wasSent, channel, campaignId };
+  return { ...facts, places: at, moves: at.map((n) => all[n] as db.StateMove) };
 }
 
 const movesOf = (special: readonly EndGroup[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
 
-/** Messages that we had given up and that the carrier delivered after all: their states forget the former end. */
+/** Notes that the carrier delivered messages that we had given up, because their states no longer hold the former end. */
 function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   if (at === null) return [];
   const details = { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US };
@@ -94,14 +92,17 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   }));
 }
 
-/** On the list of unknown outcomes: never answered, or an RCS message of which nobody knows whether it was taken back. */
+/** Whether messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked. */
 const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && channel === bitOf('RCS'));
 
-/** A single send on a channel that another one may stand in for. */
-const mayBeFollowed = ({ moved, channel, campaignId }: EndGroup): boolean =>
+/** Whether messages are single sends on a channel that may have a fallback. */
+const mayHaveFallback = ({ moved, channel, campaignId }: EndGroup): boolean =>
   moved && campaignId === null && channel !== bitOf('SMS');
 
-/** The first end of each message; nothing may follow one that we gave up while a carrier may have it. */
+/**
+ * The first final state of each message. One that we gave up while a carrier may have it counts as UNKNOWN, because no
+ * other message may follow it.
+ */
 function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGroup): CampaignEnds[] {
   if (!moved || campaignId === null || expiredAt !== null) return [];
   const isInDoubt = ({ errorCode }: db.StateMove): boolean => wasSent && errorCode === db.EXPIRED_BY_US;
@@ -116,15 +117,16 @@ function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGro
 }
 
 /**
- * Whether a price that was still frozen when the message reached this final state is earned: it was delivered, or it
- * was not and the price is not given back. Nobody pays for what was never confirmed in time.
+ * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered, or
+ * it was not and its price is not refundable. Nobody pays for a message that was never confirmed in time.
  */
 export const isEarned = (status: number, refundUndelivered: boolean): boolean =>
   status === STATUS.DELIVERED || (!refundUndelivered && status === STATUS.UNDELIVERABLE);
 
+/** The price of a message, to be earned or returned. */
 export type Bill = { readonly accountId: number; readonly id: string; readonly micros: number };
 
-/** What becomes of the prices of messages whose outcome was open: waiting, unknown, or refundable. */
+/** Divides the frozen prices of messages into those that are earned and those that return to their accounts. */
 async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<{ earned: Bill[]; returned: Bill[] }> {
   const statusOf = new Map(held.map(({ id, status }) => [id, status]));
   const earned: Bill[] = [];

@@ -4,9 +4,9 @@ import type { TrafficDelta } from '../traffic/count.ts';
 import type { StateMove } from './sql.ts';
 import { STATUS } from '../states.ts';
 
-/** Moves of which `moveStates` said the same. */
+/** Moves with the facts that they have in common (`moveStates`). */
 export type EndGroup = {
-  /** Among all moves. */
+  /** The places of the moves among all moves. */
   readonly places: readonly number[];
   readonly moves: readonly StateMove[];
   readonly moved: boolean;
@@ -21,7 +21,10 @@ type Earned = { readonly id: string; readonly micros: number };
 
 const SMS = bitOf('SMS');
 
-/** What ends add to the hourly figures. All moves but the special ones are of messages on SMS, sent, without a campaign. */
+/**
+ * What final states add to the hourly figures. All moves but the special ones belong to SMS that were sent and have no
+ * campaign.
+ */
 export function figuresOfEnds(
   moves: readonly StateMove[],
   special: readonly EndGroup[],
@@ -34,12 +37,12 @@ export function figuresOfEnds(
   moves.forEach(({ accountId, id, status }, n) => {
     if (isSpecial[n] === 0) deltas.push(plain(accountId, id, status));
   });
-  for (const ends of special)
-    if (ends.moved) for (const move of ends.moves) deltas.push(toDelta(ends, move, costs.get(move.id)));
+  for (const group of special)
+    if (group.moved) for (const move of group.moves) deltas.push(toDelta(group, move, costs.get(move.id)));
   return deltas;
 }
 
-/** Nearly all are: written out, since a spread shows in the CPU of a message. */
+/** Nearly all moves come here. The objects are written out because a spread shows in the CPU of a message. */
 const plain = (accountId: number, id: string, status: number): TrafficDelta =>
   status === STATUS.DELIVERED
     ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
@@ -50,23 +53,24 @@ function toDelta({ expiredAt, wasSent, channel, campaignId }: EndGroup, move: St
   const delivered = status === STATUS.DELIVERED;
   const counted = delivered ? { delivered: 1 } : { failed: 1 };
   const first = { accountId, id, campaignId, channel, costMicros, ...counted };
-  // Delivered though we never gave it to anybody, as far as we know: then it was sent.
+  // A message that was delivered was sent, although we have no record of a submit.
   if (expiredAt === null) return wasSent ? first : { ...first, ...(delivered ? { sent: 1 } : { unsent: 1 }) };
   return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
 }
 
 type Read = Pick<TrafficDelta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
 
+/** What messages that were read add to the hourly figures. */
 export const figuresOfReads = (read: readonly Read[]): TrafficDelta[] =>
   read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
 
-/** What states and figures copy of a message. */
+/** What states and figures copy from a message. */
 export type Traits = { readonly channel: Channel; readonly campaignId: number | null };
 
-/** What an outcome settles of a message's price: `held` is open still. */
+/** What becomes of a message's price with an outcome; `held`: it is still open. */
 export type Settlement = 'held' | 'earned' | 'returned';
 
-/** What a recorded outcome adds, `sent` of it to those that were sent; null: nothing. */
+/** What a recorded outcome adds to the hourly figures, `sent` of it to the sent messages; null when it adds nothing. */
 export function figureOfOutcome(
   { accountId, messageId, outcome, job }: Result,
   { channel, campaignId }: Traits,

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Job } from '../../network/dispatch/held.ts';
 import type { Chunk } from '../../network/dispatch/sql.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
-import { FULL_ONLY, type Resolver, type StoredContent } from '../../network/templates/content.ts';
+import { WHOLE_CONTENT_ONLY, type Resolver, type StoredContent } from '../../network/templates/content.ts';
 import { validUntilOf } from './validity.ts';
 import { listQueuedMessages, type QueuedMessage } from './sql.ts';
 
@@ -17,7 +17,7 @@ type Key = { readonly accountId: number; readonly id: string };
 export async function loadJobs(
   pool: Db,
   chunks: readonly Chunk[],
-  resolver: Resolver = FULL_ONLY,
+  resolver: Resolver = WHOLE_CONTENT_ONLY,
 ): Promise<(Job | undefined)[][]> {
   const messages = chunks.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
   const [firstId, lastId] = boundsOf(messages.map((message) => message.id));

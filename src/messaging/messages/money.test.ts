@@ -12,7 +12,7 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { startLostAnswers } from '../../../test/support/lost-answers.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listUnknownIds, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -58,28 +58,28 @@ const idOf = (verdict: Verdict | undefined): string => (verdict?.kind === 'accep
 
 describe('accepting', () => {
   test('freezes the price of every part', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     await accept.many(actor(id), [draft(), draft(ofParts(3))]);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 60, frozen: 40 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 60, frozen: 40 });
   });
 
   test('refuses exactly the messages that do not fit, in order: a cheaper one behind them may still fit', async () => {
-    const id = await accountWith(pool, 59);
+    const id = await createAccountWithCredit(pool, 59);
     const drafts = [2, 3, 1, 4, 2, 1].map((parts) => draft(ofParts(parts)));
     const verdicts = await accept.many(actor(id), drafts);
     expect(outcomesOf(verdicts)).toEqual(['accepted', 'accepted', 'no_credit', 'no_credit', 'no_credit', 'no_credit']);
-    const other = await accountWith(pool, 49);
+    const other = await createAccountWithCredit(pool, 49);
     const second = await accept.many(actor(other), drafts);
     expect(outcomesOf(second)).toEqual(['accepted', 'no_credit', 'accepted', 'no_credit', 'no_credit', 'accepted']);
-    expect(await booksOf(pool, other)).toMatchObject({ available: 9, frozen: 40 });
+    expect(await readBooks(pool, other)).toMatchObject({ available: 9, frozen: 40 });
     expect(await storedOf(other)).toBe(3);
   });
 
   test('refuses them across accounts in one commit, and nobody pays for another', async () => {
     const [rich, poor, broke] = [
-      await accountWith(pool, 1000),
-      await accountWith(pool, 25),
-      await accountWith(pool, 0),
+      await createAccountWithCredit(pool, 1000),
+      await createAccountWithCredit(pool, 25),
+      await createAccountWithCredit(pool, 0),
     ];
     const verdicts = await Promise.all(
       Array.from({ length: 30 }, (_, n) => accept.one(actor([rich, poor, broke][n % 3]), draft({ body: `${n}` }))),
@@ -88,16 +88,16 @@ describe('accepting', () => {
     expect(of(0)).toEqual(Array.from({ length: 10 }, () => 'accepted'));
     expect(of(1)).toEqual(['accepted', 'accepted', ...Array.from({ length: 8 }, () => 'no_credit')]);
     expect(of(2)).toEqual(Array.from({ length: 10 }, () => 'no_credit'));
-    expect(await booksOf(pool, rich)).toMatchObject({ available: 900, frozen: 100 });
-    expect(await booksOf(pool, poor)).toMatchObject({ available: 5, frozen: 20 });
-    expect(await booksOf(pool, broke)).toMatchObject({ available: 0, frozen: 0 });
+    expect(await readBooks(pool, rich)).toMatchObject({ available: 900, frozen: 100 });
+    expect(await readBooks(pool, poor)).toMatchObject({ available: 5, frozen: 20 });
+    expect(await readBooks(pool, broke)).toMatchObject({ available: 0, frozen: 0 });
   });
 
   test('charges a client id once: repeats cost nothing, not even when the credit is gone', async () => {
-    const id = await accountWith(pool, 20);
+    const id = await createAccountWithCredit(pool, 20);
     const first = await accept.many(actor(id), [draft({ clientId: 'a' }), draft({ clientId: 'a' })]);
     expect(idOf(first[1])).toBe(idOf(first[0]));
-    expect(await booksOf(pool, id)).toMatchObject({ available: 10, frozen: 10 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 10, frozen: 10 });
     const again = await accept.many(actor(id), [
       draft({ clientId: 'a' }),
       draft({ clientId: 'b' }),
@@ -109,18 +109,18 @@ describe('accepting', () => {
     expect(outcomesOf(again)).toEqual(['accepted', 'accepted', 'conflict', 'no_credit', 'accepted', 'no_credit']);
     expect(idOf(again[0])).toBe(idOf(first[0]));
     expect(idOf(again[4])).toBe(idOf(again[1]));
-    expect(await booksOf(pool, id)).toMatchObject({ available: 0, frozen: 20 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 0, frozen: 20 });
     expect(await storedOf(id)).toBe(2);
   });
 
   test('leaves the client id of a message that did not fit free', async () => {
-    const id = await accountWith(pool, 5);
+    const id = await createAccountWithCredit(pool, 5);
     expect(outcomesOf(await accept.many(actor(id), [draft({ clientId: 'x' })]))).toEqual(['no_credit']);
     expect((await accept.one(actor(id), draft({ clientId: 'x', simulation: true }))).kind).toBe('accepted');
   });
 
   test('takes nothing for what it refuses, and nothing for simulation', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     const verdicts = await accept.many(actor(id), [
       draft({ destination: '+33612345678' }),
       draft({ destination: '12' }),
@@ -129,11 +129,11 @@ describe('accepting', () => {
       draft({ simulation: true, destination: '+33612345678' }),
     ]);
     expect(outcomesOf(verdicts)).toEqual(['no_price', 'bad_destination', 'bad_sender', 'accepted', 'accepted']);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 100, frozen: 0 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 100, frozen: 0 });
   });
 
   test('of fifty bulks that race for one balance takes what it pays for and not one message more', async () => {
-    const id = await accountWith(pool, 3333);
+    const id = await createAccountWithCredit(pool, 3333);
     const bulks = Array.from({ length: 50 }, () =>
       accept.many(
         actor(id),
@@ -143,13 +143,13 @@ describe('accepting', () => {
     let lowest = 0;
     let racing = true;
     const watching = (async () => {
-      while (racing) lowest = Math.min(lowest, (await booksOf(pool, id)).available);
+      while (racing) lowest = Math.min(lowest, (await readBooks(pool, id)).available);
     })();
     const verdicts = (await Promise.all(bulks)).flat();
     racing = false;
     await watching;
     expect(outcomesOf(verdicts).filter((kind) => kind === 'accepted')).toHaveLength(333);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 3, frozen: 3330 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 3, frozen: 3330 });
     expect(await storedOf(id)).toBe(333);
     expect(lowest).toBe(0);
   });
@@ -162,7 +162,7 @@ type Stored = { readonly account: number; readonly id: string };
 
 /** An account with 100 and one message of 10 in the queue. */
 async function queued(more: Partial<Draft> = {}): Promise<Stored> {
-  const account = await accountWith(pool, 100);
+  const account = await createAccountWithCredit(pool, 100);
   return { account, id: idOf(await accept.one(actor(account), draft(more))) };
 }
 
@@ -203,7 +203,7 @@ const end = ({ account, id }: Stored, status: StatusName, errorCode: string | nu
 const FROZEN = { available: 90, frozen: 10, earned: 0 };
 const EARNED = { available: 90, frozen: 0, earned: 10 };
 const RETURNED = { available: 100, frozen: 0, earned: 0 };
-const booksAfter = ({ account }: Stored) => booksOf(pool, account);
+const booksAfter = ({ account }: Stored) => readBooks(pool, account);
 
 describe('an attempt', () => {
   test('that the carrier takes earns the price at once, and no receipt changes that', async () => {
@@ -328,7 +328,7 @@ describe('a commit whose answer is lost', () => {
     await using relay = await startLostAnswers(database.connectionString);
     const shaky = createPool(relay.connectionString, { max: 4, applicationName: 'shaky', log: silentLog });
     onTestFinished(() => shaky.end());
-    const id = await accountWith(pool, 10_000);
+    const id = await createAccountWithCredit(pool, 10_000);
     const verdicts = await accept.many(
       actor(id),
       Array.from({ length: 300 }, () => draft({ priority: 1 })),
@@ -354,22 +354,22 @@ describe('a commit whose answer is lost', () => {
     });
     carrier.onChange = pump.wake;
     onTestFinished(() => pump.stop(300));
-    await until('all are settled', async () => (await booksOf(pool, id)).frozen === 0);
+    await until('all are settled', async () => (await readBooks(pool, id)).frozen === 0);
     expect(relay.lost()).toBeGreaterThan(0);
-    expect(await booksOf(pool, id)).toEqual({ outside: -10_000, available: 8000, frozen: 0, earned: 2000 });
+    expect(await readBooks(pool, id)).toEqual({ outside: -10_000, available: 8000, frozen: 0, earned: 2000 });
   });
 
   test('on the way in stores the message once, and the client that asks again pays once', async () => {
     await using relay = await startLostAnswers(database.connectionString);
     const shaky = createPool(relay.connectionString, { max: 2, applicationName: 'shaky', log: silentLog });
     onTestFinished(() => shaky.end());
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     const [shakyAccept, message] = [acceptOn(shaky), draft({ clientId: 'once' })];
     await shakyAccept.one(actor(id), draft());
     relay.loseNext();
     await expect(shakyAccept.one(actor(id), message)).rejects.toThrow();
     expect((await shakyAccept.one(actor(id), message)).kind).toBe('accepted');
     expect(relay.lost()).toBe(1);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 80, frozen: 20 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 80, frozen: 20 });
   });
 });

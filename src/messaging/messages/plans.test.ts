@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { explain, type Scan } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import * as expiry from '../expiry/sql.ts';
+import { insertClientIds } from './client-ids/sql.ts';
 import { listByCarrierIds } from './carrier-ids/sql.ts';
 import * as parts from './parts/sql.ts';
 import * as db from './sql.ts';
@@ -155,7 +156,7 @@ async function fill(count: number): Promise<void> {
       pool,
       list.map((id, n) => ({ ...key(id, n), part: 1, connectionId: 1, carrierId: `p${id}` })),
     );
-    await db.insertClientIds(
+    await insertClientIds(
       pool,
       list.map((id, n) => ({ ...key(id, n), clientId: id, contentHash: Buffer.alloc(32) })),
     );

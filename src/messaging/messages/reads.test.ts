@@ -4,7 +4,7 @@ import type { ReceiptState } from '../../carriers/events.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith } from '../../../test/support/money.ts';
+import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { registerWebhook } from '../../../test/support/http/webhook.ts';
@@ -21,7 +21,7 @@ let accountId: number;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
-  accountId = await accountWith(pool, 0);
+  accountId = await createAccountWithCredit(pool, 0);
   await registerWebhook(pool, { accountId, url: 'https://example.test/' });
 });
 afterAll(() => database[Symbol.asyncDispose]());

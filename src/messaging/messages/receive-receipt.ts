@@ -4,11 +4,11 @@ import { boundsOf } from '../../platform/lib/ids.ts';
 import { endMessages } from './end.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from '../states.ts';
-import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts/sql.ts';
-import type { Read, StateMove } from './sql.ts';
+import { claimStates, listPartStatuses, moveParts, type PartMove, type PartStatuses } from './parts/sql.ts';
+import type { MessageRead, StateMove } from './sql.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 
-/** A receipt and the message (or the part of a long one) that it speaks of. */
+/** A receipt and the message, or the part of a long message, that it reports on. */
 export type MatchedReceipt = {
   readonly accountId: number;
   readonly messageId: string;
@@ -19,17 +19,17 @@ export type MatchedReceipt = {
 };
 
 /**
- * UNKNOWN means that the carrier cannot tell, ACCEPTED that it is on its way: neither moves anything. What was read was
- * delivered, whether a receipt said so or not.
+ * UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its way: neither moves anything. A message
+ * that was read was delivered, whether a receipt reported that or not.
  */
 const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 
 /**
- * Moves messages as their receipts say, forward only, in the caller's transaction, and settles what was frozen for
- * them. A long message is DELIVERED when all its parts are, and fails with the first part that does. A message that was
- * read is DELIVERED and remembers when; READ and DELIVERED may come in any order.
+ * Moves messages to the states that their receipts report, forward only, in the caller's transaction, and settles their
+ * frozen prices. A long message is DELIVERED when all its parts are, and fails with the first part that does. A message
+ * that was read is DELIVERED and stores when it was read; READ and DELIVERED may come in any order.
  *
- * @returns the ids of the messages that stayed as they were, since they had an end already
+ * @returns the ids of the messages that stayed as they were because they had a final state already
  */
 export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]): Promise<Set<string>> {
   const { finals, others } = firstFinals(matched);
@@ -46,7 +46,7 @@ export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]
   return stayed;
 }
 
-/** The message, or the part of one, that a receipt is about. */
+/** The message, or the part of a message, that a receipt reports on. */
 type Place = { readonly messageId: string; readonly part: number | null };
 const placeOf = ({ messageId, part }: Place): string => `${messageId}/${part}`;
 
@@ -54,8 +54,8 @@ const byPlace = (a: Place, b: Place): number =>
   a.messageId === b.messageId ? (a.part ?? 0) - (b.part ?? 0) : a.messageId < b.messageId ? -1 : 1;
 
 /**
- * The first final receipt of each message or part, in the order of the ids, counts; later ones in the same batch are
- * repeats. By sorting, since receipts come nearly in that order, and a map of ids took three times as long.
+ * Separates the first final receipt of each message or part, in the order of the ids, from the others; later ones in the
+ * same batch are repeats. It sorts, because receipts arrive nearly in that order, and a map of ids took three times as long.
  */
 function firstFinals(matched: readonly MatchedReceipt[]) {
   const finals: MatchedReceipt[] = [];
@@ -69,9 +69,9 @@ function firstFinals(matched: readonly MatchedReceipt[]) {
   return { finals, others };
 }
 
-/** Each message once, in the order of the ids. Those of long messages are about a part, and say nothing of the whole. */
-function readsOf(matched: readonly MatchedReceipt[]): Read[] {
-  const reads = new Map<string, Read>();
+/** When messages were read, each once, in the order of the ids. A receipt of one part says nothing about the whole message. */
+function readsOf(matched: readonly MatchedReceipt[]): MessageRead[] {
+  const reads = new Map<string, MessageRead>();
   for (const { receipt, accountId, messageId: id, part, receivedAt } of matched)
     if (receipt.state === 'READ' && part === null && !reads.has(id))
       reads.set(id, { accountId, id, readAt: doneAtOf(receipt, receivedAt) });
@@ -80,7 +80,7 @@ function readsOf(matched: readonly MatchedReceipt[]): Read[] {
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1);
 
-/** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
+/** Most receipts give only the minute. When a receipt came within that minute, its arrival is the more precise time. */
 function doneAtOf({ doneAt }: Receipt, receivedAt: Date): Date {
   if (doneAt === null) return receivedAt;
   const lateMs = receivedAt.getTime() - doneAt.getTime();
@@ -100,7 +100,7 @@ function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): 
   };
 }
 
-/** A receipt that moved nothing: the carrier said it all the same. */
+/** Records a receipt that moved nothing, because it belongs to the history of the message. */
 const toEvent = ({ accountId, messageId, connectionId, part, receipt, receivedAt }: MatchedReceipt): NewEvent => ({
   accountId,
   messageId,
@@ -120,7 +120,7 @@ type PartsMoved = { readonly ends: StateMove[]; readonly movedParts: ReadonlySet
 async function moveByParts(tx: Db, finals: readonly MatchedReceipt[]): Promise<PartsMoved> {
   if (finals.length === 0) return { ends: [], movedParts: new Set() };
   const moves = finals.map(toPartMove).sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
-  // Each message once: receipts of several parts often come in one batch, and every key would count all the parts.
+  // Each message once: receipts of several parts often come in one batch, and a repeated key would count the parts twice.
   const keys = [...new Map(moves.map((move) => [move.messageId, move])).values()];
   const [firstId, lastId] = boundsOf(moves.map((move) => move.messageId));
   await claimStates(tx, { keys, firstId, lastId });
@@ -141,18 +141,23 @@ const toPartMove = ({ accountId, messageId, part, receipt, receivedAt }: Matched
   receiptText: receipt.raw,
 });
 
-type Parts = Awaited<ReturnType<typeof listPartStatuses>>[number];
-
 function endOf(
-  { accountId, messageId, parts, statuses, doneAt }: Parts,
+  { accountId, messageId, parts, statuses, doneAt }: PartStatuses,
   matched: readonly MatchedReceipt[],
 ): StateMove[] {
   const failure = FAILURES_WORST_FIRST.find((status) => statuses.includes(status));
   const delivered = statuses.filter((status) => status === STATUS.DELIVERED).length === parts;
   if (failure === undefined && !delivered) return [];
-  const said = matched.find((m) => m.messageId === messageId && statusOf(m.receipt.state) === failure)?.receipt;
+  const reported = matched.find((m) => m.messageId === messageId && statusOf(m.receipt.state) === failure)?.receipt;
   const status = failure ?? STATUS.DELIVERED;
   return [
-    { accountId, id: messageId, status, doneAt, errorCode: said?.errorCode ?? null, errorText: said?.raw ?? null },
+    {
+      accountId,
+      id: messageId,
+      status,
+      doneAt,
+      errorCode: reported?.errorCode ?? null,
+      errorText: reported?.raw ?? null,
+    },
   ];
 }

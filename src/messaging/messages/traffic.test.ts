@@ -10,7 +10,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { insertChunks } from '../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -43,7 +43,7 @@ const PRICE = 10;
 type World = { accountId: number; single: number; combined: number };
 
 async function newWorld(): Promise<World> {
-  const accountId = await accountWith(pool, 100_000);
+  const accountId = await createAccountWithCredit(pool, 100_000);
   const campaign = async (mode: string): Promise<number> => {
     const row = await one<{ id: number }>(
       pool,
@@ -211,7 +211,7 @@ propertyTest.prop([fc.array(anyKind, { minLength: 3, maxLength: 3 }), fc.array(a
     for (const kind of kinds) ids.push(await queued(world, kind));
     for (const { at, step } of steps) await STEPS[step]?.(world, ids[at] ?? '');
     expect(await counted(accountId)).toEqual(await fromStates(accountId));
-    expect(await costOf(accountId)).toBe((await booksOf(pool, accountId)).earned);
+    expect(await costOf(accountId)).toBe((await readBooks(pool, accountId)).earned);
     const states = await statesOf(pool, ids);
     const ended = ids.filter((id, n) => kinds[n]?.of === 'combined' && isFinal(states.get(id)?.status ?? 0));
     expect(await toldEnds(world)).toEqual(ended.sort());
@@ -230,7 +230,7 @@ test('what a combined campaign gets back of a price stays frozen, what is earned
   for (const id of [failed, delivered]) await attempt(world, id, 'accepted');
   await receiving(world, failed, 'UNDELIVERABLE');
   await receiving(world, delivered, 'DELIVERED');
-  expect(await booksOf(pool, world.accountId)).toMatchObject({ frozen: 2 * PRICE, earned: PRICE });
+  expect(await readBooks(pool, world.accountId)).toMatchObject({ frozen: 2 * PRICE, earned: PRICE });
 });
 
 test('a campaign hears 0, after which nothing follows, of what a carrier may have and our timer gave up', async () => {

@@ -6,14 +6,14 @@ import { exec, many, type Statement, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { freeze } from '../../money/credit/charge.ts';
-import { moveIntents } from '../../network/dispatch/sql.ts';
+import { updateIntents } from '../../network/dispatch/sql.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { STATUS } from '../states.ts';
 import { commandsOn } from '../../../test/support/command.ts';
-import { numbers } from '../../../test/support/campaigns/campaign.ts';
+import { mobileNumbers } from '../../../test/support/campaigns/campaign.ts';
 import { openCampaignStage } from '../../../test/support/campaigns/stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { registerFenceCommands } from '../../operations/restore-guard/commands.ts';
@@ -27,7 +27,7 @@ let accountId: number;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
-  accountId = await accountWith(pool, 1000);
+  accountId = await createAccountWithCredit(pool, 1000);
 });
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -46,16 +46,16 @@ async function folder(): Promise<string> {
 
 /** A worker that has just started. */
 async function start(dataDir: string, owner = 7, on = pool): Promise<RestoreGuard> {
-  const fence = createRestoreGuard({ dataDir, pool: on, owner: () => owner, log: silentLog });
-  await fence.check();
-  return fence;
+  const guard = createRestoreGuard({ dataDir, pool: on, owner: () => owner, log: silentLog });
+  await guard.check();
+  return guard;
 }
 
 /** A machine that has worked on this database, with a message that waits. */
 async function worked(): Promise<string> {
   const dataDir = await folder();
-  const fence = await start(dataDir);
-  await fence.check();
+  const guard = await start(dataDir);
+  await guard.check();
   await queueMessages(pool, { accountId });
   return dataDir;
 }
@@ -73,8 +73,9 @@ const watched = (then: (text: string) => unknown): Pool =>
 
 const isPaused = async (dataDir: string): Promise<boolean> => (await start(dataDir)).paused();
 const commands = (...args: readonly string[]) => commandsOn(database, registerFenceCommands)('fence', ...args);
-/** The table as it was so many moves ago. */
-const restore = (moves: number) => exec(pool, sql`UPDATE fence_machine SET generation = generation - ${moves}`);
+/** Puts the table back by some generations, as a restored backup would. */
+const restore = (generations: number) =>
+  exec(pool, sql`UPDATE fence_machine SET generation = generation - ${generations}`);
 
 describe('not paused is', () => {
   test('a new database, even when messages are queued before the first worker comes', async () => {
@@ -87,19 +88,19 @@ describe('not paused is', () => {
     expect(await isPaused(await worked())).toBe(false);
   });
 
-  test('a start after a crash between the move in the database and the one in the file', async () => {
+  test('a start after a crash between the update of the database and that of the file', async () => {
     const dataDir = await worked();
     const { machine } = (await readMark(dataDir)) ?? { machine: '' };
     await db.updateGeneration(pool, { machine, owner: 7 });
     expect(await isPaused(dataDir)).toBe(false);
   });
 
-  test('a start after any number of such crashes one after another', async () => {
+  test('a start after any number of such crashes in a row', async () => {
     const dataDir = await worked();
-    const killedAfterTheMove = watched((text) => {
+    const killedAfterUpdate = watched((text) => {
       if (text.includes('INTO fence_machine')) throw new Error('killed');
     });
-    for (let i = 0; i < 3; i++) await expect(start(dataDir, 7, killedAfterTheMove)).rejects.toThrow('killed');
+    for (let i = 0; i < 3; i++) await expect(start(dataDir, 7, killedAfterUpdate)).rejects.toThrow('killed');
     expect(await isPaused(dataDir)).toBe(false);
   });
 
@@ -112,7 +113,7 @@ describe('not paused is', () => {
     expect(await isPaused(dataDir)).toBe(false);
   });
 
-  test('a new machine beside a worker that is in order and lives', async () => {
+  test('a new machine beside a live worker whose own mark is in order', async () => {
     const session = await openWorkerSession({
       connectionString: database.connectionString,
       channels: [],
@@ -127,18 +128,18 @@ describe('not paused is', () => {
     expect(await isPaused(await folder())).toBe(true);
   });
 
-  test('one of several workers of a machine that move on at the same time', async () => {
+  test('one of several workers of a machine that check at the same time', async () => {
     const dataDir = await worked();
-    const fences = await Promise.all([1, 2, 3, 4].map((owner) => start(dataDir, owner)));
-    for (let i = 0; i < 10; i++) await Promise.all(fences.map((fence) => fence.check()));
-    expect(fences.map((fence) => fence.paused())).toEqual([false, false, false, false]);
+    const guards = await Promise.all([1, 2, 3, 4].map((owner) => start(dataDir, owner)));
+    for (let i = 0; i < 10; i++) await Promise.all(guards.map((guard) => guard.check()));
+    expect(guards.map((guard) => guard.paused())).toEqual([false, false, false, false]);
   });
 });
 
 describe('paused is', () => {
   const reasonNow = async (): Promise<string | null> => (await db.findGuardStatus(pool)).reason;
 
-  test('a database that is older than the last move of the machine', async () => {
+  test('a database that is older than the last check of the machine', async () => {
     const dataDir = await worked();
     await restore(1);
     expect(await isPaused(dataDir)).toBe(true);
@@ -151,20 +152,20 @@ describe('paused is', () => {
     expect(await isPaused(dataDir)).toBe(true);
   });
 
-  test('a backup that was taken since the last move, because an orderly end moves on once more', async () => {
+  test('a backup from after the last check, because an orderly end raises the generation once more', async () => {
     const dataDir = await worked();
-    const fence = await start(dataDir);
-    await fence.stop();
+    const guard = await start(dataDir);
+    await guard.stop();
     await restore(1);
     expect(await isPaused(dataDir)).toBe(true);
   });
 
-  test('a machine that has not worked on the database, when no worker lives that has', async () => {
+  test('a machine that is new to the database, when no other worker is alive', async () => {
     await worked();
     expect(await isPaused(await folder())).toBe(true);
   });
 
-  test('another database, even if its table says the same', async () => {
+  test('another database, even if its table has the same content', async () => {
     const dataDir = await worked();
     const mark = await readMark(dataDir);
     await writeMark(dataDir, { machine: '', generation: 0, ...mark, database: 'elsewhere/1' });
@@ -192,44 +193,44 @@ describe('paused is', () => {
     expect(await isPaused(dataDir)).toBe(true);
   });
 
-  test('every worker on the database, at its next look, when one finds it restored under it', async () => {
+  test('every worker on the database at its next check, when one of them finds that it was restored', async () => {
     const [dataDir, otherDir] = [await folder(), await folder()];
-    const [fence, other] = [await start(dataDir, 1), await start(otherDir, 2)];
+    const [guard, other] = [await start(dataDir, 1), await start(otherDir, 2)];
     await queueMessages(pool, { accountId });
     await exec(pool, sql`UPDATE fence_machine SET generation = generation - 1 WHERE owner = 1`);
-    await fence.check();
+    await guard.check();
     await other.check();
-    expect([fence.paused(), other.paused()]).toEqual([true, true]);
+    expect([guard.paused(), other.paused()]).toEqual([true, true]);
   });
 
-  test('a worker from the moment it doubts its database until it has looked', async () => {
-    const fence = await start(await worked());
-    fence.doubt();
-    expect(fence.paused()).toBe(true);
+  test('a worker that was told to pause, until its next check', async () => {
+    const guard = await start(await worked());
+    guard.pauseUntilCheck();
+    expect(guard.paused()).toBe(true);
   });
 
-  test('a worker that doubts its database in the middle of a look, until the next one', async () => {
+  test('a worker that was told to pause in the middle of a check, until the next one', async () => {
     let doubt = (): void => undefined;
-    const fence = await start(
+    const guard = await start(
       await worked(),
       7,
       watched((text) => text.includes('pg_control_system') && doubt()),
     );
-    doubt = fence.doubt;
-    await fence.check();
-    expect(fence.paused()).toBe(true);
+    doubt = guard.pauseUntilCheck;
+    await guard.check();
+    expect(guard.paused()).toBe(true);
     doubt = () => undefined;
-    await fence.check();
-    expect(fence.paused()).toBe(false);
+    await guard.check();
+    expect(guard.paused()).toBe(false);
   });
 });
 
-test('the file is for its owner only', async () => {
+test('only its owner may read the file', async () => {
   const dataDir = await worked();
   expect((await stat(join(dataDir, 'fence.json'))).mode & 0o777).toBe(0o600);
 });
 
-test('forgets machines that were away for long', async () => {
+test('machines that were away for long are deleted', async () => {
   await worked();
   expect(await db.deleteOldMachines(pool, { days: 1 })).toBe(0);
   await exec(pool, sql`UPDATE fence_machine SET seen_at = now() - interval '2 days'`);
@@ -237,14 +238,14 @@ test('forgets machines that were away for long', async () => {
 });
 
 describe('a person', () => {
-  test('sees why nothing is sent and what waits, without what was taken back or is with a carrier', async () => {
+  test('sees why nothing is sent and what waits, without messages that were withdrawn or are with a carrier', async () => {
     const dataDir = await worked();
     await exec(pool, sql`TRUNCATE dispatch_chunk`);
     await queueMessages(pool, { accountId, count: 5 });
     await queueMessages(pool, { accountId, count: 2, availableAt: new Date(Date.now() + 3_600_000) });
     const [chunk] = (await listChunks(pool)).filter(({ size }) => size === 5);
     await exec(pool, sql`UPDATE dispatch_chunk SET owner = 9, withdrawn = ids[5:5] WHERE id = ${chunk?.id}`);
-    await moveIntents(pool, { owner: 9, intents: new Map([[chunk?.id ?? 0, 1]]) });
+    await updateIntents(pool, { owner: 9, intents: new Map([[chunk?.id ?? 0, 1]]) });
     await restore(1);
     await start(dataDir);
     expect((await commands('show')).answer).toMatchObject({
@@ -254,7 +255,7 @@ describe('a person', () => {
     });
   });
 
-  test('confirms, and the workers that wait and those that come go on', async () => {
+  test('confirms, and both the waiting workers and new ones send again', async () => {
     const dataDir = await worked();
     await restore(1);
     const waiting = await start(dataDir);
@@ -268,7 +269,7 @@ describe('a person', () => {
     });
   });
 
-  test('confirms while no worker runs, and the first that comes goes on', async () => {
+  test('confirms while no worker runs, and the next one sends', async () => {
     await worked();
     const dataDir = await folder();
     await start(dataDir);
@@ -286,7 +287,7 @@ describe('a person', () => {
     expect(await isPaused(dataDir)).toBe(true);
   });
 
-  test('discards what waited before the pause: DELETED, credit back, and what came later is sent', async () => {
+  test('discards what waited before the pause: it ends DELETED, its credit is returned, and later messages are sent', async () => {
     const dataDir = await worked();
     const before = await queueMessages(pool, { accountId, count: 3, size: 2 });
     await exec(pool, sql`UPDATE message SET price_micros = 10 WHERE id = ANY(${before}::uuid[])`);
@@ -304,17 +305,17 @@ describe('a person', () => {
     const states = await statesOf(pool, [...before, ...later]);
     expect(before.map((id) => states.get(id)?.status)).toEqual(Array(3).fill(STATUS.DELETED));
     expect(states.get(later[0] ?? '')).toBeUndefined();
-    expect(await booksOf(pool, accountId)).toMatchObject({ available: 1000, frozen: 0 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ available: 1000, frozen: 0 });
     expect((await listChunks(pool)).flatMap(({ ids }) => ids)).toEqual(later);
     expect(await isPaused(dataDir)).toBe(false);
   });
 
-  test('asks about campaigns whose messages are not made yet, and discards them: cancelled, or held for their time', async () => {
+  test('sees campaigns that have messages to make, and discards them: cancelled, or paused until their time', async () => {
     const dataDir = await worked();
     await exec(pool, sql`TRUNCATE dispatch_chunk`);
     const campaigns = await openCampaignStage(pool);
-    const sending = await campaigns.confirmed({ numbers: numbers(2) });
-    const scheduled = await campaigns.confirmed({ numbers: numbers(3), scheduledInMinutes: 30 });
+    const sending = await campaigns.confirmed({ numbers: mobileNumbers(2) });
+    const scheduled = await campaigns.confirmed({ numbers: mobileNumbers(3), scheduledInMinutes: 30 });
     await restore(1);
     expect(await isPaused(dataDir)).toBe(true);
     const waiting = [sending, scheduled].map((id) => expect.objectContaining({ id, name: 'Spring' }));
@@ -333,15 +334,15 @@ describe('a person', () => {
     expect([await campaigns.messages(sending), await campaigns.messages(scheduled)]).toEqual([[], []]);
   });
 
-  test('cannot decide when nobody asks', async () => {
-    const fence = await start(await worked());
+  test('cannot decide while sending is not paused', async () => {
+    const guard = await start(await worked());
     for (const command of ['confirm', 'discard'])
       expect(await commands(command)).toMatchObject({ code: 1, stderr: expect.stringContaining('not paused') });
-    expect(fence.paused()).toBe(false);
+    expect(guard.paused()).toBe(false);
   });
 });
 
-test('a database user without any rights but its own may ask which database it is', async () => {
+test('a database user without special rights may ask which database it is', async () => {
   const answer = transaction(pool, async (tx) => {
     await tx.query('SET LOCAL ROLE pg_read_all_data');
     return (await db.findDatabaseFacts(tx, { machine: null, owner: 7 })).database;

@@ -4,27 +4,28 @@ import { join } from 'node:path';
 import { createDataDir } from '../../platform/db/data-dir.ts';
 import { readIfExists } from '../../platform/db/private-file.ts';
 
-/** What a machine remembers of the database that it worked on last. */
+/** What a machine remembers of the database that it last worked on. */
 export type Mark = {
   readonly machine: string;
   readonly generation: number;
   readonly database: string;
 };
 
+/** A mark that was read from its file. */
 export type FoundMark = Mark & {
-  /** The file was not written here: it came with a copy of the folder. */
+  /** Whether the file came with a copy of the folder and was not written here. */
   readonly copied: boolean;
 };
 
-/** Less than a sector, so that a power cut leaves the old text or the new one; always the same, so that it fits. */
+/** Less than a sector, so that a power cut leaves the old text or the new one. The size is fixed: the file is written in place. */
 const FILE_BYTES = 400;
 
 const pathOf = (dataDir: string): string => join(dataDir, 'fence.json');
 
 /**
- * DATA_DIR/fence.json; null when there is none, or none that can be read, which counts as none. It names the time at
- * which the file itself was made, which no copy keeps (cp, tar, rsync): a mark with another time is a copy. Where the
- * file system does not know that time it is 0 for all.
+ * Reads DATA_DIR/fence.json; null when there is no such file or its content is not valid. The mark contains the time at
+ * which the file was created, which no copy keeps (cp, tar, rsync): a mark with another time is a copy. On a file system
+ * that does not record that time, it is 0 everywhere.
  */
 export async function readMark(dataDir: string): Promise<FoundMark | null> {
   const text = await readIfExists(pathOf(dataDir));
@@ -59,7 +60,10 @@ const isStored = (mark: unknown): mark is Stored =>
   'born' in mark &&
   typeof mark.born === 'string';
 
-/** Writes it in place, for its owner only: a new file would have another birth. On disk when this resolves. */
+/**
+ * Writes DATA_DIR/fence.json in place, because a new file would have another creation time. Only the owner may read it. The
+ * content is on the disk when this resolves.
+ */
 export async function writeMark(dataDir: string, mark: Mark): Promise<void> {
   await createDataDir(dataDir);
   const file = await open(pathOf(dataDir), constants.O_RDWR | constants.O_CREAT, 0o600);

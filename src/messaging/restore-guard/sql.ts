@@ -1,74 +1,77 @@
-import { type Db, exec, many, maybeOne, one, raw, sql } from '../../platform/db/query.ts';
-import { isAlive } from '../../platform/db/worker-session.ts';
+import { constant, type Db, exec, many, maybeOne, one, raw, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
-/** `confirmed`: a person has decided, and no worker has come since. */
+/**
+ * The state of the guard in a database: `new` before the first worker, `open` while workers send, `paused` until a person
+ * decides, `confirmed` once a person has decided and before the next worker comes.
+ */
 export type GuardState = 'new' | 'open' | 'paused' | 'confirmed';
 
-export type GuardStatus = {
-  state: GuardState;
+const GUARD_STATUS = columns({
+  state: as<GuardState>('state'),
   /** Why sending is paused, or was last. */
-  reason: string | null;
-  since: Date;
-  decidedBy: string | null;
-};
+  reason: as<string | null>('reason'),
+  since: as<Date>('since'),
+  decidedBy: as<string | null>('decided_by'),
+});
+/** The state of the guard, since when it has it, and who decided. */
+export type GuardStatus = RowOf<typeof GUARD_STATUS>;
 
-export async function findGuardStatus(db: Db): Promise<GuardStatus> {
-  return one(db, sql`SELECT state, reason, since, decided_by AS "decidedBy" FROM fence`);
-}
+/** Finds the state of the guard in this database. */
+export const findGuardStatus = (db: Db): Promise<GuardStatus> => one(db, sql`SELECT ${GUARD_STATUS} FROM fence`);
 
 const LOCK = raw('724908, 1');
 
-/** Waits for this session's turn to look and move on: the file of a machine has no lock of its own. */
+/** Waits for this session's turn to compare and raise generations: the file of a machine has no lock of its own. */
 export async function claimGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_lock(${LOCK})`);
 }
 
+/** Ends this session's turn. */
 export async function releaseGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_unlock(${LOCK})`);
 }
 
-export type DatabaseFacts = {
-  state: GuardState;
-  /** Of this machine; null when the database does not know it. */
-  generation: number | null;
-  /** The same for a cluster and its physical copies, another one after dump and restore. */
-  database: string;
-  /** Whether another worker that lives has found its own mark in order within the last half minute. */
-  vouched: boolean;
-  /** Whether anything waits that would be sent. */
-  unsent: boolean;
-};
+/** The codes READY and SENDING of campaigns, whose room (engagement) is above this one. */
+const CAMPAIGN_READY = constant(1);
+const CAMPAIGN_SENDING = constant(2);
 
-/** Campaigns `c` that have messages to make, now, at their time, or on another channel. */
+/** The FROM and WHERE of campaigns `c` that have messages to make: now, at their time, or on another channel. */
 const UNFINISHED = sql`campaign_job j
   JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id
   JOIN campaign_run r ON r.account_id = j.account_id AND r.campaign_id = j.campaign_id
-  WHERE c.status IN (1, 2) AND c.cancelled_at IS NULL AND (
-    c.status = 1 OR NOT r.expanded OR position('_' IN c.sending_mode) > 0 OR EXISTS (
+  WHERE c.status IN (${CAMPAIGN_READY}, ${CAMPAIGN_SENDING}) AND c.cancelled_at IS NULL AND (
+    c.status = ${CAMPAIGN_READY} OR NOT r.expanded OR position('_' IN c.sending_mode) > 0 OR EXISTS (
       SELECT FROM campaign_lane l
       WHERE l.account_id = j.account_id AND l.campaign_id = j.campaign_id AND NOT l.done))`;
 
-/** What the database says of itself to the worker `owner` of a machine. */
-export async function findDatabaseFacts(
+const databaseFacts = (machine: string | null, owner: number) =>
+  columns({
+    state: as<GuardState>('f.state'),
+    /** The generation of this machine; null when the database does not know the machine. */
+    generation: as<number | null>(sql`(SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid)`),
+    /** The identity of the database: the same in a cluster and its physical copies, another one after dump and restore. */
+    database: as<string>(`(SELECT system_identifier FROM pg_control_system()) || '/' ||
+                 (SELECT oid FROM pg_database WHERE datname = current_database())`),
+    /** Whether another live worker has found its own mark in order within the last half minute. */
+    vouched: as<boolean>(sql`EXISTS (SELECT FROM fence_machine m
+                       WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
+                         AND ${isOwnerAlive(raw('m.owner'))})`),
+    /** Whether anything waits that would be sent. */
+    unsent: as<boolean>(sql`EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM message_fallback)
+                 OR EXISTS (SELECT FROM ${UNFINISHED})`),
+  });
+/** What a database knows about itself and about one machine. */
+export type DatabaseFacts = RowOf<ReturnType<typeof databaseFacts>>;
+
+/** Finds the facts by which the worker `owner` of a machine decides whether it may send. */
+export const findDatabaseFacts = (
   db: Db,
   { machine, owner }: { machine: string | null; owner: number },
-): Promise<DatabaseFacts> {
-  return one(
-    db,
-    sql`SELECT f.state,
-               (SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid) AS generation,
-               (SELECT system_identifier FROM pg_control_system()) || '/' ||
-                 (SELECT oid FROM pg_database WHERE datname = current_database()) AS database,
-               EXISTS (SELECT FROM fence_machine m
-                       WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
-                         AND ${isAlive(raw('m.owner'))}) AS vouched,
-               EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM message_fallback)
-                 OR EXISTS (SELECT FROM ${UNFINISHED}) AS unsent
-        FROM fence f`,
-  );
-}
+): Promise<DatabaseFacts> => one(db, sql`SELECT ${databaseFacts(machine, owner)} FROM fence f`);
 
-/** Raises the generation of a machine, which begins at 1. Answers it. */
+/** Raises the generation of a machine, which begins at 1, and returns it. */
 export async function updateGeneration(
   db: Db,
   { machine, owner }: { machine: string; owner: number },
@@ -81,12 +84,12 @@ export async function updateGeneration(
   );
 }
 
-/** Forgets machines that were away for long: one that comes back after that is asked about. */
+/** Deletes machines that were away for `days`: when one of them comes back after that, a person is asked. Returns how many. */
 export async function deleteOldMachines(db: Db, { days }: { days: number }): Promise<number> {
   return exec(db, sql`DELETE FROM fence_machine WHERE seen_at < now() - ${days} * interval '1 day'`);
 }
 
-/** Pauses all workers on this database. Answers whether this call did. */
+/** Pauses all workers on this database. Returns whether this call did. */
 export async function moveToPaused(db: Db, { reason }: { reason: string }): Promise<boolean> {
   const moved = await exec(
     db,
@@ -95,7 +98,7 @@ export async function moveToPaused(db: Db, { reason }: { reason: string }): Prom
   return moved === 1;
 }
 
-/** Lets sending go on, as a person says. Answers whether it was paused. */
+/** Lets sending resume because a person has decided so. Returns whether it was paused. */
 export async function moveToConfirmed(db: Db, { by }: { by: string }): Promise<boolean> {
   const moved = await exec(
     db,
@@ -104,61 +107,55 @@ export async function moveToConfirmed(db: Db, { by }: { by: string }): Promise<b
   return moved === 1;
 }
 
-/** A worker has come: from here on every other one has to fit. */
+/** Records that a worker sends: from now on every other machine has to agree with the database. */
 export async function moveToOpen(db: Db): Promise<void> {
   await exec(db, sql`UPDATE fence SET state = 'open', since = now() WHERE state IN ('new', 'confirmed')`);
 }
 
-export type Unsent = {
-  accountId: number;
-  account: string;
-  messages: number;
-  /** Of them, those whose time has not come. */
-  scheduled: number;
-  /** When the oldest was accepted. */
-  oldest: Date;
-};
-
-/** The messages of a row `c` of the queue that no carrier has seen and nobody has taken back. */
+/** The messages of a chunk `c` that no carrier has seen and nobody has withdrawn. */
 const WAITING = sql`unnest(c.ids[c.intent + 1:]) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}'))`;
 
-/** What would be sent, by account, the most first. */
-export async function listUnsent(db: Db): Promise<Unsent[]> {
-  return many(
+const UNSENT = columns({
+  accountId: as<number>('c.account_id'),
+  account: as<string>('a.name'),
+  messages: as<number>('sum(w.messages)::bigint'),
+  /** How many of the messages are scheduled for later. */
+  scheduled: as<number>('coalesce(sum(w.messages) FILTER (WHERE c.available_at > now()), 0)::bigint'),
+  /** When the oldest message was accepted. */
+  oldest: as<Date>('min(w.oldest)'),
+});
+/** The messages of one account that would be sent. */
+export type Unsent = RowOf<typeof UNSENT>;
+
+/** Lists the messages that would be sent, by account, the account with the most messages first. */
+export const listUnsent = (db: Db): Promise<Unsent[]> =>
+  many(
     db,
-    sql`SELECT c.account_id AS "accountId", a.name AS account, sum(w.messages)::bigint AS messages,
-               coalesce(sum(w.messages) FILTER (WHERE c.available_at > now()), 0)::bigint AS scheduled,
-               min(w.oldest) AS oldest
+    sql`SELECT ${UNSENT}
         FROM dispatch_chunk c JOIN account a ON a.id = c.account_id
         CROSS JOIN LATERAL (SELECT count(*) AS messages, min(uuid_extract_timestamp(i.id)) AS oldest
                             FROM ${WAITING}) AS w
         WHERE w.messages > 0
         GROUP BY c.account_id, a.name ORDER BY messages DESC, c.account_id`,
   );
-}
 
-/** `recipients`: those for whom no message was made yet. */
-export type UnsentCampaign = {
-  accountId: number;
-  id: number;
-  name: string;
-  scheduledAt: Date | null;
-  recipients: number;
-};
+const UNSENT_CAMPAIGN = columns({
+  accountId: as<number>('c.account_id'),
+  id: as<number>('c.id'),
+  name: as<string>('c.name'),
+  scheduledAt: as<Date | null>('c.scheduled_at'),
+  /** How many recipients have no message yet. */
+  recipients: as<number>(`greatest(0, c.total_destinations - r.messages + (
+                 SELECT count(*) FROM campaign_hop h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint`),
+});
+/** A campaign that has messages to make. */
+export type UnsentCampaign = RowOf<typeof UNSENT_CAMPAIGN>;
 
-/** Campaigns of which messages are still to be made. */
-export async function listUnsentCampaigns(db: Db): Promise<UnsentCampaign[]> {
-  return many(
-    db,
-    sql`SELECT c.account_id AS "accountId", c.id, c.name, c.scheduled_at AS "scheduledAt",
-               greatest(0, c.total_destinations - r.messages + (
-                 SELECT count(*) FROM campaign_hop h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint
-                 AS recipients
-        FROM ${UNFINISHED} ORDER BY c.account_id, c.id`,
-  );
-}
+/** Lists the campaigns that have messages to make. */
+export const listUnsentCampaigns = (db: Db): Promise<UnsentCampaign[]> =>
+  many(db, sql`SELECT ${UNSENT_CAMPAIGN} FROM ${UNFINISHED} ORDER BY c.account_id, c.id`);
 
-/** Waiting messages with ids below `endId`, all of one row of the queue; none when no row has any. */
+/** Lists waiting messages with ids below `endId` of one chunk; none when no chunk has any. */
 export async function listWaiting(db: Db, { endId }: { endId: string }): Promise<{ accountId: number; id: string }[]> {
   const row = await maybeOne<{ accountId: number; ids: string }>(
     db,

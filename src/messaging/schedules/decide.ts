@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { cancelMessages } from '../cancellation/cancel.ts';
@@ -21,7 +21,7 @@ async function claim(tx: PoolClient, id: number) {
 type Decided = Decision & { readonly action: string; readonly messages: number };
 
 const record = (tx: PoolClient, accountId: number, { action, id, by, messages }: Decided): Promise<void> =>
-  recordAudit(tx, operatorOf(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
+  recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
 
 /**
  * Sends a missed schedule after all. Answers how many messages it has.

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { claimChunks } from '../../network/dispatch/sql.ts';
 import { cancelMessage } from '../cancellation/cancel.ts';
 import { STATUS } from '../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith } from '../../../test/support/money.ts';
+import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { cancelMissed, releaseMissed } from './decide.ts';
 import { listMissed, updateObservedSchedules } from './sql.ts';
@@ -20,7 +20,7 @@ let accountId: number;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
-  accountId = await accountWith(pool, 0);
+  accountId = await createAccountWithCredit(pool, 0);
 });
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk`));
@@ -90,7 +90,7 @@ test('cancelled, its messages end DELETED and nothing is left of it', async () =
 
 test('messages that their client has cancelled do not count and are not touched again', async () => {
   const [first = ''] = await scheduled(120, 3);
-  await cancelMessage(pool, operatorOf(accountId), { id: first, now: new Date() });
+  await cancelMessage(pool, operatorAuthor(accountId), { id: first, now: new Date() });
   expect(await listMissed(pool)).toMatchObject([{ messages: 2 }]);
   expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
 });

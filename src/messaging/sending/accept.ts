@@ -22,80 +22,83 @@ import {
   withoutTakenKeys,
 } from './idempotent-send.ts';
 import { planSimulation } from '../simulation/simulate.ts';
+import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
 import * as db from '../messages/sql.ts';
 
-const ROWS_A_STATEMENT = 1000;
+const ROWS_PER_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
 export type AcceptDeps = { readonly pool: Pool; readonly tables: Tables; readonly waker: Waker };
 
-/** Who sends, as far as it matters here. */
 type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
-/** The two ways in. A promise that resolved means: committed. */
+/** The ways in which messages are accepted. When a promise resolves, the messages are committed. */
 export type Accept = {
   /**
-   * One message; goes into one transaction with whatever else arrives while the previous commit is under way. What a
-   * keyed send is answered is stored in it too; rejects (`isKeyTaken`), and nothing is stored, when its key is taken.
+   * Accepts one message, in one transaction with everything else that arrives while the previous commit is under way. With
+   * `idempotency` the answer is stored in that transaction too; when the key is taken, this rejects (`isKeyTaken`) and
+   * stores nothing.
    */
-  one(actor: Actor, draft: Draft, keyed?: IdempotentSend): Promise<Verdict>;
-  /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
+  one(actor: Actor, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
+  /** Accepts many messages in a transaction of their own: all that are not refused are stored, or the call rejects. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
-  /** As `many`, for a request that counts once: null, and nothing stored, when it was not free. */
+  /** Does the same for a request that may be accepted once: returns null, and stores nothing, when it was before. */
   once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
 };
 
-/** A request that counts once. Both are called in the transaction that stores its messages. */
+/** A request that may be accepted once. Both functions are called in the transaction that stores its messages. */
 export type OnceRequest = {
-  /** Takes the request's id; false when another has it. Waits for one that is being stored at the moment. */
-  take(tx: Db): Promise<boolean>;
-  /** Keeps what the request is answered. */
-  keep(tx: Db, verdicts: readonly Verdict[]): Promise<void>;
+  /** Claims the request; false when it was accepted before. Waits while another transaction is accepting it. */
+  claim(tx: Db): Promise<boolean>;
+  /** Records the verdicts on the drafts, for the answer to a repeated request. */
+  record(tx: Db, verdicts: readonly Verdict[]): Promise<void>;
 };
 
 /** Called with the verdicts before the credit is frozen. */
-type Keep = OnceRequest['keep'];
+type RecordVerdicts = OnceRequest['record'];
+
+/** Writes messages in a transaction of its own, and adds the chunks that it has queued to `chunks`. */
+type Attempt<T> = (chunks: NewChunk[]) => Promise<T>;
 
 /**
- * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
- * frozen credit are committed together, in request order, and only then is the queue woken.
+ * Creates the way into the system for messages: each draft runs through the steps of `prepare`, then client ids, messages,
+ * queue chunks and the frozen credit are committed together, in the order of the request. Only then is the queue woken.
  */
 export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   /**
    * Supposes first that the credit suffices and freezes it as the last statement, so that the balance is locked for the
-   * commit alone. When it does not, all is rolled back and done again with the balance locked from the start, to find
-   * out which messages fit.
+   * commit alone. When the credit does not suffice, everything is rolled back and done again with the balance locked from
+   * the start, to find out which messages it covers. Wakes the queue after the commit.
    */
-  async function storing<T>(
-    supposed: (chunks: NewChunk[]) => Promise<T>,
-    fitting: (chunks: NewChunk[]) => Promise<T>,
-  ): Promise<T> {
+  async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
     const chunks: NewChunk[] = [];
-    const stored = await supposed(chunks).catch((error: unknown) => {
+    const result = await optimistic(chunks).catch((error: unknown) => {
       if (!isShortage(error)) throw error;
       chunks.length = 0;
-      return fitting(chunks);
+      return withinCredit(chunks);
     });
     for (const connectionId of new Set(chunks.map((chunk) => chunk.connectionId))) waker.wake(connectionId);
-    return stored;
+    return result;
   }
 
-  function store(items: readonly Item[]): Promise<Verdict[]> {
+  function commitBatch(items: readonly Item[]): Promise<Verdict[]> {
     const simple = items.every((item) => claimedId(item) === null && !item.message.simulation);
-    const keep: Keep = (tx, verdicts) => storeAnswers(tx, items, verdicts);
-    return storing(
+    const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
+    return supposingCredit(
       (chunks) =>
-        simple ? burstAll(pool, items, chunks) : transaction(pool, (tx) => storeAll(tx, items, chunks, keep)),
-      (chunks) => transaction(pool, (tx) => storeFitting(tx, items, chunks, keep)),
+        simple
+          ? insertInBurst(pool, items, chunks)
+          : transaction(pool, (tx) => claimAndInsert(tx, items, chunks, record)),
+      (chunks) => transaction(pool, (tx) => insertAffordable(tx, items, chunks, record)),
     );
   }
 
-  /** Passes over sends whose key another request has: null for them. */
-  async function storeFree(items: readonly Item[]): Promise<(Verdict | null)[]> {
+  /** Commits the sends whose key is free. The result is null for those whose key another request has taken. */
+  async function skipTakenKeys(items: readonly Item[]): Promise<(Verdict | null)[]> {
     let free = firstOfEachKey(items);
     for (;;) {
       try {
-        const verdicts = await store(free);
+        const verdicts = await commitBatch(free);
         const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
         return items.map((item) => verdictOf.get(item) ?? null);
       } catch (error) {
@@ -109,31 +112,35 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     const isOptedOut = await findOptedOut(actor, drafts);
     return drafts.map((draft) => prepare(actor, draft, tables, isOptedOut));
   };
-  const storeOne = groupCommit<Item, Verdict | null>({ flush: storeFree, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
+  const joinNextCommit = groupCommit<Item, Verdict | null>({
+    flush: skipTakenKeys,
+    maxItems: ROWS_PER_STATEMENT,
+    inFlight: 2,
+  });
 
   return {
-    async one(actor, draft, keyed) {
+    async one(actor, draft, idempotency) {
       const prepared = prepare(actor, draft, tables, await findOptedOut(actor, [draft]));
       if (prepared.kind === 'refused') {
-        await storeAnswers(pool, [{ keyed }], [prepared]);
+        await storeAnswers(pool, [{ idempotency }], [prepared]);
         return prepared;
       }
-      const verdict = await storeOne(keyed ? { ...prepared, keyed } : prepared);
+      const verdict = await joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared);
       if (!verdict) throw new KeyTaken('the key was taken by another send');
       return verdict;
     },
     async many(actor, drafts) {
       const prepared = await prepareAll(actor, drafts);
-      return withRefused(prepared, await store(prepared.filter((p) => p.kind === 'prepared')));
+      return withRefused(prepared, await commitBatch(prepared.filter((p) => p.kind === 'prepared')));
     },
     async once(actor, drafts, request) {
       const prepared = await prepareAll(actor, drafts);
       const items = prepared.filter((p) => p.kind === 'prepared');
-      const keep: Keep = (tx, stored) => request.keep(tx, withRefused(prepared, stored));
-      const taking = (how: typeof storeAll) => (chunks: NewChunk[]) =>
-        transaction(pool, async (tx) => ((await request.take(tx)) ? how(tx, items, chunks, keep) : null));
-      const stored = await storing(taking(storeAll), taking(storeFitting));
-      return stored && withRefused(prepared, stored);
+      const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));
+      const claiming = (insert: typeof claimAndInsert) => (chunks: NewChunk[]) =>
+        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, chunks, record) : null));
+      const verdicts = await supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
+      return verdicts && withRefused(prepared, verdicts);
     },
   };
 }
@@ -142,49 +149,64 @@ type Item = Prepared & MaybeIdempotent;
 
 type Refused = Extract<Verdict, { kind: 'refused' }>;
 
-/** The verdicts on all drafts, of those on the drafts that were not refused at first sight. */
+/** Completes the verdicts on the prepared drafts with the refusals of the others, in the order of the request. */
 function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly Verdict[]): Verdict[] {
   let next = 0;
   return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
 }
 
-/** The client id that it takes; one that follows another message bears that one's. */
+/** The client id that a message claims. One that follows another message has that message's id and claims none. */
 const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
-/** For messages without a client id, simulated ones excepted: nothing of them needs an answer before the commit. */
-async function burstAll(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
+/**
+ * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
+ * one, so all are sent at once.
+ */
+async function insertInBurst(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
   await burst(pool, (tx) => [storeAnswers(tx, items, verdicts), insertAll(tx, items, chunks)]);
   return verdicts;
 }
 
-async function storeAll(tx: Db, items: readonly Prepared[], chunks: NewChunk[], keep: Keep): Promise<Verdict[]> {
+/** Stores messages whose client ids are free, and plans the ends of simulated ones. */
+async function claimAndInsert(
+  tx: Db,
+  items: readonly Prepared[],
+  chunks: NewChunk[],
+  record: RecordVerdicts,
+): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);
-  await Promise.all([keep(tx, verdicts), insertAll(tx, fresh, chunks)]);
+  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, chunks)]);
   return verdicts;
 }
 
-async function storeFitting(tx: Db, items: readonly Prepared[], chunks: NewChunk[], keep: Keep): Promise<Verdict[]> {
+/** Stores the messages that the credit covers, with the balance locked, and refuses the others. */
+async function insertAffordable(
+  tx: Db,
+  items: readonly Prepared[],
+  chunks: NewChunk[],
+  record: RecordVerdicts,
+): Promise<Verdict[]> {
   const fits = await fitIntoCredit(tx, await chargesOf(tx, items));
   const withShort = (verdicts: readonly Verdict[]): Verdict[] => {
     let next = 0;
     return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
   };
   const affordable = items.filter((_, i) => fits[i]);
-  return withShort(await storeAll(tx, affordable, chunks, (to, verdicts) => keep(to, withShort(verdicts))));
+  return withShort(await claimAndInsert(tx, affordable, chunks, (to, verdicts) => record(to, withShort(verdicts))));
 }
 
-/** What each message would cost. A client id in use makes it a repeat or a conflict: neither costs anything. */
+/** The price of each message. A client id in use makes the message a repeat or a conflict, and neither costs anything. */
 async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
   const claims = items.flatMap((item) => {
     const clientId = claimedId(item);
     return clientId === null ? [] : [{ accountId: item.message.accountId, clientId }];
   });
-  const inUse = claims.length > 0 ? await db.listClientIds(tx, claims) : [];
+  const inUse = claims.length > 0 ? await listClientIds(tx, claims) : [];
   const used = new Set(inUse.map((holder) => `${holder.accountId}/${holder.clientId}`));
   return items.map((item) => ({
     ...chargeOf(item),
@@ -193,15 +215,15 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
   }));
 }
 
-/** Messages, their chunks and their credit. Everything is sent before this returns, as a `burst` wants it. */
+/** Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns, as a `burst` needs it. */
 async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
   if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
   chunks.push(...chunksOf(fresh));
   const deadlines = deadlinesOf(messages);
   const fallbacks = fresh.flatMap(toFallback);
-  const batches = Array.from({ length: Math.ceil(messages.length / ROWS_A_STATEMENT) }, (_, i) =>
-    messages.slice(i * ROWS_A_STATEMENT, (i + 1) * ROWS_A_STATEMENT),
+  const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
+    messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
   await Promise.all([
     ...batches.map((batch) => db.insertMessages(tx, batch)),
@@ -223,8 +245,8 @@ const accepted = ({ message, unicode }: Prepared): Verdict => ({
 });
 
 /**
- * Sorts out repeats: a client id in use with the same content gives the first message again, with other content a
- * conflict; both inside the batch and against what is stored.
+ * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use gives the first
+ * message again when the content is the same, and a conflict when it differs.
  */
 async function claimClientIds(
   tx: Db,
@@ -234,14 +256,14 @@ async function claimClientIds(
   for (const item of items) if (claimedId(item) !== null) addClaim(claims, item);
   if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
   const holders = await holdersOf(tx, [...claims.values()]);
-  const verdicts = items.map((item) => judge(item, holders));
+  const verdicts = items.map((item) => verdictOn(item, holders));
   const fresh = items.filter(
     (item) => claimedId(item) === null || holders.get(keyOf(item))?.messageId === item.message.id,
   );
   return { fresh, verdicts };
 }
 
-type Claim = db.ClientIdClaim & { readonly parts: number };
+type Claim = ClientIdClaim & { readonly parts: number };
 type Holder = { readonly messageId: string; readonly contentHash: Uint8Array; readonly parts: number };
 
 const keyOf = ({ message }: Prepared): string => `${message.accountId}/${message.clientId}`;
@@ -255,14 +277,14 @@ function addClaim(claims: Map<string, Claim>, item: Prepared): void {
 }
 
 async function holdersOf(tx: Db, claims: readonly Claim[]): Promise<Map<string, Holder>> {
-  const won = await db.insertClientIds(tx, claims);
+  const won = await insertClientIds(tx, claims);
   const lost = claims.filter((claim) => !won.has(claim.messageId));
-  const held = lost.length > 0 ? await db.listClientIds(tx, lost) : [];
+  const held = lost.length > 0 ? await listClientIds(tx, lost) : [];
   const winners = claims.filter((claim) => won.has(claim.messageId));
   return new Map([...winners, ...held].map((h) => [`${h.accountId}/${h.clientId}`, h]));
 }
 
-function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
+function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
   const holder = claimedId(item) === null ? undefined : holders.get(keyOf(item));
   if (!holder || holder.messageId === item.message.id) return accepted(item);
   const same = Buffer.compare(holder.contentHash, contentHash(item.draft)) === 0;
@@ -271,7 +293,7 @@ function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
     : { kind: 'conflict' };
 }
 
-/** One chunk for up to 1,000 messages of the same account, route, priority and time, in request order. */
+/** Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request. */
 function chunksOf(items: readonly Prepared[]): NewChunk[] {
   const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
   const chunks: NewChunk[] = [];

@@ -3,7 +3,7 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import { type Refusal, REFUSALS, type Verdict } from './draft.ts';
 import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './schema.ts';
 
-/** Refusals that are mistakes of the request's form: 400 on a single send, with the field of each body. */
+/** Refusals that are mistakes in the form of the request, answered 400 on a single send, and the field in each body. */
 const MALFORMED: Partial<Record<Refusal, { readonly send: string; readonly messageServer: string }>> = {
   bad_sender: { send: 'senderName', messageServer: 'sender' },
   empty_body: { send: 'message', messageServer: 'body' },
@@ -12,12 +12,12 @@ const MALFORMED: Partial<Record<Refusal, { readonly send: string; readonly messa
   binary_too_long: { send: 'message', messageServer: 'udhData' },
 };
 
+/** A verdict that does not fail the whole request. */
 type Decided = Exclude<Verdict, { kind: 'conflict' }>;
 
-/** Throws what is an error of the whole request: 400 for a malformed content, 409 for a client id used otherwise. */
-function decided(verdict: Verdict, form: 'send' | 'messageServer'): Decided {
-  if (verdict.kind === 'conflict')
-    throw new AppError('conflict', { message: 'This message id was used for another content within 24 hours' });
+/** Errors of the whole request: 400 for malformed content, 409 for a client id that was used for another message. */
+function assertNoError(verdict: Verdict, form: 'send' | 'messageServer'): Decided {
+  if (verdict.kind === 'conflict') throw idConflict();
   const field = verdict.kind === 'refused' ? MALFORMED[verdict.refusal]?.[form] : undefined;
   if (verdict.kind === 'refused' && field) throw invalidFields([{ field, message: REFUSALS[verdict.refusal] }]);
   return verdict;
@@ -25,8 +25,12 @@ function decided(verdict: Verdict, form: 'send' | 'messageServer'): Decided {
 
 const reasonsOf = (verdict: Decided): string[] => (verdict.kind === 'refused' ? [REFUSALS[verdict.refusal]] : []);
 
+const idConflict = (): AppError =>
+  new AppError('conflict', { message: 'This message id was used for other content within 24 hours' });
+
+/** The answer to a send in the specification's form. Errors: 400 and 409 for the whole request. */
 export function answerSend(body: SendIn, verdict: Verdict): Static<typeof SendOut> {
-  const end = decided(verdict, 'send');
+  const end = assertNoError(verdict, 'send');
   return {
     messageId: end.kind === 'accepted' ? end.messageId : null,
     customerMessageId: body.customerMessageId ?? null,
@@ -43,8 +47,9 @@ export function answerSend(body: SendIn, verdict: Verdict): Static<typeof SendOu
   };
 }
 
+/** The answer to a send in the message server's own form. Errors: 400 and 409 for the whole request. */
 export function answerMessageServer(body: MessageServerIn, verdict: Verdict): Static<typeof MessageServerOut> {
-  const end = decided(verdict, 'messageServer');
+  const end = assertNoError(verdict, 'messageServer');
   const accepted = end.kind === 'accepted';
   return {
     messageId: accepted ? end.messageId : null,
@@ -60,7 +65,10 @@ export function answerMessageServer(body: MessageServerIn, verdict: Verdict): St
   };
 }
 
-/** Contract 7: 200, 400 bad destination or body, 402 no credit, 403 opted out, 409 for a client id used otherwise. */
+/**
+ * The status code of one result (contract 7): 200; 400 bad destination or body; 402 no credit; 403 opted out; 409 for a
+ * client id that was used for another message.
+ */
 function statusCodeOf(verdict: Verdict): number {
   if (verdict.kind === 'accepted') return 200;
   if (verdict.kind === 'conflict') return 409;
@@ -69,15 +77,16 @@ function statusCodeOf(verdict: Verdict): number {
 
 const REFUSED_CODES: Partial<Record<Refusal, number>> = { no_credit: 402, opted_out: 403 };
 
-/** What one destination was answered: our id (null when it was refused) and the status code. */
+/** The result of one destination: our id (null when it was refused) and the status code. */
 export type StoredResult = readonly [messageId: string | null, statusCode: number];
 
-/** What one destination of a bulk send is answered. */
+/** The result of one destination of a bulk send. */
 export const toResult = (verdict: Verdict): StoredResult => [
   verdict.kind === 'accepted' ? verdict.messageId : null,
   statusCodeOf(verdict),
 ];
 
+/** The answer to a bulk send, from the results in the order of its destinations. */
 export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Static<typeof BulkOut> {
   const destinations = bulk.messages.flatMap((message) => message.destinations);
   const results = stored.map(([id, statusCode], i) => ({
@@ -90,5 +99,20 @@ export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Stati
     globalId: bulk.globalId ?? null,
     accepted: results.filter((result) => result.accepted).length,
     results,
+  };
+}
+
+/**
+ * The answer to a send on RCS or WhatsApp. Errors of the whole request: 400 for content that cannot be stored, 409 for a
+ * client id that was used for another message.
+ */
+export function answerRich({ simulation = false }: { simulation?: boolean }, verdict: Verdict) {
+  if (verdict.kind === 'conflict') throw idConflict();
+  if (verdict.kind === 'refused' && verdict.refusal === 'bad_body')
+    throw invalidFields([{ field: 'body', message: REFUSALS.bad_body }]);
+  return {
+    messageId: verdict.kind === 'accepted' ? verdict.messageId : null,
+    simulation,
+    result: { accepted: verdict.kind === 'accepted', reasons: reasonsOf(verdict) },
   };
 }

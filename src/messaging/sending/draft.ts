@@ -3,62 +3,79 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import type { StoredContent } from '../../network/templates/content.ts';
 import type { Hop } from '../messages/fallback/hop.ts';
 
-/** One message to one destination as a client asked for it: its form is checked, its content is not yet. */
+/** One message to one destination as a client asked for it: its form has been checked, its content has not. */
 export type Draft = {
   readonly channel: Channel;
   readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
   /** The client's own reference, or null. */
   readonly clientId: string | null;
-  /** As the client wrote it. */
+  /** The number as the client wrote it. */
   readonly destination: string;
   readonly sender: string;
   readonly body: string;
-  /** What is sent on RCS and WhatsApp; `body` is then what people read of it, and may be empty. */
+  /** What is sent on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
   readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array } | null;
   readonly simulation: boolean;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
-  /** Not before this instant; null sends at once. */
+  /** The message is not sent before this instant; null: it is sent at once. */
   readonly scheduledAt: Date | null;
-  /** 0 single, 1 bulk, 2 campaign: lower goes first. */
+  /** 0 single, 1 bulk, 2 campaign: lower numbers go first. */
   readonly priority: 0 | 1 | 2;
-  /** Fewer parts than the general limit. */
+  /** The most parts that an SMS may have, when that is fewer than `MAX_PARTS`. */
   readonly maxParts?: number | undefined;
-  /** Refuse texts that do not fit GSM 03.38. */
+  /** Whether a text with characters outside GSM 03.38 is refused. */
   readonly gsmOnly?: boolean;
-  /** What follows when it fails or takes too long, next first. */
+  /** The messages that follow when this one fails or takes too long, next first. */
   readonly hops?: readonly Hop[];
-  /** It follows another message, which holds the client id. */
+  /** Whether it follows another message, which holds the client id. */
   readonly isHop?: boolean;
 };
 
-/** Why a message was refused. Answered to the client word for word. */
+type WithDefault = 'clientId' | 'binary' | 'simulation' | 'wantReceipt' | 'validUntil' | 'scheduledAt' | 'priority';
+
+/**
+ * Makes a draft. Fields that are left out have the value that most messages have: a single message that is sent at once,
+ * with a receipt.
+ */
+export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, WithDefault>>): Draft => ({
+  clientId: null,
+  binary: null,
+  simulation: false,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priority: 0,
+  ...fields,
+});
+
+/** Why a message was refused. Clients get these texts as they stand here. */
 export const REFUSALS = {
   bad_destination: 'the number is not a valid E.164 number',
   bad_sender: 'the sender must have 1 to 11 letters and digits, or up to 16 digits',
   foreign_sender: 'the account has no such sender on this channel',
   empty_body: 'the text is empty',
-  bad_body: 'the text holds a NUL character',
+  bad_body: 'the text contains a NUL character',
   no_content: 'there is nothing to send on this channel',
   body_too_long: 'the text needs too many parts',
   body_not_gsm: 'the text has characters outside GSM 03.38',
-  binary_too_long: 'header and octets together exceed 140',
+  binary_too_long: 'user data header and data together exceed 140 octets',
   no_route: 'no route leads to this number',
   no_price: 'the price list has no price for this number',
-  no_credit: 'the credit does not suffice',
-  opted_out: 'opted out: the number wants no messages on this channel',
+  no_credit: 'insufficient credit',
+  opted_out: 'the number has opted out of messages on this channel',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 
-/** What was decided about one draft. */
+/** The decision about one draft. */
 export type Verdict =
   | { readonly kind: 'accepted'; readonly messageId: string; readonly parts: number; readonly unicode: boolean }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** The client id was used for another content within 24 hours. */
+  /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
 
-/** Tells whether two drafts under one client id are the same message. */
+/** The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal. */
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, simulation, hops } = draft;
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));

@@ -3,13 +3,17 @@ import type { Db } from '../../platform/db/query.ts';
 import { insertAnswers, type Key, listTakenKeys, type SealedAnswer } from '../../platform/idempotency/sql.ts';
 import type { Verdict } from './draft.ts';
 
-/** A send with an Idempotency-Key. */
+/** The Idempotency-Key of a send, and the answer that is stored under it. */
 export type IdempotentSend = Key & {
-  /** What the client is answered, as it is stored; null when that is an error, for which nothing is stored here. */
+  /** The answer to the client, as it is stored; null when it is an error, for which nothing is stored here. */
   answerOf(verdict: Verdict): SealedAnswer | null;
 };
 
-/** @param answer what the client is answered on a verdict; throws when that is an error of the whole request */
+/**
+ * Makes an `IdempotentSend` of a key.
+ *
+ * @param answer makes the answer to the client; throws when the whole request fails
+ */
 export const idempotentSend = (
   { seal, ...key }: Key & { seal(payload: unknown): SealedAnswer },
   answer: (verdict: Verdict) => unknown,
@@ -25,42 +29,43 @@ export const idempotentSend = (
   },
 });
 
-export type MaybeIdempotent = { readonly keyed?: IdempotentSend | undefined };
+/** A send that may have an Idempotency-Key. */
+export type MaybeIdempotent = { readonly idempotency?: IdempotentSend | undefined };
 
 const nameOf = ({ accountId, key }: Key): string => `${accountId} ${key}`;
 
-/** Without those whose key occurs earlier in the same batch: of two requests with one key only the first is looked at. */
+/** Leaves out the items whose key occurs earlier in the same batch: of two requests with one key only the first is processed. */
 export function firstOfEachKey<T extends MaybeIdempotent>(items: readonly T[]): T[] {
   const seen = new Set<string>();
-  return items.filter(({ keyed }) => {
-    if (!keyed) return true;
-    const name = nameOf(keyed);
+  return items.filter(({ idempotency }) => {
+    if (!idempotency) return true;
+    const name = nameOf(idempotency);
     return !seen.has(name) && seen.add(name);
   });
 }
 
-/** Without those whose key has an answer by now. */
+/** Leaves out the items whose key has an answer by now. */
 export async function withoutTakenKeys<T extends MaybeIdempotent>(db: Db, items: readonly T[]): Promise<T[]> {
   const taken = await listTakenKeys(
     db,
-    items.flatMap(({ keyed }) => keyed ?? []),
+    items.flatMap(({ idempotency }) => idempotency ?? []),
   );
   const names = new Set(taken.map(nameOf));
-  return items.filter(({ keyed }) => !keyed || !names.has(nameOf(keyed)));
+  return items.filter(({ idempotency }) => !idempotency || !names.has(nameOf(idempotency)));
 }
 
 /**
- * Stores what these sends are answered, in the transaction of their messages, which fails when a key is taken. Sent
- * before this returns, as a `burst` wants it.
+ * Stores the answers to these sends in the transaction of their messages, which fails when a key is taken. The statement is
+ * sent before this returns, as a `burst` needs it.
  */
 export async function storeAnswers(
   tx: Db,
   items: readonly MaybeIdempotent[],
   verdicts: readonly Verdict[],
 ): Promise<void> {
-  const answers = items.flatMap(({ keyed }, i) => {
+  const answers = items.flatMap(({ idempotency }, i) => {
     const verdict = verdicts[i];
-    return (keyed && verdict && keyed.answerOf(verdict)) ?? [];
+    return (idempotency && verdict && idempotency.answerOf(verdict)) ?? [];
   });
   if (answers.length > 0) await insertAnswers(tx, answers);
 }

@@ -8,12 +8,13 @@ import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
 import { isStorable } from '../../network/templates/content.ts';
 import type { Draft, Refusal } from './draft.ts';
+import { newMessage } from '../messages/new-message.ts';
 import type { NewMessage } from '../messages/sql.ts';
 
-/** Of an SMS. */
+/** The most parts that an SMS may have. */
 export const MAX_PARTS = 10;
 
-/** What the steps look up in memory. */
+/** Routes, prices and senders in memory, for the steps to look up. */
 export type Tables = {
   readonly findRoute: FindRoute;
   readonly findPolicy: FindPolicy;
@@ -21,7 +22,7 @@ export type Tables = {
   readonly maySend: MaySend;
 };
 
-/** A draft on its way through the steps; each step fills in what it finds. */
+/** A draft on its way through the steps; each step fills in its results. */
 type Work = {
   readonly accountId: number;
   readonly draft: Draft;
@@ -30,20 +31,23 @@ type Work = {
   destination: string;
   parts: number;
   unicode: boolean;
-  /** Best first. */
+  /** The connections of the route, best first. */
   connectionIds: readonly number[];
   onUnknown: OnUnknown;
   priceMicros: number;
   refundUndelivered: boolean;
 };
 
-/** A step refuses with a reason or fills in the work and lets it pass. */
+/** A step returns the reason for a refusal, or fills in the work and returns null. */
 type Step = (work: Work) => Refusal | null;
+
+/** The most octets in the user data of an SMS. */
+const MAX_BINARY_BYTES = 140;
 
 const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/;
 const NUMERIC = /^\+?[0-9]{1,16}$/;
 
-/** Contract 7: 1..11 alphanumeric characters, or up to 16 digits (a number or a short code). */
+/** Whether a sender is valid on SMS (contract 7): 1..11 alphanumeric characters, or up to 16 digits (number or short code). */
 export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
@@ -69,7 +73,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { body, binary } = work.draft;
       if (work.draft.channel !== 'SMS') return contentFault(work.draft);
-      if (binary) return binary.udh.length + binary.data.length > 140 ? 'binary_too_long' : null;
+      if (binary) return binary.udh.length + binary.data.length > MAX_BINARY_BYTES ? 'binary_too_long' : null;
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
       const { parts, alphabet } = countParts(body);
@@ -86,7 +90,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       if (work.draft.simulation) return null;
       const { channel, priority } = work.draft;
       work.connectionIds = work.tables.findRoute(channel, work.destination, work.draft.sender);
-      // Bulk is never sent twice: an offer that comes doubled annoys, a code that does not come locks somebody out.
+      // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
       if (priority === 0) work.onUnknown = work.tables.findPolicy(channel, work.destination);
       return work.connectionIds.length === 0 ? 'no_route' : null;
     },
@@ -104,13 +108,13 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ],
 ];
 
-/** On RCS and WhatsApp a message is one, however long. */
+/** Checks the content of a message on RCS or WhatsApp, where a message has one part however long it is. */
 function contentFault({ channel, content, body }: Draft): Refusal | null {
   if (!content || content.channel !== channel) return 'no_content';
   return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
 }
 
-/** A message that may be stored, with what the queue and the answer need. */
+/** A message that may be stored, with what the queue and the answer need besides. */
 export type Prepared = {
   readonly kind: 'prepared';
   readonly draft: Draft;
@@ -121,12 +125,12 @@ export type Prepared = {
   readonly onUnknown: OnUnknown;
 };
 
-/** The account that sends, and who of it asked: a key, or a person. */
+/** The account that sends, and the API key or the person that asked for it. */
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
 
 /**
- * Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. `isOptedOut` knows
- * the draft's destination (src/messaging/consent/check.ts).
+ * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` must have
+ * been made for the draft's destination (src/messaging/consent/check.ts).
  */
 export function prepare(
   by: Requester,
@@ -157,21 +161,22 @@ const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Tables, i
   refundUndelivered: false,
 });
 
-/** What the steps find out about a draft, each of them: all that is wrong with it, and what it would cost. */
+/** What all steps together find out about a draft: everything that is wrong with it, and what it would cost. */
 export type Examined = {
   readonly refusals: readonly Refusal[];
-  /** E.164; null when the draft's is none. */
+  /** The number in E.164; null when the draft has no valid one. */
   readonly destination: string | null;
   readonly parts: number;
-  /** Of the whole message, and of a part (SMS) or message; null when none is known. */
+  /** The price of the whole message; null when none is known. */
   readonly priceMicros: number | null;
+  /** The price of a part on SMS, or of the message elsewhere; null when none is known. */
   readonly unitMicros: number | null;
 };
 
-/** Steps that ask about the number itself. */
+/** The steps that need a valid number. */
 const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
 
-/** Runs a draft through the steps of `prepare` without stopping at the first that refuses. For previews. */
+/** Runs a draft through the steps of `prepare` without stopping at the first refusal, for previews. */
 export function examine(
   by: Pick<Requester, 'accountId'>,
   draft: Draft,
@@ -195,28 +200,27 @@ export function examine(
   };
 }
 
-const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
-  accountId: by.accountId,
-  id: newId(),
-  clientId: draft.clientId,
-  channel: draft.channel,
-  source: draft.source,
-  simulation: draft.simulation,
-  connectionId: work.connectionIds[0] ?? null,
-  sender: draft.sender,
-  destination: work.destination,
-  body: draft.body,
-  content: draft.content ?? null,
-  udh: draft.binary?.udh ?? null,
-  binaryBody: draft.binary?.data ?? null,
-  parts: work.parts,
-  wantReceipt: draft.wantReceipt,
-  validUntil: draft.validUntil,
-  scheduledAt: draft.scheduledAt,
-  priceMicros: work.priceMicros,
-  refundUndelivered: work.refundUndelivered,
-  apiKeyId: by.keyId,
-  userId: by.keyId === null ? by.userId : null,
-  campaignId: null,
-  keepsReserve: false,
-});
+const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage =>
+  newMessage({
+    accountId: by.accountId,
+    id: newId(),
+    clientId: draft.clientId,
+    channel: draft.channel,
+    source: draft.source,
+    simulation: draft.simulation,
+    connectionId: work.connectionIds[0] ?? null,
+    sender: draft.sender,
+    destination: work.destination,
+    body: draft.body,
+    content: draft.content ?? null,
+    udh: draft.binary?.udh ?? null,
+    binaryBody: draft.binary?.data ?? null,
+    parts: work.parts,
+    wantReceipt: draft.wantReceipt,
+    validUntil: draft.validUntil,
+    scheduledAt: draft.scheduledAt,
+    priceMicros: work.priceMicros,
+    refundUndelivered: work.refundUndelivered,
+    apiKeyId: by.keyId,
+    userId: by.keyId === null ? by.userId : null,
+  });

@@ -1,39 +1,30 @@
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
 import { parseScheduledDate } from '../../platform/lib/scheduled-date.ts';
-import type { Draft } from './draft.ts';
+import { type Draft, newDraft } from './draft.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
 
-const BASE = {
-  channel: 'SMS',
-  source: 'API',
-  clientId: null,
-  sender: '',
-  binary: null,
-  simulation: false,
-  wantReceipt: true,
-  validUntil: null,
-  scheduledAt: null,
-  priority: 0,
-} as const;
+/** Reads the specification's body as a draft. */
+export const readSend = (body: SendIn): Draft =>
+  newDraft({
+    channel: 'SMS',
+    source: 'API',
+    clientId: body.customerMessageId ?? null,
+    destination: body.phoneNumber,
+    sender: body.senderName ?? '',
+    body: body.message,
+    simulation: body.simulation ?? false,
+  });
 
-/** The specification's body as a draft. */
-export const readSend = (body: SendIn): Draft => ({
-  ...BASE,
-  clientId: body.customerMessageId ?? null,
-  destination: body.phoneNumber,
-  sender: body.senderName ?? '',
-  body: body.message,
-  simulation: body.simulation ?? false,
-});
-
-/** The message server's own body as a draft. Errors: 400 naming every field at fault that the schema cannot judge. */
+/** Reads the message server's own body as a draft. Errors: 400 naming every field whose fault the schema cannot find. */
 export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   const text = fillIn(body.body, body.placeholders ?? {});
   refuseFaults(messageServerFaults(body, text, now));
   const scheduledAt = readSchedule(body.scheduledDate);
   const binary = body.udhData ? { udh: Buffer.from(body.udhData, 'hex'), data: Buffer.from(text, 'latin1') } : null;
-  return {
-    ...BASE,
+  return newDraft({
+    channel: 'SMS',
+    source: 'API',
     clientId: body.messageId ?? null,
     destination: body.destination,
     sender: body.sender,
@@ -43,30 +34,31 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
     wantReceipt: body.enableNotification ?? true,
     validUntil: readValidity(body.validityPeriod, scheduledAt ?? now),
     scheduledAt,
-  };
+  });
 }
 
+/** The instant after which a message is no longer delivered; null without a validity period. */
 export const readValidity = (minutes: number | undefined, from: Date): Date | null =>
-  minutes === undefined ? null : new Date(from.getTime() + minutes * 60_000);
+  minutes === undefined ? null : new Date(from.getTime() + minutes * MINUTE_MS);
 
 const BEYOND_LATIN1 = /[^\0-\xff]/;
 
 function messageServerFaults({ udhData, scheduledDate }: MessageServerIn, text: string, now: Date): FieldError[] {
   const faults: FieldError[] = [];
   if (udhData && BEYOND_LATIN1.test(text))
-    faults.push({ field: 'body', message: 'must hold only characters of ISO 8859-1 beside udhData' });
+    faults.push({ field: 'body', message: 'must contain only ISO 8859-1 characters when udhData is given' });
   const schedule = scheduleFault(scheduledDate, now);
   if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
   return faults;
 }
 
-/** Values may hold `{{…}}` themselves: they are sent as they are, and a name without a value stays as it was. */
+/** Fills in placeholders. Values may contain `{{…}}` themselves and are sent as they are; a name without a value stays. */
 const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
   );
 
-/** What is wrong with a time to send at; null when nothing is. */
+/** What is wrong with the time at which a message is to be sent; null when nothing is. */
 export function scheduleFault(text: string | undefined, now: Date): string | null {
   if (text === undefined) return null;
   const date = parseScheduledDate(text);
@@ -74,26 +66,35 @@ export function scheduleFault(text: string | undefined, now: Date): string | nul
   return date <= now ? 'must lie in the future' : null;
 }
 
+/** Reads the time at which a message is to be sent; null when there is none. */
 export const readSchedule = (text: string | undefined): Date | null =>
   text === undefined ? null : parseScheduledDate(text);
 
-/** Faults that one answer names: a request may hold a million. */
-const LISTED_FAULTS = 100;
+/** The most faults that one answer names: a request may have a million. */
+const MAX_LISTED_FAULTS = 100;
 
+/** Throws 400 with the faults, if there are any. */
 export function refuseFaults(faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw invalidFields(faults.slice(0, LISTED_FAULTS));
+  if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_LISTED_FAULTS));
 }
 
 /**
- * The bulk body as drafts, one for each destination in request order. Errors: 400 naming every field at fault that the
- * schema cannot judge.
+ * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field whose
+ * fault the schema cannot find.
  */
 export function readBulk(bulk: BulkIn, now: Date): Draft[] {
   refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));
   return bulk.messages.flatMap((message) => {
-    const scheduledAt = readSchedule(message.scheduling);
-    const content = { ...contentOf(message), sender: message.sender, scheduledAt, priority: 1 } as const;
-    const shared = { ...BASE, ...optionsOf(bulk), ...content };
+    const shared = newDraft({
+      channel: 'SMS',
+      source: 'API',
+      destination: '',
+      sender: message.sender,
+      scheduledAt: readSchedule(message.scheduling),
+      priority: 1,
+      ...contentOf(message),
+      ...optionsOf(bulk),
+    });
     return message.destinations.map((destination, i) => ({
       ...shared,
       destination,

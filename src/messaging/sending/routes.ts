@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { App } from '../../platform/http/app.ts';
 import type { Accept } from './accept.ts';
-import { keeping } from '../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../platform/http/idempotency.ts';
 import { ErrorOut, ref, WholesaleErrorOut } from '../../platform/http/schema.ts';
 import { findRecords } from '../tracking/status.ts';
 import { answerMessageServer, answerSend } from './answer.ts';
@@ -26,7 +26,7 @@ const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.Se
 
 export type SendRouteDeps = PreviewRouteDeps & { readonly accept: Accept };
 
-/** Contract 7: single and bulk sends; and their cancellation. */
+/** The routes of single sends, bulk sends and cancellation (contract 7). */
 export function messageRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, pool } = deps;
   previewRoutes(app, deps);
@@ -39,16 +39,16 @@ export function messageRoutes(app: App, deps: SendRouteDeps): void {
       operationId: 'sendSms',
       summary: 'Send one SMS',
       description:
-        'Two bodies are taken: the short one and that of the message server. The answer has the form of the body. A ' +
-        '`campaignId` is ignored, as every field that is not named here: single messages belong to no campaign.',
+        'Two bodies are accepted: the short one and that of the message server. The answer has the form of the body. A ' +
+        '`campaignId` is ignored, like every field that is not named here: single messages belong to no campaign.',
       body: Type.Union([schema.SendIn, schema.MessageServerIn]),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
-    handler: keeping(deps, async ({ actor, body }, _reply, keep) => {
+    handler: idempotentHandler(deps, async ({ actor, body }, _reply, pendingAnswer) => {
       const draft = isSend(body) ? readSend(body) : readMessageServer(body, clock.now());
       const answer = (verdict: Verdict) =>
         isSend(body) ? answerSend(body, verdict) : answerMessageServer(body, verdict);
-      return answer(await accept.one(actor, draft, keep && idempotentSend(keep, answer)));
+      return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 
@@ -58,13 +58,15 @@ export function messageRoutes(app: App, deps: SendRouteDeps): void {
     schema: {
       tags: ['Sending'],
       operationId: 'sendBulkSms',
-      summary: 'Send many SMS: up to 10,000 destinations a request',
+      summary: 'Send up to 10,000 SMS in one request',
       description:
-        'Each destination has its own result, in the order of the request: a bad one does not stop the others.',
+        'Each destination has a result of its own, in the order of the request: a bad one does not stop the others.',
       body: schema.BulkIn,
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
-    handler: keeping(deps, ({ actor, body }, _reply, keep) => sendBulk(deps, actor, body, keep)),
+    handler: idempotentHandler(deps, ({ actor, body }, _reply, pendingAnswer) =>
+      sendBulk(deps, actor, body, pendingAnswer),
+    ),
   });
 
   app.delete(`${MESSAGES}/:messageId`, {
@@ -72,8 +74,10 @@ export function messageRoutes(app: App, deps: SendRouteDeps): void {
     schema: {
       tags: ['Sending'],
       operationId: 'cancelMessage',
-      summary: 'Cancel a message that waits: it ends DELETED and its credit returns',
-      description: 'By our id. 409 when it is on its way to the carrier or has an end already.',
+      summary: 'Cancel a waiting message',
+      description:
+        'By our id. The message ends DELETED and its credit is returned. 409 when it is on its way to the carrier or has ' +
+        'a final status already.',
       params: Type.Object({ messageId: Type.String() }),
       response: { 204: Type.Null({ description: 'Cancelled' }), 409: ref(ErrorOut) },
     },
@@ -82,7 +86,9 @@ export function messageRoutes(app: App, deps: SendRouteDeps): void {
       const [record] = await findRecords(tenant(pool, actor), actor, { ids: [id], clientIds: [] });
       if (!record) throw new AppError('not_found');
       if (!(await cancelMessage(pool, actor, { id, now: clock.now() })))
-        throw new AppError('conflict', { message: 'The message is on its way or has ended: it cannot be cancelled' });
+        throw new AppError('conflict', {
+          message: 'The message is on its way or has a final status and cannot be cancelled',
+        });
       return reply.code(204).send(null);
     },
   });

@@ -3,7 +3,7 @@ import { channelName, orNull } from '../../platform/lib/schema.ts';
 
 export const PhoneNumber = Type.String({
   pattern: '^(\\+|00)?[1-9][0-9]{6,14}$',
-  description: 'E.164: a plus, the country code and the number, 7 to 15 digits in all.',
+  description: 'E.164: a plus sign, the country code and the number, 7 to 15 digits in all.',
   'x-message': 'must be a phone number in E.164 form, for example +393331234567',
 });
 export const Sender = Type.String({
@@ -20,20 +20,20 @@ export const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
   description:
-    'Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends ' +
-    'nothing, with other content it is a conflict (409).',
+    'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; ' +
+    'a repeat with other content is a conflict (409).',
 });
 const Simulation = Type.Optional(
   Type.Boolean({
     description:
-      'Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 UNDELIVERABLE, ' +
-      '0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s, all else DELIVERED after about 1 s.',
+      'Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, ' +
+      '0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s.',
   }),
 );
 const Hex = (description: string) =>
   Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 octets' });
 
-/** The specification's body. */
+/** The specification's body of a send. */
 export const SendIn = Type.Object({
   phoneNumber: PhoneNumber,
   message: Text,
@@ -42,9 +42,9 @@ export const SendIn = Type.Object({
   simulation: Simulation,
 });
 
-/** The message server's own body. */
+/** The message server's own body of a send. */
 export const MessageServerIn = Type.Object({
-  // A body with a phoneNumber is the short one, whatever else it holds: its faults are those of that form.
+  // A body with a phoneNumber is the short one, whatever else it has, so its faults are reported in that form.
   phoneNumber: Type.Optional(Type.Never()),
   destination: PhoneNumber,
   sender: Sender,
@@ -53,11 +53,11 @@ export const MessageServerIn = Type.Object({
   placeholders: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
   ),
-  udhData: Type.Optional(Hex('User data header in hex; the body is then sent as octets of ISO 8859-1.')),
+  udhData: Type.Optional(Hex('User data header in hex; the body is then sent as ISO 8859-1 octets.')),
   enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),
   scheduledDate: Type.Optional(
     Type.String({
-      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset.',
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset.',
     }),
   ),
   validityPeriod: Type.Optional(
@@ -71,11 +71,12 @@ const SmsResult = Type.Object({
   accepted: Type.Boolean(),
   channel: channelName(),
   statusCode: Type.Integer({
-    description: '200 accepted; 400 bad number, no route or no price; 402 no credit. 403, opted out, is reserved.',
+    description: '200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out.',
   }),
   reasons: Type.Array(Type.String()),
 });
 
+/** The answer to the specification's body. */
 export const SendOut = Type.Object(
   {
     messageId: orNull(Type.String({ description: 'Null when the message was refused.' })),
@@ -83,12 +84,13 @@ export const SendOut = Type.Object(
     simulation: Type.Boolean(),
     results: Type.Array(SmsResult),
   },
-  { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+  { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
 );
 
+/** The answer to the message server's own body. */
 export const MessageServerOut = Type.Object(
   {
-    messageId: orNull(Type.String({ description: 'Ours; status reads find it under yours as well.' })),
+    messageId: orNull(Type.String({ description: 'Our id; a status query finds the message under your id as well.' })),
     simulation: Type.Boolean(),
     results: Type.Object({
       sms: Type.Object({
@@ -99,21 +101,22 @@ export const MessageServerOut = Type.Object(
       }),
     }),
   },
-  { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+  { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
 );
 
+/** The body of a bulk send. */
 export const BulkIn = Type.Object({
   globalId: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 255,
       description:
-        'Your id of this request, for 24 hours: sent again with the same body it sends nothing and is answered as the ' +
-        'first time, with another body it is a conflict (409).',
+        'Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first ' +
+        'answer; a repeat with another body is a conflict (409).',
     }),
   ),
   simulation: Simulation,
-  enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts of several parts (default true).' })),
+  enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts with several parts (default true).' })),
   enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
   enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
   messages: Type.Array(
@@ -122,33 +125,36 @@ export const BulkIn = Type.Object({
       ids: Type.Optional(Type.Array(ClientId, { description: 'Your references, one for each destination.' })),
       sender: Sender,
       body: Type.Optional(Type.String()),
-      hexBody: Type.Optional(Hex('Octets to send in place of a text.')),
-      udhData: Type.Optional(Hex('User data header for `hexBody`.')),
-      scheduling: Type.Optional(Type.String({ description: 'Not before: the form of scheduledDate.' })),
+      hexBody: Type.Optional(Hex('Octets to send instead of a text, in hex.')),
+      udhData: Type.Optional(Hex('User data header for `hexBody`, in hex.')),
+      scheduling: Type.Optional(
+        Type.String({ description: 'The messages are not sent before this time, in the format of scheduledDate.' }),
+      ),
     }),
     { minItems: 1 },
   ),
 });
 
+/** The answer to a bulk send. */
 export const BulkOut = Type.Object(
   {
-    globalId: orNull(Type.String({ description: 'As in the request; null when it had none.' })),
+    globalId: orNull(Type.String({ description: 'The id from the request; null when it had none.' })),
     accepted: Type.Integer({ description: 'How many destinations were accepted.' }),
     results: Type.Array(
       Type.Object({
         destination: Type.String(),
-        id: orNull(Type.String({ description: 'Ours; null when refused.' })),
+        id: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
         accepted: Type.Boolean(),
         statusCode: Type.Integer({
           description:
-            '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 409 id used for other ' +
-            'content. Reserved: 401 sender not allowed, 403 opted out, 429 throttled; no rule refuses for these yet.',
+            '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used ' +
+            'for other content. Reserved for later: 401 sender not allowed, 429 throttled.',
         }),
       }),
       { description: 'In the order of the request.' },
     ),
   },
-  { description: 'Committed.' },
+  { description: 'The accepted messages are committed.' },
 );
 
 export type SendIn = Static<typeof SendIn>;

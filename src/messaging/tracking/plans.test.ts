@@ -7,6 +7,7 @@ import { type Db, exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import * as messages from '../messages/sql.ts';
+import { insertClientIds } from '../messages/client-ids/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
@@ -65,7 +66,7 @@ async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
     })),
   );
   const claim = { contentHash: Buffer.alloc(32) };
-  await messages.insertClientIds(
+  await insertClientIds(
     pool,
     batch.map((m) => ({ ...claim, accountId: m.accountId, messageId: m.id, clientId: newId() })),
   );

@@ -14,7 +14,7 @@ import { STATUS } from '../states.ts';
 import { processReceipts } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith } from '../../../test/support/money.ts';
+import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
@@ -31,7 +31,7 @@ let connections: number[];
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
-  accountId = await accountWith(pool, 0);
+  accountId = await createAccountWithCredit(pool, 0);
   keyId = (await one<{ id: number }>(pool, sql`SELECT id FROM api_key WHERE account_id = ${accountId}`)).id;
   const made = await many<{ id: number }>(
     pool,

@@ -5,7 +5,7 @@ import type { Receipt } from '../../carriers/events.ts';
 import { freeze } from '../../money/credit/charge.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { claimChunks, insertChunks, moveIntents } from '../../network/dispatch/sql.ts';
+import { claimChunks, insertChunks, updateIntents } from '../../network/dispatch/sql.ts';
 import type { Result } from '../../network/dispatch/pump.ts';
 import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
@@ -15,7 +15,7 @@ import { STATUS } from '../states.ts';
 import { processReceipts, retryUnmatched } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { matchUnknowns } from './match-unknowns.ts';
@@ -40,7 +40,7 @@ beforeEach(async () => {
     sql`TRUNCATE message, message_state, message_part, message_event, message_deadline, unknown_outcome, nameless_submit,
         dispatch_chunk, receipt_batch, receipt_unmatched`,
   );
-  accountId = await accountWith(pool, 1000);
+  accountId = await createAccountWithCredit(pool, 1000);
 });
 
 const now = (): Date => new Date();
@@ -84,7 +84,7 @@ describe('the one unknown that a stray receipt fits', () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-1')]);
     expect(await stateOf(id)).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'LATE-1', errorText: null });
-    expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE });
+    expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE });
     expect([await listUnknownIds(pool), await parked()]).toEqual([new Set(), []]);
     expect(await many(pool, sql`SELECT kind FROM message_event ORDER BY id`)).toEqual([
       { kind: 'attempt' },
@@ -99,7 +99,7 @@ describe('the one unknown that a stray receipt fits', () => {
     expect(await listUnknownIds(pool)).toEqual(new Set());
     await late([receipt('LATE-2', { state: 'REJECTED' })]);
     expect(await statusOf(id)).toBe(STATUS.REJECTED);
-    expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, available: 1000 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, available: 1000 });
   });
 
   test.each([
@@ -232,7 +232,7 @@ describe('a stray receipt settles nothing', () => {
     const other = await stored({});
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [other] }]);
     const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
-    await moveIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
+    await updateIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
     await late([receipt('LATE')]);
     expect([await statusOf(id), await parked()]).toEqual([0, ['unknown']]);
     await exec(pool, sql`DELETE FROM dispatch_chunk`);
@@ -246,7 +246,7 @@ describe('a stray receipt settles nothing', () => {
     const other = await stored({});
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [other] }]);
     const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
-    await moveIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
+    await updateIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
     await late([receipt('EARLY')]);
     await settle(other, { kind: 'accepted', carrierIds: ['EARLY'] });
     await tryAgain();

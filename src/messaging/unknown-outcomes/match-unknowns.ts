@@ -5,9 +5,10 @@ import { insertEvents } from '../messages/events/sql.ts';
 import { deleteUnknowns } from '../messages/unknown/sql.ts';
 import * as db from './sql.ts';
 
-/** A receipt whose id fits no message. */
+/** A receipt whose carrier id fits no message. */
 export type Stray = { readonly receipt: Receipt; readonly receivedAt: Date };
 
+/** What a stray receipt reports on: a message of unknown outcome, none, or one of several. */
 export type UnknownMatch =
   | { readonly kind: 'hit'; readonly accountId: number; readonly messageId: string; readonly part: null }
   | { readonly kind: 'unknown' }
@@ -16,7 +17,7 @@ export type UnknownMatch =
 const UNKNOWN: UnknownMatch = { kind: 'unknown' };
 const AMBIGUOUS: UnknownMatch = { kind: 'ambiguous' };
 
-/** Numbers with all their digits, whichever way the carrier writes that they are. */
+/** The digits of a number with its country code, in whichever form the carrier writes it. */
 const digitsOf = (number: string): string => number.replace(/\D/g, '').replace(/^00/, '');
 
 const toAddressed = ({ receipt: { destination, sender }, receivedAt }: Stray): db.Addressed => ({
@@ -26,13 +27,14 @@ const toAddressed = ({ receipt: { destination, sender }, receivedAt }: Stray): d
 });
 
 /**
- * Finds the open unknowns that stray receipts of one connection settle, in order, and gives them the receipts' ids.
+ * Finds the messages of unknown outcome that stray receipts of one connection settle, in the order of the receipts, and
+ * gives them the receipts' carrier ids.
  *
- * A receipt settles an unknown when that is the one submit without an id that it can speak of. So it must be known of
- * every other message to the number whether and under which id the carrier has it: what was on its way when the receipt
- * came has been recorded by the time that `isStray` asks again, and the last look at the candidates sees all the rest.
+ * A receipt settles an unknown outcome when that is the only submit without an id that it can report on. So for every other
+ * message to the number it must be known whether the carrier has it and under which id: a message that was on its way when
+ * the receipt came has been recorded by the time `isStray` asks again, and the second search finds all the others.
  *
- * @param isStray asks, after the first looks, whether the ids of these receipts still fit no message
+ * @param isStray asks, after the first search, whether the ids of these receipts still fit no message
  */
 export async function matchUnknowns(
   tx: Db,
@@ -41,32 +43,33 @@ export async function matchUnknowns(
   isStray: (receipts: readonly Receipt[]) => Promise<readonly boolean[]>,
 ): Promise<UnknownMatch[]> {
   const receipts = strays.map(toAddressed);
-  const first = await judge(tx, connectionId, strays, receipts);
-  if (!first.some((named) => named.kind === 'hit')) return first;
+  const first = await search(tx, connectionId, strays, receipts);
+  if (!first.some((match) => match.kind === 'hit')) return first;
   const inFlight = await db.listInFlight(tx, { connectionId, receipts });
   const stray = await isStray(strays.map(({ receipt }) => receipt));
-  const last = await judge(tx, connectionId, strays, receipts);
-  const named = last.map((one, i) => (inFlight.has(i) || stray[i] !== true ? UNKNOWN : one));
-  return claim(tx, connectionId, strays, named);
+  const last = await search(tx, connectionId, strays, receipts);
+  const matches = last.map((match, i) => (inFlight.has(i) || stray[i] !== true ? UNKNOWN : match));
+  return assignCarrierIds(tx, connectionId, strays, matches);
 }
 
-async function judge(
+/** Searches the submits without a carrier id for those that the receipts can report on. */
+async function search(
   tx: Db,
   connectionId: number,
   strays: readonly Stray[],
   receipts: readonly db.Addressed[],
 ): Promise<UnknownMatch[]> {
   const candidates = Map.groupBy(await db.listCandidates(tx, { connectionId, receipts }), ({ n }) => n);
-  const named = strays.map(({ receipt }, n) => theOne(candidates.get(n) ?? [], receipt));
-  const contested = contestedIn(strays, named);
-  return named.map((one) => (one.kind === 'hit' && contested.has(one.messageId) ? AMBIGUOUS : one));
+  const matches = strays.map(({ receipt }, n) => onlyMatch(candidates.get(n) ?? [], receipt));
+  const contested = contestedIn(strays, matches);
+  return matches.map((match) => (match.kind === 'hit' && contested.has(match.messageId) ? AMBIGUOUS : match));
 }
 
 /**
- * Some networks give our own id back: then it is that message and no other. Parts of a long message have receipts of
- * their own, so nobody can tell which one this is.
+ * The match when exactly one candidate fits. Some networks return our own id, which names that message. Parts of a long
+ * message have receipts of their own, so it cannot be known which part a receipt reports on.
  */
-function theOne(candidates: readonly db.Candidate[], { carrierIds }: Receipt): UnknownMatch {
+function onlyMatch(candidates: readonly db.Candidate[], { carrierIds }: Receipt): UnknownMatch {
   const own = candidates.filter(({ messageId }) => carrierIds.includes(messageId));
   const [one, another] = carrierIds.some(isOurs) ? own : candidates;
   if (one === undefined) return UNKNOWN;
@@ -74,40 +77,43 @@ function theOne(candidates: readonly db.Candidate[], { carrierIds }: Receipt): U
   return { kind: 'hit', accountId: one.accountId, messageId: one.messageId, part: null };
 }
 
-/** A UUIDv7: no carrier makes such ids, so it is one of ours that a network gave back. */
+/** Whether an id is a UUIDv7. No carrier makes such ids, so it is one of ours that a network returned. */
 const isOurs = (id: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
 
 const idOf = ({ receipt }: Stray): string => receipt.carrierIds[0] ?? '';
 
-/** The messages that receipts of different ids want: at most one of them can be right. */
-function contestedIn(strays: readonly Stray[], named: readonly UnknownMatch[]): Set<string> {
+/** The messages that receipts with different ids match: at most one of these receipts can be right. */
+function contestedIn(strays: readonly Stray[], matches: readonly UnknownMatch[]): Set<string> {
   const ids = new Map<string, string>();
   const contested = new Set<string>();
-  named.forEach((one, i) => {
+  matches.forEach((match, i) => {
     const stray = strays[i];
-    if (one.kind !== 'hit' || stray === undefined) return;
-    const known = ids.get(one.messageId) ?? idOf(stray);
-    if (!spellings(known).includes(bareId(idOf(stray)))) contested.add(one.messageId);
-    ids.set(one.messageId, known);
+    if (match.kind !== 'hit' || stray === undefined) return;
+    const known = ids.get(match.messageId) ?? idOf(stray);
+    if (!spellings(known).includes(bareId(idOf(stray)))) contested.add(match.messageId);
+    ids.set(match.messageId, known);
   });
   return contested;
 }
 
-/** The conditional update decides: of two workers with receipts for one message, one finds it named already. */
-async function claim(
+/**
+ * Gives matched messages the carrier ids of their receipts. The conditional update decides: of two workers with receipts
+ * for one message, the second finds that the message has an id already.
+ */
+async function assignCarrierIds(
   tx: Db,
   connectionId: number,
   strays: readonly Stray[],
-  named: readonly UnknownMatch[],
+  matches: readonly UnknownMatch[],
 ): Promise<UnknownMatch[]> {
   const wanted = new Map(
-    named.flatMap((one, i) => {
+    matches.flatMap((match, i) => {
       const stray = strays[i];
-      return one.kind === 'hit' && stray ? [[one.messageId, { ...one, carrierId: idOf(stray) }] as const] : [];
+      return match.kind === 'hit' && stray ? [[match.messageId, { ...match, carrierId: idOf(stray) }] as const] : [];
     }),
   );
-  if (wanted.size === 0) return [...named];
+  if (wanted.size === 0) return [...matches];
   const moved = await db.moveToAccepted(tx, [...wanted.values()]);
   const settled = [...wanted.values()].filter(({ messageId }) => moved.has(messageId));
   if (settled.length > 0) await deleteUnknowns(tx, settled);
@@ -118,9 +124,9 @@ async function claim(
       messageId,
       connectionId,
       kind: 'settled',
-      text: 'by a receipt that can mean no other message',
+      text: 'by a receipt that can belong to no other message',
       details: { carrierIds: [carrierId] },
     })),
   );
-  return named.map((one) => (one.kind === 'hit' && !moved.has(one.messageId) ? UNKNOWN : one));
+  return matches.map((match) => (match.kind === 'hit' && !moved.has(match.messageId) ? UNKNOWN : match));
 }

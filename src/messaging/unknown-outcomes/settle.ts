@@ -1,4 +1,4 @@
-import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../../platform/db/transaction.ts';
 import { insertRetryChunk } from '../../network/dispatch/sql.ts';
@@ -11,7 +11,7 @@ import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../messages/unknown/sql.ts';
 import * as db from './sql.ts';
 
-/** What a person may know of an unknown outcome: an end, or that the carrier never got it. */
+/** What a person may know about an unknown outcome: its final state, or that the carrier never got the message. */
 export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -22,19 +22,20 @@ const END_STATUS = {
   expired: STATUS.EXPIRED,
 } as const;
 
+/** The decision of a person about an unknown outcome. */
 export type Settling = {
   readonly messageId: string;
   readonly as: Verdict;
-  /** Who says so: kept in the message's history. */
+  /** The person, whose name is stored in the message's history. */
   readonly by: string;
 };
 
 /**
- * Settles an open unknown as a person says: `not-sent` queues it again over its connection, any other verdict is its
- * end, which settles its credit. One that a receipt settles at the same moment is left to the receipt.
+ * Settles an unknown outcome as a person decides: `not-sent` queues the message again on its connection, any other verdict
+ * becomes its final state and settles its credit. When a receipt settles it at the same time, the receipt wins.
  *
- * Errors: 404 when the message is not on the list, 409 when it was settled meanwhile, or cannot be sent again because
- * the carrier took it or some of its parts, or the connection is gone.
+ * Errors: 404 when the message is not on the list; 409 when it was settled concurrently, or cannot be sent again because
+ * the carrier accepted it or some of its parts, or because its connection was removed.
  */
 export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promise<db.Unknown> {
   return transaction(pool, async (tx) => {
@@ -42,17 +43,18 @@ export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promis
     if (!unknown)
       throw new AppError('not_found', { message: `There is no open unknown outcome ${settling.messageId}` });
     const { accountId, messageId, connectionId } = unknown;
-    const text = `${settling.as}, said ${settling.by}`;
+    const text = `${settling.as}, according to ${settling.by}`;
     await insertEvents(tx, [{ accountId, messageId, connectionId, kind: 'settled', text }]);
     const settled = { action: 'message.settle', subject: `message:${messageId}`, detail: { as: settling.as } };
-    await recordAudit(tx, operatorOf(accountId, settling.by), settled);
+    await recordAudit(tx, operatorAuthor(accountId, settling.by), settled);
     if (settling.as === 'not-sent') await sendAgain(tx, unknown, text);
     else await end(tx, unknown, END_STATUS[settling.as], text, now);
     return unknown;
   });
 }
 
-const settledMeanwhile = (): AppError => new AppError('conflict', { message: 'It was settled in this moment' });
+const settledConcurrently = (): AppError =>
+  new AppError('conflict', { message: 'The outcome was settled concurrently' });
 
 async function end(
   tx: PoolClient,
@@ -72,20 +74,26 @@ async function end(
       errorText: failed ? `settled by operator: ${text}` : null,
     },
   ]);
-  if (stayed.has(messageId)) throw settledMeanwhile();
+  if (stayed.has(messageId)) throw settledConcurrently();
 }
 
 async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): Promise<void> {
   const { accountId, messageId, connectionId } = unknown;
-  if (unknown.connection === null) throw new AppError('conflict', { message: 'Its connection was removed' });
+  if (unknown.connection === null)
+    throw new AppError('conflict', { message: 'The connection of the message was removed' });
   if (await db.hasKnownParts(tx, unknown))
-    throw new AppError('conflict', { message: 'The carrier took some of its parts: settle it with an end' });
+    throw new AppError('conflict', {
+      message: 'The carrier accepted some parts of the message: settle it with a final state',
+    });
   const state = await db.moveToWaiting(tx, { accountId, messageId, reason });
-  if (!state) throw new AppError('conflict', { message: 'Its carrier has taken it, or it was settled in this moment' });
+  if (!state)
+    throw new AppError('conflict', {
+      message: 'The carrier has accepted the message, or the outcome was settled concurrently',
+    });
   await moveToNameless(tx, [unknown]);
   const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
   const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };
   await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });
-  // Not sent after all; unless an attempt before this one may have reached somebody.
+  // The message was not sent after all, unless an earlier attempt may have reached somebody.
   if (!possibleDuplicate) await countTraffic(tx, [{ accountId, id: messageId, campaignId, channel, sent: -1 }]);
 }

@@ -1,60 +1,64 @@
 import { bigint, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
-import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { constant, type Db, exec, many, maybeOne, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { OPEN_STATES, STATUS } from '../states.ts';
+
+const UNKNOWN = constant(STATUS.UNKNOWN);
+const ACCEPTED = constant(STATUS.ACCEPTED);
 
 type Key = { readonly accountId: number; readonly messageId: string };
 
-/** Forgets nameless submits of which no parked receipt can speak any more. */
+/** Deletes submits without a carrier id on which no parked receipt can report any more. Returns how many. */
 export async function deleteOldNameless(db: Db, days: number): Promise<number> {
   return exec(db, sql`DELETE FROM nameless_submit WHERE valid_until < now() - ${days} * interval '1 day'`);
 }
 
-/** How many outcomes are unknown, per connection. */
-export async function countUnknowns(db: Db): Promise<{ connectionId: number; count: number }[]> {
-  return many(
-    db,
-    sql`SELECT connection_id AS "connectionId", count(*) AS count FROM unknown_outcome GROUP BY connection_id`,
-  );
-}
+const UNKNOWN_COUNT = columns({ connectionId: as<number>('connection_id'), count: as<number>('count(*)') });
 
-export type Unknown = {
-  messageId: string;
-  accountId: number;
-  account: string;
-  connectionId: number;
+/** Counts the unknown outcomes of each connection. */
+export const countUnknowns = (db: Db): Promise<RowOf<typeof UNKNOWN_COUNT>[]> =>
+  many(db, sql`SELECT ${UNKNOWN_COUNT} FROM unknown_outcome GROUP BY connection_id`);
+
+const UNKNOWN_OUTCOME = columns({
+  messageId: as<string>('o.message_id'),
+  accountId: as<number>('o.account_id'),
+  account: as<string>('a.name'),
+  connectionId: as<number>('o.connection_id'),
   /** Null when the connection was removed. */
-  connection: string | null;
-  /** Digits, as the carrier knows it. */
-  destination: string;
-  sender: string;
-  parts: number;
-  since: Date;
-  reason: string;
-};
+  connection: as<string | null>('c.name'),
+  /** The digits of the number, as the carrier knows it. */
+  destination: as<string>('o.destination'),
+  sender: as<string>('o.sender'),
+  parts: as<number>('o.parts'),
+  since: as<Date>('o.created_at'),
+  reason: as<string>('o.reason'),
+});
+/** A message of which nobody knows whether its carrier has it. */
+export type Unknown = RowOf<typeof UNKNOWN_OUTCOME>;
 
-const UNKNOWN = sql`o.message_id AS "messageId", o.account_id AS "accountId", a.name AS account,
-  o.connection_id AS "connectionId", c.name AS connection, o.destination, o.sender, o.parts, o.created_at AS since,
-  o.reason
+const SELECT_UNKNOWN = sql`SELECT ${UNKNOWN_OUTCOME}
   FROM unknown_outcome o JOIN account a ON a.id = o.account_id LEFT JOIN connection c ON c.id = o.connection_id`;
 
-/** The open unknowns, the oldest first; of one account or connection where one is named. */
+/** Lists the unknown outcomes, oldest first; only those of one account or connection when one is given. */
 export async function listUnknowns(
   db: Db,
   { accountId, connectionId, limit }: { accountId: number | null; connectionId: number | null; limit: number },
 ): Promise<Unknown[]> {
   return many(
     db,
-    sql`SELECT ${UNKNOWN}
+    sql`${SELECT_UNKNOWN}
         WHERE (${accountId}::bigint IS NULL OR o.account_id = ${accountId})
           AND (${connectionId}::bigint IS NULL OR o.connection_id = ${connectionId})
         ORDER BY o.created_at, o.message_id LIMIT ${limit}`,
   );
 }
 
+/** Finds the unknown outcome of one message. */
 export async function findUnknown(db: Db, { messageId }: { messageId: string }): Promise<Unknown | undefined> {
-  return maybeOne(db, sql`SELECT ${UNKNOWN} WHERE o.message_id = ${messageId}`);
+  return maybeOne(db, sql`${SELECT_UNKNOWN} WHERE o.message_id = ${messageId}`);
 }
 
-/** What a receipt says of its message beside an id: digits and a sender in lower case, both without a plus. */
+/** What a receipt says about its message besides an id: the digits and the sender in lower case, both without a plus. */
 export type Addressed = { readonly destination: string; readonly sender: string; readonly receivedAt: Date };
 
 const addressedRows = (receipts: readonly Addressed[]) =>
@@ -65,28 +69,33 @@ const addressedRows = (receipts: readonly Addressed[]) =>
     received_at: timestamptz((r) => r.receivedAt),
   });
 
-/** An empty sender leaves it to the carrier, so any may stand in the receipt; and some carriers put none there. */
-const senderFits = (sender: ReturnType<typeof sql>) => sql`(${sender} = '' OR r.sender = '' OR ${sender} = r.sender)`;
+/** Whether the sender fits. With an empty sender the carrier chooses one, and some carriers leave it out of receipts. */
+const senderFits = (sender: Sql) => sql`(${sender} = '' OR r.sender = '' OR ${sender} = r.sender)`;
 
-export type Candidate = Key & {
-  /** The place of the receipt among those asked about. */
-  n: number;
-  parts: number;
-  /** On the list of unknowns; the others only stand in the way. */
-  open: boolean;
-};
+const CANDIDATE = columns({
+  /** The place of the receipt in the request. */
+  n: as<number>('r.n'),
+  accountId: as<number>('o.account_id'),
+  messageId: as<string>('o.message_id'),
+  parts: as<number>('o.parts'),
+  /** Whether it is on the list of unknown outcomes; the others only make a receipt ambiguous. */
+  open: as<boolean>('o.open'),
+});
+/** A submit without a carrier id on which a receipt may report. */
+export type Candidate = RowOf<typeof CANDIDATE>;
 
 /**
- * The submits without a carrier id that each of these receipts may speak of: same connection, number and sender,
- * accepted before the receipt came (the clocks of program and database may differ by seconds), and in its time.
+ * Lists the submits without a carrier id on which each of these receipts may report: those with the same connection, number
+ * and sender, accepted before the receipt came (the clocks of program and database may differ by seconds) and still within
+ * their time.
  */
-export async function listCandidates(
+export const listCandidates = (
   db: Db,
   { connectionId, receipts }: { connectionId: number; receipts: readonly Addressed[] },
-): Promise<Candidate[]> {
-  return many(
+): Promise<Candidate[]> =>
+  many(
     db,
-    sql`SELECT r.n, o.account_id AS "accountId", o.message_id AS "messageId", o.parts, o.open
+    sql`SELECT ${CANDIDATE}
         FROM ${addressedRows(receipts)} AS r
         JOIN (SELECT account_id, message_id, connection_id, destination, sender, valid_until, parts, true AS open
               FROM unknown_outcome
@@ -97,11 +106,10 @@ export async function listCandidates(
         WHERE uuid_extract_timestamp(o.message_id) <= r.received_at + interval '5 seconds'
           AND r.received_at <= o.valid_until + interval '1 day'`,
   );
-}
 
 /**
- * Which of these receipts, by their places, may speak of a message that the connection is being given at this moment:
- * its answer, with the id, is not recorded yet.
+ * Lists the places of the receipts that may report on a message that is being submitted to the connection: its response
+ * with the carrier id is not recorded yet.
  */
 export async function listInFlight(
   db: Db,
@@ -115,12 +123,12 @@ export async function listInFlight(
           ON r.destination = ltrim(m.destination, '+') AND ${senderFits(sql`lower(ltrim(m.sender, '+'))`)}
         LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
         WHERE c.connection_id = ${connectionId} AND c.intent > 0
-          AND (s.id IS NULL OR (s.status IN (0, 1) AND s.submitted_at IS NULL))`,
+          AND (s.id IS NULL OR (s.status IN (${OPEN_STATES}) AND s.submitted_at IS NULL))`,
   );
   return new Set(rows.map((row) => row.n));
 }
 
-/** Whether the carrier took some parts of the message before it fell silent. */
+/** Whether the carrier accepted some parts of the message before it stopped answering. */
 export async function hasKnownParts(db: Db, { accountId, messageId }: Key): Promise<boolean> {
   const [row] = await many(
     db,
@@ -130,8 +138,8 @@ export async function hasKnownParts(db: Db, { accountId, messageId }: Key): Prom
 }
 
 /**
- * Gives unknown messages the carrier id that a receipt told: from now on they are accepted ones. Answers those for which
- * that was news; their states are locked until the transaction ends.
+ * Moves messages of unknown outcome to ACCEPTED with the carrier ids that receipts reported. Returns the ids of those that
+ * moved; their states are locked until the transaction ends.
  */
 export async function moveToAccepted(
   db: Db,
@@ -139,27 +147,38 @@ export async function moveToAccepted(
 ): Promise<Set<string>> {
   const moved = await many<{ id: string }>(
     db,
-    sql`UPDATE message_state s SET status = 1, carrier_id = u.carrier_id, updated_at = now(), error_text = NULL
+    sql`UPDATE message_state s
+        SET status = ${ACCEPTED}, carrier_id = u.carrier_id, updated_at = now(), error_text = NULL
         FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           message_id: uuid((r) => r.messageId),
           carrier_id: text((r) => r.carrierId),
         })} AS u
-        WHERE s.account_id = u.account_id AND s.id = u.message_id AND s.status = 0
+        WHERE s.account_id = u.account_id AND s.id = u.message_id AND s.status = ${UNKNOWN}
         RETURNING s.id`,
   );
   return new Set(moved.map((row) => row.id));
 }
 
-/** Makes an unknown message one that waits for its next attempt. Undefined when it has an end. */
-export async function moveToWaiting(
+const WAITING_STATE = columns({
+  attempts: as<number>('attempts'),
+  possibleDuplicate: as<boolean>('possible_duplicate'),
+  /** The bit of the channel. */
+  channel: as<number>('channel'),
+  campaignId: as<number | null>('campaign_id'),
+});
+
+/**
+ * Moves a message of unknown outcome back to ACCEPTED, where it waits for its next attempt. Returns its state; undefined
+ * when its outcome was not unknown.
+ */
+export const moveToWaiting = (
   db: Db,
   { accountId, messageId, reason }: Key & { reason: string },
-): Promise<{ attempts: number; possibleDuplicate: boolean; channel: number; campaignId: number | null } | undefined> {
-  return maybeOne(
+): Promise<RowOf<typeof WAITING_STATE> | undefined> =>
+  maybeOne(
     db,
-    sql`UPDATE message_state SET status = 1, submitted_at = NULL, updated_at = now(), error_text = ${reason}
-        WHERE account_id = ${accountId} AND id = ${messageId} AND status = 0
-        RETURNING attempts, possible_duplicate AS "possibleDuplicate", channel, campaign_id AS "campaignId"`,
+    sql`UPDATE message_state SET status = ${ACCEPTED}, submitted_at = NULL, updated_at = now(), error_text = ${reason}
+        WHERE account_id = ${accountId} AND id = ${messageId} AND status = ${UNKNOWN}
+        RETURNING ${WAITING_STATE}`,
   );
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { faultOfUrl } from './check-url.ts';
+import { findUrlFault } from './check-url.ts';
 import { createGuard } from '../../platform/outbound/guard.ts';
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -9,7 +9,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'xn--grn-ioa.example.com': ['93.184.215.14'],
 };
 const resolve = async (host: string) => NAMES[host] ?? Promise.reject(new Error('not found'));
-const guard = createGuard({ openBlocks: [], ports: [443, 8443], resolve });
+const guard = createGuard({ allowedBlocks: [], ports: [443, 8443], resolve });
 
 describe('may be registered', () => {
   test.each([
@@ -21,7 +21,7 @@ describe('may be registered', () => {
     'https://grün.example.com/',
     'https://1.1.1.1/hook',
     'https://[2606:4700:4700::1111]/hook',
-  ])('%s', async (url) => expect(await faultOfUrl(guard, url)).toBeNull());
+  ])('%s', async (url) => expect(await findUrlFault(guard, url)).toBeNull());
 });
 
 const FAULTS: Record<string, string[]> = {
@@ -78,5 +78,5 @@ const FAULTS: Record<string, string[]> = {
   ],
 };
 describe.each(Object.entries(FAULTS))('is refused: it %s', (fault, urls) => {
-  test.each(urls)('%j', async (url) => expect(await faultOfUrl(guard, url)).toBe(fault));
+  test.each(urls)('%j', async (url) => expect(await findUrlFault(guard, url)).toBe(fault));
 });

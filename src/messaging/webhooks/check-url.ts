@@ -1,22 +1,22 @@
 import { ADDRESS_REFUSED, type Guard } from '../../platform/outbound/guard.ts';
 
-/** A URL that WHATWG reads differently from how it looks: it drops tabs and newlines, and takes \ for /. */
+/** Characters that the WHATWG parser changes: it drops tabs and newlines, and reads \ as /. */
 const STRANGE = /[\s\\\p{Cc}\p{Cf}]/u;
 const AUTHORITY = /^https:\/\/([^/?]+)/i;
 
 /**
- * Whether events may be posted to this URL (specification, "Receiver requirements" 1): what is wrong with it, to be read
- * behind its name, or null. It must be written out in full, with https, a host that has addresses, all of them public,
- * and a port that is allowed; no user name, no fragment. The text itself is looked at too, since parsing hides an empty
- * fragment or user name.
+ * Checks whether events may be posted to this URL (specification, "Receiver requirements" 1). Returns what is wrong with
+ * it, as the rest of a sentence that begins with the field name, or null. The URL must be complete, with https, a host
+ * whose addresses are all public, and an allowed port; without a user name or fragment. The text itself is checked too,
+ * because parsing hides an empty fragment or user name.
  *
- * This spares the owner a mistake. What protects us is the same check of every connection (src/platform/outbound/connect.ts).
+ * This saves the owner from a mistake. What protects us is the same check of every connection (src/platform/outbound/connect.ts).
  */
-export async function faultOfUrl(guard: Guard, text: string): Promise<string | null> {
+export async function findUrlFault(guard: Guard, text: string): Promise<string | null> {
   const fault = faultOfText(text) ?? faultOfPort(text, guard.ports);
   if (fault !== null) return fault;
   try {
-    await guard.addressesOf(hostOf(text));
+    await guard.resolveAllowed(hostOf(text));
     return null;
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === ADDRESS_REFUSED

@@ -1,18 +1,18 @@
+import { registerEndpoint } from './endpoint.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
-import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { registerWebhookCommands } from './commands.ts';
-import { registerEndpoint } from './register.ts';
 
 const secretKey = createSecretKey(Buffer.alloc(32, 7));
 
 let database: TestDatabase;
-let run: (...args: string[]) => Promise<Commanded>;
+let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
   database = await createTestDatabase();
   run = commandsOn(database, registerWebhookCommands);
@@ -21,7 +21,9 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 async function accountWithWebhook(name: string, url: string): Promise<number> {
   const { accountId } = await createAccount(database.pool, { name, plan: 'unlimited' });
-  await transaction(database.pool, (tx) => registerEndpoint(tx, operatorOf(accountId), { url, form: 'A', secretKey }));
+  await transaction(database.pool, (tx) =>
+    registerEndpoint(tx, operatorAuthor(accountId), { url, form: 'A', secretKey }),
+  );
   return accountId;
 }
 

@@ -1,11 +1,11 @@
+import { enableEndpoint } from './endpoint.ts';
 import type { Command } from 'commander';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { listEventCounts } from './delivery-log/sql.ts';
-import { enableEndpoint } from './enable.ts';
 import { type EndpointOverview, listAllEndpoints } from './sql.ts';
 
 /** `webhook list` and `webhook enable`. */
@@ -58,6 +58,6 @@ const withoutQuery = (url: string): string => url.replace(/\?.*/, '?…');
 
 async function enable(tx: Db, reference: string): Promise<{ id: number }> {
   const account = await findAccount(tx, { reference });
-  await enableEndpoint(tx, operatorOf(account.id));
+  await enableEndpoint(tx, operatorAuthor(account.id));
   return account;
 }

@@ -2,12 +2,12 @@ import type { Db } from '../../platform/db/query.ts';
 import { insertOutbox, type NewWebhookEvent } from './outbox/sql.ts';
 
 /**
- * Tells the webhooks of these events' accounts, in the transaction that makes the events true: what is committed is
- * told at least once, what is rolled back never. Events of an account without an active webhook, and kinds that the
- * form of its registration does not have, are left out.
+ * Publishes events to the webhooks of their accounts, in the transaction that makes the events true: a committed event is
+ * delivered at least once, a rolled-back one never. Events of accounts without an active webhook, and kinds that the form
+ * of the webhook does not have, are left out.
  *
- * One statement a batch, sent before this returns, as a `burst` wants it. Call it after the statements that move the
- * messages: events of one message go out in the order in which they were published.
+ * One statement per batch, sent before this returns, as a `burst` needs it. Call it after the statements that move the
+ * messages: events of one message are delivered in the order of publication.
  */
 export async function publishEvents(tx: Db, events: readonly NewWebhookEvent[]): Promise<void> {
   if (events.length > 0) await insertOutbox(tx, events);

@@ -14,7 +14,7 @@ const A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const B = '/api/webhooks/delivery-status';
 
 const receiver = await startReceiver();
-const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
+const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
 const poster = createPoster({ guard, ca: TEST_CERT });
 const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
   base: '',

@@ -1,16 +1,13 @@
+import { changeUrl, registerEndpoint, removeEndpoint, rotateSecret } from './endpoint.ts';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import type { Outlet } from '../../platform/outbound/outlet.ts';
-import { keeping, once } from '../../platform/http/idempotency.ts';
-import { changeUrl } from './change-url.ts';
-import { faultOfUrl } from './check-url.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
+import { findUrlFault } from './check-url.ts';
 import type { Guard } from '../../platform/outbound/guard.ts';
-import { registerEndpoint } from './register.ts';
-import { removeEndpoint } from './remove.ts';
-import { rotateSecret } from './rotate.ts';
 import {
   FormACreated,
   FormAIn,
@@ -33,14 +30,14 @@ const tags = ['Webhooks'];
 const onRequest = requireScope('webhooks');
 
 const REPLACES =
-  'Takes the place of an earlier webhook of either form, and is sent what waited for that one, in its own form. Its ' +
-  'events are signed as Standard Webhooks says; any 2xx within 5 seconds acknowledges.';
-const AFRESH = 'Secret and form stay. A webhook that was disabled becomes active.';
+  'Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. ' +
+  'Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event.';
+const AFRESH = 'The secret and the form stay. A disabled webhook becomes active.';
 const Deleted = Type.Null({ description: 'Deleted' });
 
 export type WebhookRouteDeps = PlatformDeps & {
   /** For requests to the receivers of webhooks. */
-  readonly outlet: Outlet;
+  readonly outlet: Outbound;
 };
 
 /** Contract 6: the webhook of the caller's account. All need the scope `webhooks`. */
@@ -56,13 +53,13 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'createWebhook',
-      summary: 'Register the webhook; its secret is shown this once',
-      description: `Events have eventType: DELIVERY, READ and INBOUND. ${REPLACES}`,
+      summary: 'Register the webhook',
+      description: `Events have an eventType: DELIVERY, READ or INBOUND. ${REPLACES} The secret is shown only in this answer.`,
       body: FormAIn,
       response: { 201: FormACreated },
     },
     preHandler: ({ body }) => checkUrl(outlet.guard, 'callbackUrl', body.callbackUrl),
-    handler: once({ pool, answers }, 201, async ({ actor, body: { callbackUrl: url } }, tx) => {
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body: { callbackUrl: url } }, tx) => {
       const made = await registerEndpoint(tx, actor, { url, form: 'A', secretKey });
       return { ...inFormA(made), secret: made.plainSecret };
     }),
@@ -70,7 +67,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
 
   app.get(PATH_A, {
     onRequest,
-    schema: { tags, operationId: 'findWebhook', summary: 'The webhook of the account', response: { 200: FormAOut } },
+    schema: { tags, operationId: 'findWebhook', summary: 'Get the webhook', response: { 200: FormAOut } },
     handler: async ({ actor }) => inFormA(found(await findEndpoint(tenant(pool, actor), actor))),
   });
 
@@ -79,7 +76,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'updateWebhook',
-      summary: 'Lead the webhook to another URL',
+      summary: 'Change the webhook URL',
       description: AFRESH,
       body: FormAIn,
       response: { 200: FormAOut },
@@ -94,7 +91,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'deleteWebhook',
-      summary: 'Delete the webhook, and the events that wait for it',
+      summary: 'Delete the webhook and its waiting events',
       response: { 204: Deleted },
     },
     handler: async ({ actor }, reply) => {
@@ -110,13 +107,13 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'createStatusWebhook',
-      summary: 'Register the webhook for the second form of payload; its secret is shown this once',
-      description: `Events have a status in words; READ and INBOUND are not sent. ${REPLACES}`,
+      summary: 'Register the webhook with the second payload form',
+      description: `Events have a status text; READ and INBOUND events are not sent. ${REPLACES} The secret is shown only in this answer.`,
       body: FormBIn,
       response: { 201: FormBCreated },
     },
     preHandler: ({ body }) => checkUrl(outlet.guard, 'url', body.url),
-    handler: once({ pool, answers }, 201, async ({ actor, body: { url } }, tx) => {
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body: { url } }, tx) => {
       const made = await registerEndpoint(tx, actor, { url, form: 'B', secretKey });
       return { ...inFormB(made), secret: made.plainSecret };
     }),
@@ -127,7 +124,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'findStatusWebhook',
-      summary: 'The webhook of the account',
+      summary: 'Get the webhook',
       response: { 200: FormBOut },
     },
     handler: async ({ actor }) => inFormB(found(await findEndpoint(tenant(pool, actor), actor))),
@@ -138,7 +135,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'updateStatusWebhook',
-      summary: 'Lead the webhook to another URL',
+      summary: 'Change the webhook URL',
       description: AFRESH,
       body: FormBIn,
       response: { 200: FormBOut },
@@ -153,7 +150,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
     schema: {
       tags,
       operationId: 'deleteStatusWebhook',
-      summary: 'Delete the webhook, and the events that wait for it',
+      summary: 'Delete the webhook and its waiting events',
       response: { 204: Deleted },
     },
     handler: async ({ actor }, reply) => {
@@ -163,20 +160,20 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
   });
 }
 
-/** For a webhook of either form. */
+/** Routes for a webhook of either form. */
 function toolRoutes(app: App, { pool, answers, secretKey, outlet, clock }: WebhookRouteDeps): void {
   app.post(`${PATH_A}/secret`, {
     onRequest,
     schema: {
       tags,
       operationId: 'rotateWebhookSecret',
-      summary: 'Give the webhook a new secret, shown this once',
+      summary: 'Rotate the webhook secret',
       description:
-        'For 24 hours events carry two signatures, by the new secret and by the one before. Rotated again in that ' +
-        'time, the last two sign.',
+        'The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by ' +
+        'the previous secret. After another rotation within that time the last two secrets sign.',
       response: { 200: SecretOut },
     },
-    handler: once({ pool, answers }, 200, async ({ actor }, tx) => {
+    handler: idempotentTx({ pool, answers }, 200, async ({ actor }, tx) => {
       const { plainSecret, previousSecretUntil } = await rotateSecret(tx, actor, { secretKey });
       return { secret: plainSecret, previousSecretUntil: previousSecretUntil?.toISOString() ?? null };
     }),
@@ -187,14 +184,16 @@ function toolRoutes(app: App, { pool, answers, secretKey, outlet, clock }: Webho
     schema: {
       tags,
       operationId: 'testWebhook',
-      summary: 'Send a sample event to the webhook, and tell how it went',
-      description: 'In its form and signed; once, also to a disabled webhook. customerMessageId is `webhook-test`.',
+      summary: 'Send a test event to the webhook',
+      description:
+        'Sends one signed sample event in the form of the webhook, even when the webhook is disabled, and returns the ' +
+        'result. customerMessageId is `webhook-test`. The event is not repeated and not logged.',
       response: { 200: TestOut },
     },
-    handler: keeping({ answers }, async ({ actor }, _reply, keep) => {
+    handler: idempotentHandler({ answers }, async ({ actor }, _reply, pendingAnswer) => {
       const endpoint = found(await findEndpoint(tenant(pool, actor), actor));
       const tested = testedOf(await sendTest({ ...outlet, secretKey }, endpoint, clock.now()));
-      if (keep) await answers.keepSoon(keep.seal(tested));
+      if (pendingAnswer) await answers.storeSoon(pendingAnswer.seal(tested));
       return tested;
     }),
   });
@@ -205,8 +204,8 @@ function found<T>(endpoint: T | undefined): T {
   return endpoint;
 }
 
-/** Asks DNS, which takes its time: before a transaction, never in one. */
+/** Checks a URL. It queries DNS, which may be slow, so never call it inside a transaction. */
 async function checkUrl(guard: Guard, field: string, url: string): Promise<void> {
-  const message = await faultOfUrl(guard, url);
+  const message = await findUrlFault(guard, url);
   if (message !== null) throw invalidFields([{ field, message }]);
 }

@@ -7,8 +7,8 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves ' +
-    'to public addresses only. Checked again at each connection.',
+    'An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host ' +
+    'resolves only to public addresses. Checked again at each connection.',
 });
 const Method = Type.Literal('POST', { description: 'How events are sent.' });
 
@@ -16,11 +16,14 @@ export const FormAIn = Type.Object({ callbackUrl: Url });
 export const FormBIn = Type.Object({ url: Url, method: Type.Optional(Method) });
 
 const state = {
-  id: Type.Integer({ description: 'Another one after each registration.' }),
-  form: Type.Enum(['A', 'B'], { type: 'string', description: 'Of the payload, by where the webhook was registered.' }),
+  id: Type.Integer({ description: 'Changes with each registration.' }),
+  form: Type.Enum(['A', 'B'], {
+    type: 'string',
+    description: 'The payload form, given by the endpoint that registered the webhook.',
+  }),
   status: Type.Enum(['active', 'disabled'], {
     type: 'string',
-    description: 'A disabled one is sent nothing; PUT its URL, the same one too, to begin again.',
+    description: 'A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.',
   }),
   disabledReason: orNull(Type.String()),
   failingSince: orNull(instant('The first failure since the last success.')),
@@ -28,7 +31,7 @@ const state = {
   updatedAt: instant('UTC'),
 };
 const Secret = Type.String({
-  description: '`whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown this once.',
+  description: '`whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once.',
 });
 
 export const FormAOut = Type.Object({ ...state, callbackUrl: Type.String() });
@@ -38,12 +41,12 @@ export const FormBCreated = Type.Object({ ...FormBOut.properties, secret: Secret
 
 export const SecretOut = Type.Object({
   secret: Secret,
-  previousSecretUntil: orNull(instant('Until then the secret before signs too.')),
+  previousSecretUntil: orNull(instant('Until then the previous secret signs too.')),
 });
 
 export const TestOut = Type.Object({
   acknowledged: Type.Boolean({ description: 'The receiver answered with 2xx within 5 seconds.' }),
-  status: orNull(Type.Integer({ description: 'What the receiver answered; null without a complete answer.' })),
+  status: orNull(Type.Integer({ description: 'HTTP status of the answer; null without a complete answer.' })),
   durationMs: Type.Integer(),
   error: orNull(Type.String({ description: 'Why there was no complete answer.' })),
   answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
@@ -59,13 +62,13 @@ const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, up
   updatedAt: updatedAt.toISOString(),
 });
 
-/** An endpoint as form A writes it, of whichever form it is itself. */
+/** An endpoint in the representation of form A, whatever its own form. */
 export const inFormA = (endpoint: Endpoint): Static<typeof FormAOut> => ({
   ...stateOf(endpoint),
   callbackUrl: endpoint.url,
 });
 
-/** The same as form B writes it. */
+/** An endpoint in the representation of form B, whatever its own form. */
 export const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
   ...stateOf(endpoint),
   url: endpoint.url,

@@ -8,8 +8,8 @@ import { signedHeaders, timestampOf } from './sign.ts';
 import type { Endpoint } from './sql.ts';
 
 /**
- * Posts a sample event to the endpoint, in its form and signed as all are: that a message to +15005550006, which never
- * was, has been delivered. It is in no log and not repeated.
+ * Posts one signed sample event to the endpoint, in its form: the delivery of a message to +15005550006 that never
+ * existed. The event is not logged and not repeated.
  */
 export function sendTest(
   { poster, secretKey }: { poster: Poster; secretKey: SecretKey },
@@ -23,7 +23,7 @@ export function sendTest(
 }
 
 function sampleOf(form: Form, at: Date): string {
-  const told = { kind: 'DELIVERY', messageId: newId(), status: STATUS.DELIVERED, at, error: null } as const;
+  const event = { kind: 'DELIVERY', messageId: newId(), status: STATUS.DELIVERED, at, error: null } as const;
   const facts = {
     kind: 'sent',
     clientId: 'webhook-test',
@@ -32,7 +32,7 @@ function sampleOf(form: Form, at: Date): string {
     wantReceipt: true,
     submittedAt: at,
   } as const;
-  const body = bodyOf(form, told, facts);
+  const body = bodyOf(form, event, facts);
   if (body === null) throw new Error('a delivery has a body in both forms');
   return body;
 }

@@ -6,26 +6,26 @@ const SECRET_BYTES = 32;
 
 const USER_AGENT = `Heliograph/${packageJson.version} (+webhooks)`;
 
-/** A fresh signing secret in the notation of Standard Webhooks: `whsec_` and the base64 of 32 random bytes. */
+/** Makes a signing secret in the notation of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export const makeSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
 export type Signable = {
-  /** Of the event, the same at every attempt: receivers tell duplicates by it. */
+  /** The id of the event, the same at every attempt: receivers recognise duplicates by it. */
   readonly id: string;
-  /** Of the attempt, in whole seconds since 1970. */
+  /** The time of the attempt, in whole seconds since 1970. */
   readonly timestamp: number;
-  /** Exactly as it is sent. */
+  /** The body exactly as it is sent. */
   readonly body: string;
-  /** One, or two while a rotation overlaps; `whsec_…` */
+  /** One secret, or two while a rotation overlaps, each `whsec_…`. */
   readonly secrets: readonly string[];
 };
 
-/** The `webhook-timestamp` of an attempt that began then. */
+/** Makes the `webhook-timestamp` of an attempt that began at this instant. */
 export const timestampOf = (at: Date): number => Math.floor(at.getTime() / 1000);
 
 /**
- * Every header of a callback: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1): the
- * HMAC-SHA256 of `id.timestamp.body`, one for each secret with a space between them.
+ * Makes all headers of an event: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1): the
+ * HMAC-SHA256 of `id.timestamp.body`, one per secret, separated by spaces.
  */
 export function signedHeaders({ id, timestamp, body, secrets }: Signable): Record<string, string> {
   const content = `${id}.${timestamp}.${body}`;

@@ -1,53 +1,56 @@
 import { type Db, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-/** Where the events of an account go. The secrets are sealed: src/messaging/webhooks/secrets.ts opens them. */
-export type Endpoint = {
-  accountId: number;
-  id: number;
-  url: string;
-  form: 'A' | 'B';
-  method: 'POST';
-  secret: Buffer;
-  previousSecret: Buffer | null;
-  /** Until then both sign. */
-  previousSecretUntil: Date | null;
-  status: 'active' | 'disabled';
-  disabledReason: string | null;
+const ENDPOINT = columns({
+  accountId: as<number>('account_id'),
+  id: as<number>('id'),
+  url: as<string>('url'),
+  /** The payload, by where the webhook was registered. */
+  form: as<'A' | 'B'>('form'),
+  method: as<'POST'>('method'),
+  /** Sealed, like the previous one: `openSecrets` opens both. */
+  secret: as<Buffer>('secret'),
+  previousSecret: as<Buffer | null>('previous_secret'),
+  /** Until then both secrets sign. */
+  previousSecretUntil: as<Date | null>('previous_secret_until'),
+  status: as<'active' | 'disabled'>('status'),
+  disabledReason: as<string | null>('disabled_reason'),
   /** The first failure since the last success. */
-  failingSince: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-};
+  failingSince: as<Date | null>('failing_since'),
+  createdAt: as<Date>('created_at'),
+  updatedAt: as<Date>('updated_at'),
+});
 
-const COLUMNS = sql`account_id AS "accountId", id, url, form, method, secret, previous_secret AS "previousSecret",
-  previous_secret_until AS "previousSecretUntil", status, disabled_reason AS "disabledReason",
-  failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`;
+/** Where the events of an account are posted. */
+export type Endpoint = RowOf<typeof ENDPOINT>;
 
-export const findEndpoint = (db: Db, input: { accountId: number }): Promise<Endpoint | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM webhook_endpoint WHERE account_id = ${input.accountId}`);
+/** Finds the endpoint of an account. */
+export const findEndpoint = (db: Db, { accountId }: { accountId: number }): Promise<Endpoint | undefined> =>
+  maybeOne(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ${accountId}`);
 
-/** Those of these accounts that have one, whatever their status. */
-export const listEndpoints = (db: Db, input: { accountIds: readonly number[] }): Promise<Endpoint[]> =>
-  many(db, sql`SELECT ${COLUMNS} FROM webhook_endpoint WHERE account_id = ANY (${input.accountIds}::bigint[])`);
+/** Lists the endpoints of these accounts, whatever their status. */
+export const listEndpoints = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<Endpoint[]> =>
+  many(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ANY (${accountIds}::bigint[])`);
+
+const OVERVIEW = columns({
+  accountId: as<number>('e.account_id'),
+  account: as<string>('a.name'),
+  url: as<string>('e.url'),
+  status: as<Endpoint['status']>('e.status'),
+  disabledReason: as<string | null>('e.disabled_reason'),
+  failingSince: as<Date | null>('e.failing_since'),
+});
 
 /** What the operator sees of an endpoint. */
-export type EndpointOverview = Pick<Endpoint, 'accountId' | 'url' | 'status' | 'disabledReason' | 'failingSince'> & {
-  account: string;
-};
+export type EndpointOverview = RowOf<typeof OVERVIEW>;
 
-/** Of all accounts, by id. */
+/** Lists the endpoints of all accounts, by account id. */
 export const listAllEndpoints = (db: Db): Promise<EndpointOverview[]> =>
-  many(
-    db,
-    sql`SELECT e.account_id AS "accountId", a.name AS account, e.url, e.status, e.disabled_reason AS "disabledReason",
-        e.failing_since AS "failingSince"
-      FROM webhook_endpoint e JOIN account a ON a.id = e.account_id
-      ORDER BY e.account_id`,
-  );
+  many(db, sql`SELECT ${OVERVIEW} FROM webhook_endpoint e JOIN account a ON a.id = e.account_id ORDER BY e.account_id`);
 
 type NewEndpoint = Pick<Endpoint, 'accountId' | 'url' | 'form' | 'method' | 'secret'>;
 
-/** Takes the place of the one before, if there was one, with a new id and nothing of its history. */
+/** Inserts the endpoint of an account, or replaces the one before: with a new id and without its history. */
 export const insertEndpoint = (db: Db, { accountId, url, form, method, secret }: NewEndpoint): Promise<Endpoint> =>
   one(
     db,
@@ -56,40 +59,44 @@ export const insertEndpoint = (db: Db, { accountId, url, form, method, secret }:
       ON CONFLICT (account_id) DO UPDATE SET id = DEFAULT, url = excluded.url, form = excluded.form,
         method = excluded.method, secret = excluded.secret, previous_secret = NULL, previous_secret_until = NULL,
         status = 'active', disabled_reason = NULL, failing_since = NULL, created_at = now(), updated_at = now()
-      RETURNING ${COLUMNS}`,
+      RETURNING ${ENDPOINT}`,
   );
 
-/** Another URL for the same endpoint, which starts afresh there: active, and not failing. */
-export const moveEndpointUrl = (db: Db, input: { accountId: number; url: string }): Promise<Endpoint | undefined> =>
-  maybeOne(
-    db,
-    sql`UPDATE webhook_endpoint SET url = ${input.url}, status = 'active', disabled_reason = NULL,
-        failing_since = NULL, updated_at = now()
-      WHERE account_id = ${input.accountId}
-      RETURNING ${COLUMNS}`,
-  );
-
-/** The secret of now becomes the previous one, and signs beside the new one for `overlapMs`. */
-export const moveEndpointSecret = (
+/** Changes the URL of the endpoint, which becomes active and not failing. Undefined when the account has none. */
+export const updateEndpointUrl = (
   db: Db,
-  input: { accountId: number; secret: Buffer; overlapMs: number },
+  { accountId, url }: { accountId: number; url: string },
 ): Promise<Endpoint | undefined> =>
   maybeOne(
     db,
-    sql`UPDATE webhook_endpoint SET previous_secret = secret, secret = ${input.secret},
-        previous_secret_until = now() + make_interval(secs => ${input.overlapMs / 1000}), updated_at = now()
-      WHERE account_id = ${input.accountId}
-      RETURNING ${COLUMNS}`,
+    sql`UPDATE webhook_endpoint SET url = ${url}, status = 'active', disabled_reason = NULL,
+        failing_since = NULL, updated_at = now()
+      WHERE account_id = ${accountId}
+      RETURNING ${ENDPOINT}`,
   );
 
-/** A disabled one starts afresh. An active one stays as it is, and answers undefined. */
-export const moveEndpointToActive = (db: Db, input: { accountId: number }): Promise<Endpoint | undefined> =>
+/** Sets a new secret; the current one becomes the previous one and signs beside it for `overlapMs`. */
+export const updateEndpointSecret = (
+  db: Db,
+  { accountId, secret, overlapMs }: { accountId: number; secret: Buffer; overlapMs: number },
+): Promise<Endpoint | undefined> =>
+  maybeOne(
+    db,
+    sql`UPDATE webhook_endpoint SET previous_secret = secret, secret = ${secret},
+        previous_secret_until = now() + make_interval(secs => ${overlapMs / 1000}), updated_at = now()
+      WHERE account_id = ${accountId}
+      RETURNING ${ENDPOINT}`,
+  );
+
+/** Activates a disabled endpoint, which then counts as not failing. Undefined when there is no disabled one. */
+export const moveEndpointToActive = (db: Db, { accountId }: { accountId: number }): Promise<Endpoint | undefined> =>
   maybeOne(
     db,
     sql`UPDATE webhook_endpoint SET status = 'active', disabled_reason = NULL, failing_since = NULL, updated_at = now()
-      WHERE account_id = ${input.accountId} AND status = 'disabled'
-      RETURNING ${COLUMNS}`,
+      WHERE account_id = ${accountId} AND status = 'disabled'
+      RETURNING ${ENDPOINT}`,
   );
 
-export const deleteEndpoint = (db: Db, input: { accountId: number }): Promise<{ id: number } | undefined> =>
-  maybeOne(db, sql`DELETE FROM webhook_endpoint WHERE account_id = ${input.accountId} RETURNING id`);
+/** Deletes the endpoint of an account. Undefined when there is none. */
+export const deleteEndpoint = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number } | undefined> =>
+  maybeOne<{ id: number }>(db, sql`DELETE FROM webhook_endpoint WHERE account_id = ${accountId} RETURNING id`);

@@ -5,8 +5,8 @@ import { toMicros } from '../../platform/lib/money.ts';
 import { topUp } from './charge.ts';
 
 /**
- * Puts credit on the author's account. `amount` is in currency units; `reference` is kept in the ledger. Call it in a
- * transaction. Errors: 400 when the amount is not more than 0, or finer than a millionth.
+ * Adds credit to the author's account. `amount` is in currency units; `reference` is stored in the ledger. Call it in a
+ * transaction. Errors: 400 when the amount is not greater than 0, or has more than 6 decimals.
  */
 export async function addCredit(
   tx: Db,
@@ -16,7 +16,7 @@ export async function addCredit(
   const { accountId } = author;
   const micros = toMicros(amount);
   if (micros === null || micros <= 0)
-    throw invalidFields([{ field: 'amount', message: 'must be more than 0, with at most 6 decimals' }]);
+    throw invalidFields([{ field: 'amount', message: 'must be greater than 0, with at most 6 decimals' }]);
   await topUp(tx, { accountId, micros, reference });
   const event = { action: 'credit.add', subject: `account:${accountId}`, detail: { micros, reference } };
   await recordAudit(tx, author, event);

@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transaction } from '../../platform/db/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith, type Books, booksOf } from '../../../test/support/money.ts';
-import { type Charge, fitIntoCredit, freeze, settleCharges, topUp } from './charge.ts';
+import { createAccountWithCredit, type Books, readBooks } from '../../../test/support/money.ts';
+import { type Charge, fitIntoCredit, freeze, settleFrozen, topUp } from './charge.ts';
 import { isShortage } from './sql.ts';
 
 let database: TestDatabase;
@@ -24,26 +24,26 @@ const freezeAll = (charges: readonly Charge[]): Promise<boolean> =>
     },
   );
 const settle = (earned: readonly Charge[], returned: readonly Charge[]): Promise<void> =>
-  transaction(pool, (tx) => settleCharges(tx, { earned, returned, reference: 'test' }));
+  transaction(pool, (tx) => settleFrozen(tx, { earned, returned, reference: 'test' }));
 
 describe('each movement leaves books that make zero and agree with the balance', () => {
   test('a top-up is available', async () => {
-    const accountId = await accountWith(pool, 0);
+    const accountId = await createAccountWithCredit(pool, 0);
     await topUp(pool, { accountId, micros: 70, reference: 'invoice 7' });
-    expect(await booksOf(pool, accountId)).toEqual({ outside: -70, available: 70, frozen: 0, earned: 0 });
+    expect(await readBooks(pool, accountId)).toEqual({ outside: -70, available: 70, frozen: 0, earned: 0 });
   });
 
   test('what is frozen is no longer available, and what ends is earned or available again', async () => {
-    const accountId = await accountWith(pool, 100);
+    const accountId = await createAccountWithCredit(pool, 100);
     const charges = [60, 25, 15].map((micros) => ({ accountId, micros }));
     expect(await freezeAll(charges)).toBe(true);
-    expect(await booksOf(pool, accountId)).toEqual({ outside: -100, available: 0, frozen: 100, earned: 0 });
+    expect(await readBooks(pool, accountId)).toEqual({ outside: -100, available: 0, frozen: 100, earned: 0 });
     await settle(charges.slice(0, 1), charges.slice(1, 2));
-    expect(await booksOf(pool, accountId)).toEqual({ outside: -100, available: 25, frozen: 15, earned: 60 });
+    expect(await readBooks(pool, accountId)).toEqual({ outside: -100, available: 25, frozen: 15, earned: 60 });
   });
 
   test('what is free moves nothing', async () => {
-    const accountId = await accountWith(pool, 0);
+    const accountId = await createAccountWithCredit(pool, 0);
     const free = [{ accountId, micros: 0 }];
     expect(await freezeAll(free)).toBe(true);
     await settle(free, free);
@@ -53,23 +53,23 @@ describe('each movement leaves books that make zero and agree with the balance',
   });
 
   test('an account that pays afterwards may go below zero', async () => {
-    const accountId = await accountWith(pool, 0);
+    const accountId = await createAccountWithCredit(pool, 0);
     await pool.query('UPDATE credit_balance SET unlimited = true WHERE account_id = $1', [accountId]);
     expect(await freezeAll([{ accountId, micros: 40 }])).toBe(true);
-    expect(await booksOf(pool, accountId)).toMatchObject({ available: -40, frozen: 40 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ available: -40, frozen: 40 });
   });
 });
 
 describe('short credit', () => {
   test('fails the whole transaction, for the accounts that have enough as well', async () => {
-    const [rich, poor] = [await accountWith(pool, 1000), await accountWith(pool, 9)];
+    const [rich, poor] = [await createAccountWithCredit(pool, 1000), await createAccountWithCredit(pool, 9)];
     const charges = [
       { accountId: rich, micros: 10 },
       { accountId: poor, micros: 10 },
     ];
     expect(await freezeAll(charges)).toBe(false);
-    expect(await booksOf(pool, rich)).toMatchObject({ available: 1000, frozen: 0 });
-    expect(await booksOf(pool, poor)).toMatchObject({ available: 9, frozen: 0 });
+    expect(await readBooks(pool, rich)).toMatchObject({ available: 1000, frozen: 0 });
+    expect(await readBooks(pool, poor)).toMatchObject({ available: 9, frozen: 0 });
   });
 
   test('is found also where there is no balance at all', async () => {
@@ -77,7 +77,7 @@ describe('short credit', () => {
   });
 
   test('lets pass what fits, in order, and what is paid under the same key', async () => {
-    const [one, two] = [await accountWith(pool, 5), await accountWith(pool, 2)];
+    const [one, two] = [await createAccountWithCredit(pool, 5), await createAccountWithCredit(pool, 2)];
     const charge = (accountId: number, micros: number, key: string | null = null) => ({ accountId, micros, key });
     const charges = [
       charge(one, 3, 'a'),
@@ -91,10 +91,10 @@ describe('short credit', () => {
   });
 
   test('of fifty that freeze at once lets so many pass as fit, and waits for nobody for ever', async () => {
-    const accountId = await accountWith(pool, 333);
+    const accountId = await createAccountWithCredit(pool, 333);
     const frozen = await Promise.all(Array.from({ length: 50 }, () => freezeAll([{ accountId, micros: 10 }])));
     expect(frozen.filter(Boolean)).toHaveLength(33);
-    expect(await booksOf(pool, accountId)).toMatchObject({ available: 3, frozen: 330 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ available: 3, frozen: 330 });
   });
 });
 
@@ -157,9 +157,9 @@ async function take(step: Step, ids: readonly number[], model: ReturnType<typeof
 propertyTest.prop([fc.array(anyStep, { maxLength: 25 })], { numRuns: 25 })(
   'whatever is topped up, frozen, settled and returned, in any order: the ledger holds what plain arithmetic says',
   async (steps) => {
-    const ids = await Promise.all(Array.from({ length: ACCOUNTS }, () => accountWith(pool, 0)));
+    const ids = await Promise.all(Array.from({ length: ACCOUNTS }, () => createAccountWithCredit(pool, 0)));
     const model = createModel();
     for (const each of steps) await take(each, ids, model);
-    expect(await Promise.all(ids.map((id) => booksOf(pool, id)))).toEqual(model.books);
+    expect(await Promise.all(ids.map((id) => readBooks(pool, id)))).toEqual(model.books);
   },
 );

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { registerAccountCommands } from '../../operations/accounts/commands.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { freeze } from './charge.ts';
 import { registerCreditCommands } from './commands.ts';
 
 let database: TestDatabase;
 let pool: Pool;
-let run: (...args: string[]) => Promise<Commanded>;
+let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
@@ -20,10 +20,10 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 test('credit add puts the amount on the account, with its reference in the ledger', async () => {
-  const id = await accountWith(pool, 0);
+  const id = await createAccountWithCredit(pool, 0);
   const { code, answer } = await run('credit', 'add', String(id), '12.345678', '--reference', 'invoice 7');
   expect([code, answer]).toEqual([0, { accountId: id, available: 12.345678, frozen: 0, currency: 'EUR' }]);
-  expect(await booksOf(pool, id)).toMatchObject({ outside: -12_345_678, available: 12_345_678 });
+  expect(await readBooks(pool, id)).toMatchObject({ outside: -12_345_678, available: 12_345_678 });
   expect(await one(pool, sql`SELECT kind, reference FROM ledger_entry WHERE account_id = ${id}`)).toEqual({
     kind: 'topup',
     reference: 'invoice 7',
@@ -31,7 +31,7 @@ test('credit add puts the amount on the account, with its reference in the ledge
 });
 
 test('credit show tells what is frozen, and that the ledger agrees', async () => {
-  const id = await accountWith(pool, 2_000_000);
+  const id = await createAccountWithCredit(pool, 2_000_000);
   await transaction(pool, (tx) => freeze(tx, [{ accountId: id, micros: 70_000 }], ''));
   expect((await run('credit', 'show', String(id))).answer).toEqual({
     accountId: id,
@@ -45,7 +45,7 @@ test('credit show tells what is frozen, and that the ledger agrees', async () =>
 test.each(['credit_balance SET available_micros', 'credit_frozen SET micros'])(
   'credit show says so when the ledger disagrees: %s was changed behind it',
   async (column) => {
-    const id = await accountWith(pool, 2_000_000);
+    const id = await createAccountWithCredit(pool, 2_000_000);
     await transaction(pool, (tx) => freeze(tx, [{ accountId: id, micros: 1 }], ''));
     await pool.query(`UPDATE ${column} = 5 WHERE account_id = $1`, [id]);
     expect((await run('credit', 'show', String(id))).answer).toMatchObject({ agrees: false });
@@ -57,10 +57,10 @@ const NO_AMOUNTS = ['-1', '0', 'NaN', 'ten', '1e30', '0.0000001', '1e-10', 'Infi
 
 describe('an amount that is none is refused, and nothing is booked', () => {
   test.each(NO_AMOUNTS)('credit add %s', async (amount) => {
-    const id = await accountWith(pool, 0);
+    const id = await createAccountWithCredit(pool, 0);
     const { code, stderr } = await run('credit', 'add', '--', String(id), amount);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/amount.*more than 0/)]);
-    expect(await booksOf(pool, id)).toEqual({ outside: 0, available: 0, frozen: 0, earned: 0 });
+    expect(await readBooks(pool, id)).toEqual({ outside: 0, available: 0, frozen: 0, earned: 0 });
   });
 
   test.each(NO_AMOUNTS.filter((amount) => amount !== '0'))('account create --credit %s', async (amount) => {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { addCredit } from './add.ts';
-import { booksAgree } from './agree.ts';
+import { ledgerBalances } from './show.ts';
 import { type Balance, findBalance } from './sql.ts';
 
 /** `credit add` and `credit show`. */
@@ -60,7 +60,7 @@ function add(
 ): Promise<Shown> {
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
-    await transaction(pool, (tx) => addCredit(tx, operatorOf(accountId), credit));
+    await transaction(pool, (tx) => addCredit(tx, operatorAuthor(accountId), credit));
     return toShown(accountId, await balanceOf(pool, accountId));
   });
 }
@@ -75,6 +75,6 @@ function showCredit(context: CommandContext, reference: string): Promise<Shown &
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
     const balance = await balanceOf(pool, accountId);
-    return { ...toShown(accountId, balance), agrees: await booksAgree(pool, { accountId }) };
+    return { ...toShown(accountId, balance), agrees: await ledgerBalances(pool, { accountId }) };
   });
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
-import { freeze, settleCharges, topUp } from './charge.ts';
+import { freeze, settleFrozen, topUp } from './charge.ts';
 
 let program: TestProgram;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
   await topUp(pool, { accountId, micros: 10_000_000, reference: 'invoice 7' });
   await transaction(pool, (tx) => freeze(tx, charge(3_000_000), 'batch'));
   await transaction(pool, (tx) =>
-    settleCharges(tx, { earned: charge(2_000_000), returned: charge(1_000_000), reference: 'end' }),
+    settleFrozen(tx, { earned: charge(2_000_000), returned: charge(1_000_000), reference: 'end' }),
   );
   await topUp(pool, { accountId, micros: 500_000, reference: 'invoice 8' });
 });

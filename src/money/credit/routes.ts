@@ -3,19 +3,19 @@ import { tenant } from '../../platform/db/tenant.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { EntryOut, ledgerFilter, toEntries } from './ledger/schema.ts';
-import { countLedger, findAvailableAfter, listLedger } from './ledger/sql.ts';
+import { countLedger, findAvailableAfterEntry, listLedger } from './ledger/sql.ts';
 import { CreditOut } from './schema.ts';
 import { creditOf } from './show.ts';
 
 const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** Contract 7 and 12: what the account has to spend. */
+/** Contract 7 and 12: the credit of the account. */
 export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/services/sms/credit', {
     schema: {
       tags: ['Account'],
       operationId: 'findCredit',
-      summary: 'The credit that can be spent',
+      summary: 'Show the available credit',
       response: { 200: Type.Object({ credit: Type.Number() }) },
     },
     handler: async ({ actor }) => ({ credit: (await creditOf(tenant(pool, actor), actor)).availableCredit }),
@@ -25,7 +25,7 @@ export function creditRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Account'],
       operationId: 'findSubscriptionCredit',
-      summary: 'The credit, and how much of it is reserved',
+      summary: 'Show the credit, and how much of it is reserved',
       response: { 200: CreditOut },
     },
     handler: ({ actor }) => creditOf(tenant(pool, actor), actor),
@@ -35,8 +35,8 @@ export function creditRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Account'],
       operationId: 'listCreditEntries',
-      summary: 'What moved the credit, the newest first',
-      description: 'One entry for each batch of messages: `messages` says of how many.',
+      summary: 'List the credit transactions, the newest first',
+      description: 'One entry per batch of messages: `messages` is their number.',
       querystring: EntriesQuery,
       response: { 200: PageOf(EntryOut) },
     },
@@ -45,7 +45,7 @@ export function creditRoutes(app: App, { pool }: PlatformDeps): void {
       const filter = { accountId: actor.accountId, kind: query.kind ?? null };
       const rows = await listLedger(db, { ...filter, limit: query.limit, offset: offsetOf(query) });
       const [newest] = filter.kind === null ? rows : [];
-      const balance = newest ? await findAvailableAfter(db, { ...actor, id: newest.id }) : null;
+      const balance = newest ? await findAvailableAfterEntry(db, { ...actor, id: newest.id }) : null;
       return pageOf(query, toEntries(rows, balance), await countLedger(db, filter));
     },
   });

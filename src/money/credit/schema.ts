@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 
 export const CreditOut = Type.Object({
   credit: Type.Number({ description: 'Available and frozen together.' }),
-  frozenCredit: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
+  frozenCredit: Type.Number({ description: 'Reserved for messages without a final outcome.' }),
   availableCredit: Type.Number(),
   currency: Type.String(),
 });

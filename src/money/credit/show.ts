@@ -1,8 +1,8 @@
 import type { Db } from '../../platform/db/query.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
-import { findBalance } from './sql.ts';
+import { findBalance, listBookTotals } from './sql.ts';
 
-/** Contract 12, in currency units: `credit` is what is available and what is frozen together. */
+/** The credit of an account in currency units, as contract 12 has it: `credit` is available and frozen together. */
 export type Credit = {
   readonly credit: number;
   readonly frozenCredit: number;
@@ -10,7 +10,7 @@ export type Credit = {
   readonly currency: string;
 };
 
-/** What an account has to spend. */
+/** Returns the credit of an account; zero when it has no balance. */
 export async function creditOf(db: Db, { accountId }: { readonly accountId: number }): Promise<Credit> {
   const { availableMicros = 0, frozenMicros = 0, currency = 'EUR' } = (await findBalance(db, { accountId })) ?? {};
   return {
@@ -19,4 +19,11 @@ export async function creditOf(db: Db, { accountId }: { readonly accountId: numb
     availableCredit: fromMicros(availableMicros),
     currency,
   };
+}
+
+/** Returns whether the totals of an account's books add up to zero and match its balance. */
+export async function ledgerBalances(db: Db, { accountId }: { readonly accountId: number }): Promise<boolean> {
+  const books = await listBookTotals(db, { accountId });
+  const total = books.reduce((sum, { micros }) => sum + micros, 0);
+  return total === 0 && books.every((book) => (book.balanceMicros ?? book.micros) === book.micros);
 }

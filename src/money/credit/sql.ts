@@ -1,25 +1,37 @@
-import { bigint, int, rowsOf, text } from '../../platform/db/columns.ts';
+import { bigint, insertRows, int, rowsOf, text } from '../../platform/db/columns.ts';
 import { plainArray } from '../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, onePlan, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-export type Balance = { currency: string; availableMicros: number; frozenMicros: number; unlimited: boolean };
+const BALANCE = columns({
+  currency: as<string>('currency'),
+  unlimited: as<boolean>('unlimited'),
+  availableMicros: as<number>('available_micros'),
+  frozenMicros: as<number>(
+    '(SELECT coalesce(sum(f.micros), 0)::bigint FROM credit_frozen f WHERE f.account_id = b.account_id)',
+  ),
+});
+/** The balance of an account, in millionths of its currency. */
+export type Balance = RowOf<typeof BALANCE>;
 
 export async function findBalance(db: Db, { accountId }: { accountId: number }): Promise<Balance | undefined> {
-  return maybeOne(
-    db,
-    sql`SELECT currency, unlimited, available_micros AS "availableMicros", (SELECT coalesce(sum(f.micros), 0)::bigint FROM credit_frozen f WHERE f.account_id = b.account_id) AS "frozenMicros"
-        FROM credit_balance b WHERE account_id = ${accountId}`,
-  );
+  return maybeOne(db, sql`SELECT ${BALANCE} FROM credit_balance b WHERE account_id = ${accountId}`);
 }
+
+const CLAIMED_BALANCE = columns({
+  accountId: as<number>('account_id'),
+  availableMicros: as<number>('available_micros'),
+  unlimited: as<boolean>('unlimited'),
+});
 
 /** Locks the balances of these accounts, in the order of their ids. */
 export async function claimBalances(
   db: Db,
   { accountIds }: { accountIds: readonly number[] },
-): Promise<{ accountId: number; availableMicros: number; unlimited: boolean }[]> {
+): Promise<RowOf<typeof CLAIMED_BALANCE>[]> {
   return many(
     db,
-    sql`SELECT account_id AS "accountId", available_micros AS "availableMicros", unlimited FROM credit_balance
+    sql`SELECT ${CLAIMED_BALANCE} FROM credit_balance
         WHERE account_id = ANY(${plainArray(accountIds)}::bigint[]) ORDER BY account_id FOR UPDATE`,
   );
 }
@@ -31,8 +43,11 @@ export async function insertBalance(
   await exec(db, sql`INSERT INTO credit_balance (account_id, unlimited) VALUES (${accountId}, ${unlimited})`);
 }
 
-/** Whether an account may spend what it does not have. 0 when it owes something and so must go on to. */
-export async function moveUnlimited(
+/**
+ * Sets whether an account may spend more than it has. Returns 0, and changes nothing, when the limit cannot be introduced
+ * because the balance is negative.
+ */
+export async function updateUnlimited(
   db: Db,
   { accountId, unlimited }: { accountId: number; unlimited: boolean },
 ): Promise<number> {
@@ -43,18 +58,19 @@ export async function moveUnlimited(
   );
 }
 
-export type Move = { readonly accountId: number; readonly micros: number };
+/** A change of an account's available or frozen credit; negative amounts subtract. */
+export type BalanceChange = { readonly accountId: number; readonly micros: number };
 
 /**
- * Adds to what accounts can spend (negative amounts take away), in the order of the account ids. When an account would
- * fall below zero, or has no balance, the statement fails with division_by_zero (22012), and the transaction with it:
- * so a caller may send the COMMIT behind it without having seen the answer. `isShortage` knows the error.
+ * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or has no
+ * balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send the COMMIT
+ * without waiting for the answer. `isShortage` recognises the error.
  */
-export async function moveAvailable(db: Db, moves: readonly Move[]): Promise<void> {
+export async function updateAvailable(db: Db, changes: readonly BalanceChange[]): Promise<void> {
   await exec(
     db,
     onePlan(sql`WITH moves AS (
-          SELECT * FROM ${rowsOf(moves, {
+          SELECT m.account_id, m.micros FROM ${rowsOf(changes, {
             account_id: bigint((m) => m.accountId),
             micros: bigint((m) => m.micros),
           })} AS m),
@@ -66,19 +82,22 @@ export async function moveAvailable(db: Db, moves: readonly Move[]): Promise<voi
           FROM moves m JOIN locked USING (account_id)
           WHERE b.account_id = m.account_id AND (b.unlimited OR m.micros >= 0 OR b.available_micros + m.micros >= 0)
           RETURNING b.account_id)
-        SELECT 1 / (count(*) = ${moves.length})::int FROM moved`),
+        SELECT 1 / (count(*) = ${changes.length})::int FROM moved`),
   );
 }
 
 /**
- * Adds to what is frozen (negative amounts take away), in one of several rows of each account: whoever freezes and
- * whoever settles would otherwise wait for each other's commits. One row alone may be below zero, their sum never is.
+ * Changes the frozen credit of accounts, in one of several rows per account: with a single row, transactions that freeze and
+ * those that settle would wait for each other's commits. A single row may be below zero; their sum never is.
  */
-export async function moveFrozen(db: Db, { moves, shard }: { moves: readonly Move[]; shard: number }): Promise<void> {
+export async function updateFrozen(
+  db: Db,
+  { changes, shard }: { changes: readonly BalanceChange[]; shard: number },
+): Promise<void> {
   await exec(
     db,
     onePlan(sql`INSERT INTO credit_frozen AS f (account_id, shard, micros)
-        SELECT m.account_id, ${shard}, m.micros FROM ${rowsOf(moves, {
+        SELECT m.account_id, ${shard}, m.micros FROM ${rowsOf(changes, {
           account_id: bigint((m) => m.accountId),
           micros: bigint((m) => m.micros),
         })} AS m ORDER BY m.account_id
@@ -86,14 +105,17 @@ export async function moveFrozen(db: Db, { moves, shard }: { moves: readonly Mov
   );
 }
 
-/** Whether a transaction failed because credit was short. */
+/** Returns whether a transaction failed because an account did not have enough credit. */
 export const isShortage = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '22012';
 
+/** The kinds of ledger entries. */
 export type LedgerKind = 'topup' | 'freeze' | 'settle' | 'return';
+/** The books that ledger entries move amounts between. */
 export type Book = 'outside' | 'available' | 'frozen' | 'earned';
 
-export type NewEntry = {
+/** An entry of the ledger: an amount that moves from one book of an account to another. */
+export type NewLedgerEntry = {
   readonly accountId: number;
   readonly kind: LedgerKind;
   readonly fromBook: Book;
@@ -103,27 +125,29 @@ export type NewEntry = {
   readonly reference: string;
 };
 
-export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promise<void> {
+export async function insertLedgerEntries(db: Db, entries: readonly NewLedgerEntry[]): Promise<void> {
   await exec(
     db,
-    onePlan(sql`INSERT INTO ledger_entry (account_id, kind, from_book, to_book, amount_micros, messages, reference)
-        SELECT * FROM ${rowsOf(entries, {
-          account_id: bigint((e) => e.accountId),
-          kind: text((e) => e.kind),
-          from_book: text((e) => e.fromBook),
-          to_book: text((e) => e.toBook),
-          amount_micros: bigint((e) => e.amountMicros),
-          messages: int((e) => e.messages),
-          reference: text((e) => e.reference),
-        })} AS u`),
+    onePlan(
+      insertRows('ledger_entry', entries, {
+        accountId: bigint,
+        kind: text,
+        fromBook: text,
+        toBook: text,
+        amountMicros: bigint,
+        messages: int,
+        reference: text,
+      }),
+    ),
   );
 }
 
 /**
- * What the books of an account hold by the ledger alone, and what its balance says of the two books that it keeps: the
- * same, at any instant, and all books make zero. One statement, so that both are of one instant.
+ * Lists the total of each book of an account according to the ledger, and for the two books in its balance also the amount
+ * there. At any time both are equal, and the totals of all books add up to zero. One statement, so that all amounts are of the
+ * same time.
  */
-export async function listBooks(
+export async function listBookTotals(
   db: Db,
   { accountId }: { accountId: number },
 ): Promise<{ book: Book; micros: number; balanceMicros: number | null }[]> {

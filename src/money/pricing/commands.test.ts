@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { registerPriceCommands } from './commands.ts';
 import { createPriceList, priceOf } from './price-list.ts';
@@ -8,7 +8,7 @@ import { listPrices } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
-let run: (...args: string[]) => Promise<Commanded>;
+let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-const set = (...args: string[]): Promise<Commanded> => run('price', 'set', '--channel', 'SMS', ...args);
+const set = (...args: string[]): Promise<CommandResult> => run('price', 'set', '--channel', 'SMS', ...args);
 
 test('a new installation has a price for every channel', async () => {
   const list = createPriceList(pool);

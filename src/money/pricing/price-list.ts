@@ -3,13 +3,13 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/prefix-table.ts';
 import { listPrices } from './sql.ts';
 
-/** What one part (SMS) or one message (elsewhere) to a number costs, and when it is given back. */
+/** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */
 export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
 
-/** The price of a channel and number; null when the list has none. `destination` is E.164 with its plus. */
+/** Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus. */
 export type FindPrice = (channel: Channel, destination: string) => UnitPrice | null;
 
-/** The price list from memory, read again at each change: it is asked for every message. */
+/** Creates a price list in memory, because it is needed for every message; `reload` it after each change. */
 export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
   let table: PrefixTable<UnitPrice> = prefixTable([]);
   return {
@@ -21,6 +21,6 @@ export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promis
   };
 }
 
-/** The whole price of a message: per part on SMS, once elsewhere. */
+/** Returns the price of a whole message in millionths: per part on SMS, once elsewhere. */
 export const priceOf = (channel: Channel, { unitMicros }: UnitPrice, parts: number): number =>
   channel === 'SMS' ? unitMicros * parts : unitMicros;

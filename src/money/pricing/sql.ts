@@ -1,23 +1,23 @@
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
-export type Price = {
-  id: number;
-  channel: Channel;
-  prefix: string;
-  unitMicros: number;
-  refundUndelivered: boolean;
-};
+const PRICE = columns({
+  id: as<number>('id'),
+  channel: as<Channel>('channel'),
+  prefix: as<string>('prefix'),
+  /** Per part on SMS, per message elsewhere, in millionths of the currency. */
+  unitMicros: as<number>('unit_micros'),
+  /** Whether the price is returned when the message is not delivered. */
+  refundUndelivered: as<boolean>('refund_undelivered'),
+});
+export type Price = RowOf<typeof PRICE>;
 
 export async function listPrices(db: Db): Promise<Price[]> {
-  return many(
-    db,
-    sql`SELECT id, channel, prefix, unit_micros AS "unitMicros", refund_undelivered AS "refundUndelivered"
-        FROM price ORDER BY channel, prefix`,
-  );
+  return many(db, sql`SELECT ${PRICE} FROM price ORDER BY channel, prefix`);
 }
 
-/** Adds a price, or changes the one of this channel and prefix. */
+/** Inserts a price, or changes the one of this channel and prefix. */
 export async function insertPrice(db: Db, price: Omit<Price, 'id'>): Promise<{ id: number }> {
   return one(
     db,
@@ -29,6 +29,7 @@ export async function insertPrice(db: Db, price: Omit<Price, 'id'>): Promise<{ i
   );
 }
 
+/** Deletes a price; returns 0 when there is none. */
 export async function deletePrice(db: Db, { channel, prefix }: { channel: Channel; prefix: string }): Promise<number> {
   return exec(db, sql`DELETE FROM price WHERE channel = ${channel} AND prefix = ${prefix}`);
 }

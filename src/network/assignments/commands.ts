@@ -6,8 +6,9 @@ import { findConnection } from '../connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { assignSender, CHANNEL_OF, registerAgent, removeSender } from './assign.ts';
-import { listSenders, type SenderChannel } from '../senders/sql.ts';
+import type { SenderChannel } from '../connections/kinds/kind.ts';
+import { listSenders } from '../senders/sql.ts';
+import { assignSender, registerAgent, removeSender, senderChannelOf } from './assign.ts';
 
 type AssignFlags = { id: string; connection: string; account?: string; common?: true; name: string };
 
@@ -94,7 +95,7 @@ function addRegister(sender: Command, context: CommandContext): void {
 async function findLink(db: Db, name: string): Promise<{ connectionId: number; channel: SenderChannel }> {
   const connection = await findConnection(db, { name });
   if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
-  const channel = CHANNEL_OF[connection.kind];
+  const channel = senderChannelOf(connection);
   if (!channel) throw invalidFields([{ field: '--connection', message: 'must be a connection to WhatsApp or RCS' }]);
   return { connectionId: connection.id, channel };
 }

@@ -1,43 +1,46 @@
 import { randomBytes } from 'node:crypto';
-import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { kindOf } from './kinds/kinds.ts';
-import { insertLinks, type NewConnection } from './save.ts';
-import type { ConnectionKind } from './sql.ts';
+import { type ConnectionKind, kindOf } from './kinds/kinds.ts';
+import { flattenSecret, type SecretFields } from './kinds/secret.ts';
+import { createConnectionIn, type NewConnection } from './save.ts';
 
-export type Added = {
+export type AddedConnection = {
   readonly id: number;
-  /** What the carrier is to be told of us: `verifyToken` of WhatsApp, `clientToken` of RCS. */
+  /** The tokens of ours that the operator gives to the carrier, by their names in the secret. */
   readonly tokens: Readonly<Record<string, string>>;
 };
 
-type Input = Omit<NewConnection, 'sandbox' | 'kind'> & { readonly kind: ConnectionKind; readonly by: string };
+type Input = Omit<NewConnection, 'sandbox'> & { readonly by: string };
 
 /**
- * Adds a connection to a real carrier, as a person wants it. A token that is ours to choose is made up when the secret
- * has none. Call it in a transaction. Errors: as `insertLinks`.
+ * Adds a connection to a real carrier for an operator, and records it in the audit log. Tokens that are ours to choose are
+ * generated when the secret lacks them. Call it in a transaction. Errors: as `createConnectionIn`.
  */
-export async function addConnection(tx: Db, key: SecretKey, { by, ...input }: Input): Promise<Added> {
-  const { secret, tokens } = withOwnToken(input);
-  const { id } = await insertLinks(tx, key, { ...input, secret, sandbox: false });
+export async function addConnection(tx: Db, key: SecretKey, { by, ...input }: Input): Promise<AddedConnection> {
+  const { secret, tokens } = withGeneratedTokens(input);
+  const { id } = await createConnectionIn(tx, key, { ...input, secret, sandbox: false });
   const event = { action: 'connection.add', subject: `connection:${input.name}`, detail: { kind: input.kind } };
-  await recordAudit(tx, operatorOf(GATEWAY, by), event);
+  await recordAudit(tx, operatorAuthor(GATEWAY_ACCOUNT_ID, by), event);
   return { id, tokens };
 }
 
-/** A secret with the token that is ours to choose, and that token. */
-export function withOwnToken({ kind, secret }: Pick<Input, 'kind' | 'secret'>): {
-  secret: unknown;
+/** Returns a secret with the tokens that are ours to choose, and those tokens. */
+export function withGeneratedTokens({ kind, secret: given }: Pick<Input, 'kind' | 'secret'>): {
+  secret: SecretFields;
   tokens: Record<string, string>;
 } {
-  const { ownToken } = kindOf({ kind });
-  if (ownToken === null || typeof secret !== 'object' || secret === null) return { secret, tokens: {} };
-  const given: unknown = Reflect.get(secret, ownToken);
-  const token = given === undefined ? randomBytes(24).toString('base64url') : given;
-  return { secret: { ...secret, [ownToken]: token }, tokens: typeof token === 'string' ? { [ownToken]: token } : {} };
+  const form = kindOf({ kind }).secret;
+  const names = form.fields.filter(({ generated }) => generated).map(({ name }) => name);
+  const generated = Object.fromEntries(names.map((name) => [name, randomBytes(24).toString('base64url')]));
+  const secret = { ...generated, ...flattenSecret(form, given) };
+  const tokens = Object.entries(secret).flatMap(([name, value]) =>
+    names.includes(name) && typeof value === 'string' ? [[name, value] as const] : [],
+  );
+  return { secret, tokens: Object.fromEntries(tokens) };
 }
 
-/** Where a carrier of this kind posts to us; null when it does not. */
+/** Returns the URL to which the carrier of a connection posts; null when its kind has no callbacks. */
 export const callbackUrlOf = (publicUrl: string, { kind, name }: { kind: ConnectionKind; name: string }) =>
-  kindOf({ kind }).createReader ? `${publicUrl}/api/callbacks/${kind}/${name}` : null;
+  kindOf({ kind }).callbacks ? `${publicUrl}/api/callbacks/${kind}/${name}` : null;

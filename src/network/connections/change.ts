@@ -1,52 +1,53 @@
-import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { connectionNamed } from './find.ts';
-import { moveLinks, secretOf } from './save.ts';
+import { kindOf } from './kinds/kinds.ts';
+import { flattenSecret, type SecretFields } from './kinds/secret.ts';
+import { secretOf, updateConnectionIn } from './save.ts';
 import { claimConnection, type Connection, moveConnectionStatus, notifyRoutingChange } from './sql.ts';
 
 type Change = {
   readonly name: string;
   readonly status?: Connection['status'] | undefined;
-  /** Those that change; null is the default again. */
+  /** The settings that change; null restores the default. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /** SMPP: the password. Else the parts that change. */
-  readonly secret?: unknown;
+  /** The fields of the secret that change. */
+  readonly secret?: SecretFields | undefined;
   readonly by: string;
 };
 
 /**
- * Changes a connection; running programs follow at once. A paused one takes no messages: they go over the next one of
- * their route, or wait. Call it in a transaction. Errors: 404; 400 naming every setting at fault.
+ * Changes a connection; running processes follow at once. A paused connection takes no messages: they go over the next
+ * connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting.
  */
 export async function changeConnection(tx: Db, key: SecretKey, change: Change): Promise<void> {
   const { name, status, by } = change;
   await claimConnection(tx, { name });
   const known = await connectionNamed(tx, name);
   if (change.settings !== undefined || change.secret !== undefined)
-    await moveLinks(tx, key, known, { settings: settingsOf(known, change), secret: newSecret(known, key, change) });
+    await updateConnectionIn(tx, key, known, {
+      settings: settingsOf(known, change),
+      secret: changedSecret(known, key, change),
+    });
   if (status !== undefined) await moveConnectionStatus(tx, { name, status });
   await notifyRoutingChange(tx);
-  const detail = {
-    ...(status && { status }),
-    ...(change.settings && { settings: change.settings }),
-    ...secretNews(change),
-  };
-  await recordAudit(tx, operatorOf(GATEWAY, by), {
+  await recordAudit(tx, operatorAuthor(GATEWAY_ACCOUNT_ID, by), {
     action: 'connection.change',
     subject: `connection:${name}`,
-    detail,
+    detail: {
+      ...(status && { status }),
+      ...(change.settings && { settings: change.settings }),
+      ...(change.secret && { secret: 'another one' }),
+    },
   });
 }
-
-const secretNews = ({ secret }: Change) => (secret === undefined ? {} : { secret: 'another one' });
 
 const settingsOf = ({ settings }: Connection, change: Change): Record<string, unknown> =>
   Object.fromEntries(Object.entries({ ...settings, ...change.settings }).filter(([, value]) => value !== null));
 
-/** What stands, with the new parts put over it. */
-function newSecret(known: Connection, key: SecretKey, { secret }: Change): unknown {
-  if (known.kind === 'smpp') return secret ?? secretOf(known, key);
-  const standing: unknown = JSON.parse(secretOf(known, key));
-  return { ...(standing as object), ...(typeof secret === 'object' ? secret : {}) };
+/** Returns the stored fields, overridden by the new ones. */
+function changedSecret(known: Connection, key: SecretKey, { secret: given = {} }: Change): SecretFields {
+  const { secret } = kindOf(known);
+  return { ...secret.toFields(secretOf(known, key)), ...flattenSecret(secret, given) };
 }

@@ -7,10 +7,11 @@ import { registerAddCommands } from './adding/commands.ts';
 import { readJsonFile, readSettings } from './adding/read-settings.ts';
 import { changeConnection } from './change.ts';
 import { connectionNamed } from './find.ts';
+import type { SecretFields } from './kinds/secret.ts';
 import { removeConnection } from './remove.ts';
 import { secretOf } from './save.ts';
 import { listConnectionStatus } from './sql.ts';
-import { type Tried, tryConnection } from './try.ts';
+import { type ProbeResult, probeConnection } from './probe.ts';
 
 /** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
@@ -82,17 +83,21 @@ function addUpdate(connection: Command, context: CommandContext): void {
     .command('update')
     .argument('<name>')
     .description('change the secret or settings of a connection; a running program reconnects')
-    .option('--password <password>', 'the new password (SMPP)')
-    .option('--secrets <file>', 'a JSON file with the new secrets (WhatsApp, RCS)')
+    .option('--password <password>', 'the new password, where the secret has one')
+    .option('--secrets <file>', 'a JSON file with the fields of the secret that change')
     .option('--set <name=value...>', 'a setting; see docs/carriers.md', [])
     .action(async (name: string, flags: UpdateFlags) => {
-      const secret = flags.secrets === undefined ? flags.password : await readJsonFile('--secrets', flags.secrets);
-      await change(context, { name, settings: readSettings(flags.set), secret });
+      await change(context, { name, settings: readSettings(flags.set), secret: await readSecret(flags) });
       context.report({ name }, () => `Connection ${name} was changed.`);
     });
 }
 
 type UpdateFlags = { password?: string; secrets?: string; set: string[] };
+
+async function readSecret({ password, secrets }: UpdateFlags): Promise<SecretFields | undefined> {
+  if (secrets !== undefined) return readJsonFile('--secrets', secrets);
+  return password === undefined ? undefined : { password };
+}
 
 const lastErrorOf = ({ lastError, lastErrorAt }: { lastError: string | null; lastErrorAt: Date | null }): string =>
   lastError === null ? '' : `${lastErrorAt?.toISOString() ?? ''} ${lastError}`;
@@ -106,10 +111,10 @@ async function change(
   await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));
 }
 
-async function testConnection(context: CommandContext, name: string): Promise<Tried> {
+async function testConnection(context: CommandContext, name: string): Promise<ProbeResult> {
   const { kind, settings, ...rest } = await context.withDatabase((pool) => connectionNamed(pool, name));
   const secret = secretOf({ kind, settings, ...rest }, await loadSecretKey(context.config()));
-  const tried = await tryConnection({ kind, settings, secret });
+  const tried = await probeConnection({ kind, settings, secret });
   const detail = tried.ok ? `${name} is up.` : `${name} cannot be reached: ${tried.detail}`;
   return { ...tried, detail };
 }

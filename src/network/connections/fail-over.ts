@@ -3,40 +3,40 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { type ChunkMove, moveChunksElsewhere } from '../dispatch/sql.ts';
 import * as db from './sql.ts';
 
-const CHUNKS_A_TIME = 500;
+const CHUNKS_PER_ROUND = 500;
 
 export type FailOver = {
-  /** Whether any connection is not up: it may be dead soon, or is, and what comes for it is to be moved. */
+  /** Whether any connection is not up: it is dead or may be soon, and new messages for it must then be moved. */
   readonly down: boolean;
-  /** Whether there may be more to move at once. */
+  /** Whether there may be more to move now. */
   readonly more: boolean;
-  /** What was moved, from which connection (by name) to which. */
+  /** The messages that were moved, from which connection to which (by name). */
   readonly moves: readonly { from: string; to: string; connectionId: number; messages: number }[];
 };
 
 const NOTHING: FailOver = { down: false, more: false, moves: [] };
 
 /**
- * Moves what waits at dead connections to others of its routes that are up. Dead are those that are paused, and those
- * that no worker had a bind of for `deadAfterMs`. What may have been written to a carrier is in claimed chunks or has
- * an outcome, and stays. What has moved does not move back when its connection returns.
+ * Moves the messages that wait at dead connections to other connections of their routes that are up. A connection is dead
+ * when it is paused, or when no worker has had a bind of it for `deadAfterMs`. Messages that may have been written to a
+ * carrier are in claimed chunks or have an outcome, and stay. Moved messages do not move back when the connection returns.
  */
 export function failOver(pool: Pool, { deadAfterMs }: { deadAfterMs: number }): Promise<FailOver> {
   return transaction(pool, async (tx) => {
     if (!(await db.claimFailOver(tx))) return NOTHING;
     await db.insertDownConnections(tx);
     await db.deleteDownConnections(tx);
-    const reach = await db.listReach(tx, { deadAfterMs });
+    const reach = await db.listReachability(tx, { deadAfterMs });
     const dead = reach.filter((connection) => connection.dead).map(({ id }) => id);
     const up = reach.filter((connection) => connection.up).map(({ id }) => id);
     const down = up.length < reach.length;
     if (dead.length === 0 || up.length === 0) return { ...NOTHING, down };
-    const moves = await moveChunksElsewhere(tx, { dead, up, limit: CHUNKS_A_TIME });
-    return { down, more: moves.length === CHUNKS_A_TIME, moves: totalsOf(moves, reach) };
+    const moves = await moveChunksElsewhere(tx, { dead, up, limit: CHUNKS_PER_ROUND });
+    return { down, more: moves.length === CHUNKS_PER_ROUND, moves: totalsOf(moves, reach) };
   });
 }
 
-function totalsOf(moves: readonly ChunkMove[], reach: readonly db.Reach[]): FailOver['moves'] {
+function totalsOf(moves: readonly ChunkMove[], reach: readonly db.Reachability[]): FailOver['moves'] {
   const names = new Map(reach.map(({ id, name }) => [id, name]));
   const named = (id: number): string => names.get(id) ?? `#${id}`;
   const groups = Map.groupBy(moves, ({ from, to }) => `${from}/${to}`);

@@ -5,7 +5,7 @@ import { exec, sql } from '../../platform/db/query.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { createConnection, secretOf, updateConnection } from './save.ts';
-import { type Connection, findConnection, moveConnectionSettings } from './sql.ts';
+import { type Connection, findConnection, updateConnectionSettings } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -18,7 +18,8 @@ beforeEach(() => exec(pool, sql`TRUNCATE connection CASCADE`));
 
 const key = createSecretKey(randomBytes(32));
 const settings = { host: 'smsc.example', systemId: 'gateway' };
-const input = (name = 'carrier') => ({ name, settings, secret: 'pässword', sandbox: false });
+const input = (name = 'carrier') =>
+  ({ name, kind: 'smpp', settings, secret: { password: 'pässword' }, sandbox: false }) as const;
 async function find(name: string): Promise<Connection> {
   const connection = await findConnection(pool, { name });
   if (!connection) throw new Error(`no connection ${name}`);
@@ -43,7 +44,7 @@ test('another key does not open it, and neither does the row of another connecti
   const { id } = await createConnection(pool, key, input('two'));
   const one = await find('one');
   expect(() => secretOf(one, createSecretKey(randomBytes(32)))).toThrow('another key');
-  await moveConnectionSettings(pool, { id, settings, secret: one.secret });
+  await updateConnectionSettings(pool, { id, settings, secret: one.secret });
   const moved = await find('two');
   expect(() => secretOf(moved, key)).toThrow();
 });
@@ -75,12 +76,12 @@ test.each([{}, { host: 'x' }, { ...settings, port: 0 }, { ...settings, windows: 
 test('a change brings new settings and a new password, and raises the version', async () => {
   await createConnection(pool, key, input());
   const before = await find('carrier');
-  await updateConnection(pool, key, before, { settings: { ...settings, window: 50 }, secret: 'new' });
+  await updateConnection(pool, key, before, { settings: { ...settings, window: 50 }, secret: { password: 'new' } });
   const after = await find('carrier');
   expect(secretOf(after, key)).toBe('new');
   expect(after.settings).toMatchObject({ window: 50 });
   expect(after.version).toBeGreaterThan(before.version);
-  const wrong = updateConnection(pool, key, before, { settings: {}, secret: 'newer' });
+  const wrong = updateConnection(pool, key, before, { settings: {}, secret: { password: 'newer' } });
   await expect(wrong).rejects.toMatchObject({ code: 'invalid' });
   expect(secretOf(await find('carrier'), key)).toBe('new');
 });

@@ -42,7 +42,7 @@ test('a connection is found by its name, and a name is given once', async () => 
 
 test('every change raises the version, so that running workers notice', async () => {
   const { id = 0 } = (await insert('carrier')) ?? {};
-  await db.moveConnectionSettings(pool, { id, settings: { host: 'new.example' }, secret: Buffer.of(0, 255) });
+  await db.updateConnectionSettings(pool, { id, settings: { host: 'new.example' }, secret: Buffer.of(0, 255) });
   expect(await db.findConnection(pool, { name: 'carrier' })).toMatchObject({
     settings: { host: 'new.example' },
     secret: Buffer.of(0, 255),

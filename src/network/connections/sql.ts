@@ -1,38 +1,43 @@
 import { plainArray } from '../../platform/db/array.ts';
 import { bigint, int, rowsOf, text, timestamptz } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, raw, sql } from '../../platform/db/query.ts';
-import { isAlive } from '../../platform/db/worker-session.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
+import type { ConnectionKind } from './kinds/kinds.ts';
 import type { Figures } from './tally.ts';
 
-export type ConnectionKind = 'smpp' | 'whatsapp' | 'rcs';
+const CONNECTION = columns({
+  id: as<number>('id'),
+  name: as<string>('name'),
+  kind: as<ConnectionKind>('kind'),
+  status: as<'active' | 'paused'>('status'),
+  sandbox: as<boolean>('sandbox'),
+  settings: as<Record<string, unknown>>('settings'),
+  /** Sealed; `secretOf` opens it. */
+  secret: as<Buffer>('secret'),
+  /** Raised by every change, so that running workers notice it. */
+  version: as<number>('version'),
+});
+export type Connection = RowOf<typeof CONNECTION>;
 
-export type Connection = {
-  id: number;
-  name: string;
-  kind: ConnectionKind;
-  status: 'active' | 'paused';
-  sandbox: boolean;
-  settings: Record<string, unknown>;
-  secret: Buffer;
-  version: number;
-};
-
-const COLUMNS = sql`id, name, kind, status, sandbox, settings, secret, version`;
-
+/** Lists all connections, the oldest first. */
 export async function listConnections(db: Db): Promise<Connection[]> {
-  return many(db, sql`SELECT ${COLUMNS} FROM connection ORDER BY id`);
+  return many(db, sql`SELECT ${CONNECTION} FROM connection ORDER BY id`);
 }
 
 export async function findConnection(db: Db, { name }: { name: string }): Promise<Connection | undefined> {
-  return maybeOne(db, sql`SELECT ${COLUMNS} FROM connection WHERE name = ${name}`);
+  return maybeOne(db, sql`SELECT ${CONNECTION} FROM connection WHERE name = ${name}`);
 }
 
-/** Keeps others from changing a connection until the transaction ends. */
+/** Locks a connection: no other transaction can change it until this one ends. */
 export async function claimConnection(db: Db, { name }: { name: string }): Promise<void> {
   await exec(db, sql`SELECT FROM connection WHERE name = ${name} FOR NO KEY UPDATE`);
 }
 
-/** Adds a connection without its secret, which is sealed with the id in it: `moveConnectionSecret` follows. */
+/**
+ * Inserts a connection without its secret, because its id is part of what the secret is sealed with: `updateConnectionSettings`
+ * follows. Returns undefined when the name is taken.
+ */
 export async function insertConnection(
   db: Db,
   { name, kind, sandbox, settings }: { name: string; kind: ConnectionKind; sandbox: boolean; settings: object },
@@ -45,8 +50,8 @@ export async function insertConnection(
   );
 }
 
-/** Changes settings and secret; running workers rebuild the carrier. */
-export async function moveConnectionSettings(
+/** Updates settings and secret; running workers rebuild the carrier. */
+export async function updateConnectionSettings(
   db: Db,
   { id, settings, secret }: { id: number; settings: object; secret: Buffer },
 ): Promise<void> {
@@ -57,6 +62,7 @@ export async function moveConnectionSettings(
   );
 }
 
+/** Pauses or resumes a connection; returns 0 when it has that status already. */
 export async function moveConnectionStatus(
   db: Db,
   { name, status }: { name: string; status: 'active' | 'paused' },
@@ -67,12 +73,13 @@ export async function moveConnectionStatus(
   );
 }
 
-/** How many connections to real carriers there are. */
+/** Counts the connections that do not lead to the sandbox. */
 export async function countRealConnections(db: Db): Promise<number> {
   const row = await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM connection WHERE NOT sandbox`);
   return row.count;
 }
 
+/** What one worker sees of a connection. */
 export type ConnectionStatus = {
   readonly connectionId: number;
   readonly worker: number;
@@ -82,7 +89,7 @@ export type ConnectionStatus = {
   readonly fault: string | null;
 };
 
-/** What this worker sees of a connection. */
+/** Inserts or replaces what a worker sees of a connection. */
 export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promise<void> {
   await exec(
     db,
@@ -95,8 +102,11 @@ export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promi
 
 export type ConnectionFigures = Figures & { readonly connectionId: number; readonly inFlight: number };
 
-/** What this worker's connections did since it last said so: beside what it saw of them, and by the minute. */
-export async function moveConnectionFigures(
+/**
+ * Adds what this worker's connections did since the last call: to their status of this worker (`ConnectionStatus`), and to
+ * the counts per minute.
+ */
+export async function updateConnectionFigures(
   db: Db,
   { worker, figures }: { worker: number; figures: readonly ConnectionFigures[] },
 ): Promise<void> {
@@ -127,7 +137,7 @@ export async function moveConnectionFigures(
   );
 }
 
-/** Why this worker has not all its links of a connection, now; the words are kept until it has (`deleteConnectionErrors`). */
+/** Stores why this worker lacks links of a connection now; kept until it has all of them (`deleteConnectionErrors`). */
 export async function insertConnectionError(
   db: Db,
   { connectionId, worker, reason }: { connectionId: number; worker: number; reason: string },
@@ -136,14 +146,14 @@ export async function insertConnectionError(
     db,
     sql`WITH dead AS (
           DELETE FROM connection_error e
-          WHERE e.connection_id = ${connectionId} AND e.worker <> ${worker} AND NOT ${isAlive(raw('e.worker'))})
+          WHERE e.connection_id = ${connectionId} AND e.worker <> ${worker} AND NOT ${isOwnerAlive(raw('e.worker'))})
         INSERT INTO connection_error (connection_id, worker, text)
         SELECT id, ${worker}, ${reason} FROM connection WHERE id = ${connectionId}
         ON CONFLICT (connection_id, worker) DO UPDATE SET text = excluded.text, at = now()`,
   );
 }
 
-/** Forgets what kept this worker, and workers that are no more, from connections of which it has all links now. */
+/** Deletes the errors of this worker and of dead workers for connections of which this worker has all links now. */
 export async function deleteConnectionErrors(
   db: Db,
   { worker, connectionIds }: { worker: number; connectionIds: readonly number[] },
@@ -152,11 +162,11 @@ export async function deleteConnectionErrors(
     db,
     sql`DELETE FROM connection_error e
         WHERE e.connection_id = ANY(${plainArray(connectionIds)}::bigint[])
-          AND (e.worker = ${worker} OR NOT ${isAlive(raw('e.worker'))})`,
+          AND (e.worker = ${worker} OR NOT ${isOwnerAlive(raw('e.worker'))})`,
   );
 }
 
-/** By connection `c.id`: the last thing that went wrong, at its links or with a message; no row when nothing did. */
+/** Selects, for connection `c.id`, what went wrong last at its links or with a message; no row when nothing did. */
 export const LAST_ERROR = sql`
   SELECT u.text AS "lastError", u.at AS "lastErrorAt"
   FROM (SELECT text, at FROM connection_error WHERE connection_id = c.id
@@ -165,12 +175,12 @@ export const LAST_ERROR = sql`
         WHERE s.connection_id = c.id AND s.last_error IS NOT NULL AND s.updated_at > now() - interval '1 minute') AS u
   ORDER BY u.at DESC LIMIT 1`;
 
-/** Forgets minutes that nobody looks at any more. */
+/** Deletes counts per minute that are older than any page shows. */
 export async function deleteOldMinutes(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_minute WHERE minute < now() - interval '2 days'`);
 }
 
-/** Forgets what a worker saw: when it stops, or when it no longer runs the connection. */
+/** Deletes what a worker saw of a connection: when it stops, or when it no longer runs the connection. */
 export async function deleteConnectionStatus(
   db: Db,
   { worker, connectionId }: { worker: number; connectionId: number },
@@ -178,25 +188,25 @@ export async function deleteConnectionStatus(
   await exec(db, sql`DELETE FROM connection_status WHERE worker = ${worker} AND connection_id = ${connectionId}`);
 }
 
-/** Forgets what workers saw that have not said anything for a minute. */
+/** Deletes what workers saw that have not reported for a minute. */
 export async function deleteStaleConnectionStatus(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_status WHERE updated_at < now() - interval '1 minute'`);
 }
 
-/** Forgets what dead workers saw, at once. */
+/** Deletes what dead workers saw, without waiting for that minute. */
 export async function deleteDeadConnectionStatus(db: Db): Promise<number> {
-  return exec(db, sql`DELETE FROM connection_status WHERE NOT ${isAlive(raw('connection_status.worker'))}`);
+  return exec(db, sql`DELETE FROM connection_status WHERE NOT ${isOwnerAlive(raw('connection_status.worker'))}`);
 }
 
-/** NOTIFY channel that every program follows: connections, routes, senders, prices or the restore guard changed. */
+/** The NOTIFY channel that every process follows: connections, routes, senders, prices or the restore guard changed. */
 export const ROUTING_CHANNEL = 'heliograph_routing';
 
-/** Makes all programs load connections, routes, senders and prices again once the transaction commits. */
+/** Makes all processes reload connections, routes, senders and prices once the transaction commits. */
 export async function notifyRoutingChange(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${ROUTING_CHANNEL}, '')`);
 }
 
-/** Counts the routes and the senders that use a connection. */
+/** Counts the routes and the senders of a connection. */
 export async function countUses(
   db: Db,
   { connectionId }: { connectionId: number },
@@ -208,14 +218,15 @@ export async function countUses(
   );
 }
 
-/** NOTIFY channel that is raised when what a worker sees of a connection changes. */
+/** The NOTIFY channel for changes of what workers see of connections. */
 export const LINKS_CHANNEL = 'heliograph_links';
 
+/** Tells all workers that what one of them sees of a connection has changed. */
 export async function notifyLinks(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${LINKS_CHANNEL}, 'changed')`);
 }
 
-/** How many workers besides this one have each connection up. */
+/** Counts, for each connection, the other workers that have it up. */
 export async function listWorkersUp(
   db: Db,
   { besides }: { besides: number },
@@ -227,11 +238,14 @@ export async function listWorkersUp(
   );
 }
 
-/** Of a row `s`: a worker that lives has a bind of the connection. */
+/** Whether, by row `s`, a live worker has a bind of the connection. */
 const SEES_IT_UP = sql`s.up AND s.updated_at > now() - interval '1 minute'`;
 const IS_UP = sql`EXISTS (SELECT FROM connection_status s WHERE s.connection_id = c.id AND ${SEES_IT_UP})`;
 
-/** Notes which active connections no worker has up. One that nobody looked at for 15 s is down since now. */
+/**
+ * Records which active connections no worker has up, and since when. After a gap of 15 s without a check, a connection
+ * counts as down since now.
+ */
 export async function insertDownConnections(db: Db): Promise<void> {
   await exec(
     db,
@@ -242,7 +256,7 @@ export async function insertDownConnections(db: Db): Promise<void> {
   );
 }
 
-/** Forgets those that are up again, or paused. */
+/** Deletes the records of connections that are up again, or paused. */
 export async function deleteDownConnections(db: Db): Promise<void> {
   await exec(
     db,
@@ -251,10 +265,17 @@ export async function deleteDownConnections(db: Db): Promise<void> {
   );
 }
 
-export type Reach = { id: number; name: string; up: boolean; dead: boolean };
+export type Reachability = {
+  id: number;
+  name: string;
+  /** It can take messages. */
+  up: boolean;
+  /** It is paused, or has been down for so long that other connections should take its messages. */
+  dead: boolean;
+};
 
-/** Which connections can take messages, and which have been down for so long, or are paused, that others should. */
-export async function listReach(db: Db, { deadAfterMs }: { deadAfterMs: number }): Promise<Reach[]> {
+/** Lists which connections are up and which are dead; the rest is down, but not long enough. */
+export async function listReachability(db: Db, { deadAfterMs }: { deadAfterMs: number }): Promise<Reachability[]> {
   return many(
     db,
     sql`SELECT c.id, c.name, c.status = 'active' AND ${IS_UP} AS up,
@@ -264,37 +285,37 @@ export async function listReach(db: Db, { deadAfterMs }: { deadAfterMs: number }
   );
 }
 
-/** Removes a connection. Fails (23503) while routes or numbers name it. */
+/** Deletes a connection. Fails (23503) while routes or numbers refer to it. */
 export async function deleteConnection(db: Db, { id }: { id: number }): Promise<number> {
   return exec(db, sql`DELETE FROM connection WHERE id = ${id}`);
 }
 
-/** Lets one worker at a time decide about failover, until the end of the transaction. */
+/** Takes the lock that lets one worker at a time decide about failover, until the transaction ends; false when it is taken. */
 export async function claimFailOver(db: Db): Promise<boolean> {
   const row = await one<{ mine: boolean }>(db, sql`SELECT pg_try_advisory_xact_lock(724908, 0) AS mine`);
   return row.mine;
 }
 
-export type ConnectionSeen = {
-  id: number;
-  name: string;
-  kind: ConnectionKind;
-  status: string;
-  up: boolean;
-  bindsUp: number;
-  bindsWanted: number;
-  fault: string | null;
-  /** The last thing that went wrong, at its links or with a message. */
-  lastError: string | null;
-  lastErrorAt: Date | null;
-};
+const SUMMARY = columns({
+  id: as<number>('c.id'),
+  name: as<string>('c.name'),
+  kind: as<ConnectionKind>('c.kind'),
+  status: as<Connection['status']>('c.status'),
+  up: as<boolean>('coalesce(bool_or(s.up), false)'),
+  bindsUp: as<number>('coalesce(sum(s.binds_up), 0)::int'),
+  bindsWanted: as<number>('coalesce(sum(s.binds_wanted), 0)::int'),
+  fault: as<string | null>('max(s.fault)'),
+  /** What went wrong last, at its links or with a message. */
+  lastError: as<string | null>('e."lastError"'),
+  lastErrorAt: as<Date | null>('e."lastErrorAt"'),
+});
+export type ConnectionSummary = RowOf<typeof SUMMARY>;
 
-/** The connections and what all live workers together see of them. */
-export async function listConnectionStatus(db: Db): Promise<ConnectionSeen[]> {
+/** Lists the connections with what all live workers together see of them. */
+export async function listConnectionStatus(db: Db): Promise<ConnectionSummary[]> {
   return many(
     db,
-    sql`SELECT c.id, c.name, c.kind, c.status, coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
-               coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", max(s.fault) AS fault, e."lastError", e."lastErrorAt"
+    sql`SELECT ${SUMMARY}
         FROM connection c
         LEFT JOIN connection_status s ON s.connection_id = c.id AND s.updated_at > now() - interval '1 minute'
         LEFT JOIN LATERAL (${LAST_ERROR}) AS e ON true

@@ -22,7 +22,7 @@ beforeEach(() => exec(pool, sql`TRUNCATE connection, connection_status RESTART I
 const OWNER = 99;
 const insert = (name: string, sandbox = false) =>
   db.insertConnection(pool, { name, kind: 'smpp', sandbox, settings: {} });
-const change = (id: number) => db.moveConnectionSettings(pool, { id, settings: {}, secret: Buffer.of(1) });
+const change = (id: number) => db.updateConnectionSettings(pool, { id, settings: {}, secret: Buffer.of(1) });
 
 /** A supervisor whose starts and stops the test sees; a stop ends when `stopping` does. */
 function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> = Promise.resolve()) {

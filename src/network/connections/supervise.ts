@@ -8,10 +8,10 @@ import { createTally, type Tally, tallied } from './tally.ts';
 
 export type SuperviseDeps = {
   readonly pool: Pool;
-  /** The worker's advisory lock key. */
+  /** The key of the worker's advisory lock, which identifies it. */
   readonly owner: number;
   readonly log: Log;
-  /** Makes the carrier of a connection; throws when its settings or secret cannot be used. */
+  /** Creates the carrier of a connection; throws when its settings or secret cannot be used. */
   readonly makeCarrier: (connection: db.Connection) => Carrier;
   readonly startPump: (connection: db.Connection, carrier: Carrier) => Pump;
   /** Whether connections to the sandbox carrier run as well. */
@@ -28,21 +28,25 @@ export type Running = {
 };
 
 export type Supervisor = {
-  /** Brings what runs into line with the table: starts, restarts and stops connections. */
+  /** Starts, restarts and stops connections so that exactly those of the table run, with their current settings. */
   reload(): Promise<void>;
   list(): readonly Running[];
-  /** Whether a connection runs here. */
+  /** Whether a connection runs in this worker. */
   runs(connectionId: number): boolean;
-  /** The network's word on taking a message back; false where it cannot, null when it says nothing or does not run here. */
+  /**
+   * Revokes a message, as `Carrier.revoke`; resolves with false where the carrier cannot, and with null when there was no
+   * answer or the connection does not run in this worker.
+   */
   revoke(connectionId: number, message: Parameters<NonNullable<Carrier['revoke']>>[0]): Promise<boolean | null>;
-  /** Gives each pump its share of the rate, by how many workers have its connection up. */
+  /** Divides the rate of each connection among the workers that have it up. */
   shareRates(): Promise<void>;
-  /** Writes what this worker sees of its connections to the database. */
+  /** Stores what this worker sees of its connections. */
   report(): Promise<void>;
+  /** Stops all connections; each waits up to `deadlineMs` for answers. */
   stop(deadlineMs: number): Promise<void>;
 };
 
-/** Runs a carrier and a pump for each active connection, and follows every change of the table without a restart. */
+/** Runs a carrier and a pump for each active connection, and follows changes of the table without a restart. */
 export function superviseConnections(deps: SuperviseDeps): Supervisor {
   const running = new Map<number, Running>();
   let reloading = Promise.resolve();
@@ -61,17 +65,17 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     });
   }
 
-  /** Kept until all its links are up again, over the end of this worker too. */
+  /** Stores an error that stays until all links are up again, even when this worker ends before. */
   async function reportError({ id }: db.Connection, reason: string): Promise<void> {
-    const error = { connectionId: id, worker: deps.owner, reason: reason.slice(0, LONGEST_ERROR) };
+    const error = { connectionId: id, worker: deps.owner, reason: reason.slice(0, MAX_ERROR_LENGTH) };
     await db
       .insertConnectionError(deps.pool, error)
       .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the error of a connection'));
   }
 
-  async function forgetErrors(runs: readonly Running[]): Promise<void> {
-    const whole = runs.filter(({ carrier }) => carrier.state().allLinksUp).map(({ connection }) => connection.id);
-    if (whole.length > 0) await db.deleteConnectionErrors(deps.pool, { worker: deps.owner, connectionIds: whole });
+  async function deleteErrors(runs: readonly Running[]): Promise<void> {
+    const connectionIds = runs.filter(({ carrier }) => carrier.state().allLinksUp).map((run) => run.connection.id);
+    if (connectionIds.length > 0) await db.deleteConnectionErrors(deps.pool, { worker: deps.owner, connectionIds });
   }
 
   async function reportFigures(runs: readonly Running[]): Promise<void> {
@@ -80,19 +84,19 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       connectionId: connection.id,
       inFlight: carrier.state().inFlight,
     }));
-    if (figures.length > 0) await db.moveConnectionFigures(deps.pool, { worker: deps.owner, figures });
+    if (figures.length > 0) await db.updateConnectionFigures(deps.pool, { worker: deps.owner, figures });
   }
 
-  /** One after the other and with the state of that moment, so that the last one written is the latest. */
+  /** Reports are stored one after the other, each with the state at that time, so that the last one stored is the latest. */
   let reporting = Promise.resolve();
   const reportSoon = (run: Running): void => {
     reporting = reporting
-      .then(() => (running.get(run.connection.id) === run ? reportOne(run).then(() => forgetErrors([run])) : undefined))
+      .then(() => (running.get(run.connection.id) === run ? reportOne(run).then(() => deleteErrors([run])) : undefined))
       .then(() => db.notifyLinks(deps.pool))
       .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
   };
 
-  /** Most changes are freed window slots; only a change of the state itself is written. */
+  /** Most changes are free window slots; only a change of the state itself is stored. */
   function noteChange(run: Running): void {
     const state = describe(run.carrier.state());
     if (seen.get(run.connection.id) === state) return run.pump.wakeForRoom();
@@ -152,8 +156,8 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       start(connection, others);
     } catch (err) {
       deps.log.error({ err, connection: connection.name }, 'the connection cannot be started');
-      const words = err instanceof Error ? err.message : String(err);
-      reporting = reporting.then(() => reportError(connection, `cannot be started: ${words}`));
+      const reason = err instanceof Error ? err.message : String(err);
+      reporting = reporting.then(() => reportError(connection, `cannot be started: ${reason}`));
     }
   }
 
@@ -172,7 +176,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     async report() {
       const runs = [...running.values()];
       for (const run of runs) await reportOne(run);
-      await forgetErrors(runs);
+      await deleteErrors(runs);
       await reportFigures(runs);
       await db.deleteStaleConnectionStatus(deps.pool);
     },
@@ -184,6 +188,6 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   };
 }
 
-const LONGEST_ERROR = 300;
+const MAX_ERROR_LENGTH = 300;
 
 const describe = ({ up, bindsUp, fault }: CarrierState): string => `${up}/${bindsUp}/${fault}`;

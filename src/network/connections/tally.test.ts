@@ -15,7 +15,7 @@ test('what a carrier answers is counted by kind, and what was taken is counted o
     retry(10),
     { kind: 'unknown', text: 'cut', carrierIds: [] },
   ] as const)
-    tally.note(outcome);
+    tally.record(outcome);
   expect(tally.take()).toMatchObject({
     accepted: 2,
     refused: 1,
@@ -36,9 +36,9 @@ test('what a carrier answers is counted by kind, and what was taken is counted o
 
 test('a link without room has said nothing, and no number stands in what a carrier said', () => {
   const tally = createTally(() => at);
-  tally.note(retry(0, false, 'NOT_SENT'));
+  tally.record(retry(0, false, 'NOT_SENT'));
   expect(tally.take()).toMatchObject({ retried: 0, lastError: null, lastErrorAt: null });
-  tally.note(refused('+393331234567 is barred'));
+  tally.record(refused('+393331234567 is barred'));
   expect(tally.take().lastError).toBe('ESME_RINVDSTADR +39333*****67 is barred');
 });
 

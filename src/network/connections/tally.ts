@@ -2,42 +2,42 @@ import type { Carrier } from '../../carriers/carrier.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { maskNumbersIn } from '../../platform/lib/mask.ts';
 
-/** What a carrier answered to messages. */
+/** How many messages ended in each outcome. */
 export type Counts = { accepted: number; refused: number; retried: number; unknown: number };
 
 export type Figures = Counts & {
-  /** Messages that it took, over the time since the last look. */
+  /** Accepted messages per second since the last call of `take`. */
   readonly perSecond: number;
-  /** What it last answered to a message that it did not take, without numbers; null: none since the start. */
+  /** The carrier's last answer to a message that it did not accept, numbers masked; null when there was none since the start. */
   readonly lastError: string | null;
   readonly lastErrorAt: Date | null;
 };
 
 export type Tally = {
-  note(outcome: Outcome): void;
-  /** What came since the last call. */
+  record(outcome: Outcome): void;
+  /** Returns the figures since the last call, and starts again at 0. */
   take(): Figures;
 };
 
 const NOTHING: Counts = { accepted: 0, refused: 0, retried: 0, unknown: 0 };
-const LONGEST_ERROR = 300;
+const MAX_ERROR_LENGTH = 300;
 
-/** Counts outcomes in memory. */
+/** Creates an in-memory count of outcomes. */
 export function createTally(now = () => new Date()): Tally {
   let counts = { ...NOTHING };
   let since = performance.now();
   let last: Pick<Figures, 'lastError' | 'lastErrorAt'> = { lastError: null, lastErrorAt: null };
   const fail = (kind: keyof Counts, text: string): void => {
     counts[kind]++;
-    last = { lastError: maskNumbersIn(text).slice(0, LONGEST_ERROR), lastErrorAt: now() };
+    last = { lastError: maskNumbersIn(text).slice(0, MAX_ERROR_LENGTH), lastErrorAt: now() };
   };
   return {
-    note(outcome) {
+    record(outcome) {
       if (outcome.kind === 'accepted') counts.accepted++;
       else if (outcome.kind === 'unknown') fail('unknown', outcome.text);
-      else if (outcome.kind === 'refused') fail('refused', wordsOf(outcome));
-      // The link had no room: the carrier said nothing.
-      else if (outcome.code !== 'NOT_SENT') fail('retried', wordsOf(outcome));
+      else if (outcome.kind === 'refused') fail('refused', describe(outcome));
+      // The link had no room: the carrier was not asked.
+      else if (outcome.code !== 'NOT_SENT') fail('retried', describe(outcome));
     },
     take() {
       const seconds = Math.max(0.001, (performance.now() - since) / 1000);
@@ -49,14 +49,14 @@ export function createTally(now = () => new Date()): Tally {
   };
 }
 
-const wordsOf = ({ code, text }: { code: string; text: string }): string => (text === '' ? code : `${code} ${text}`);
+const describe = ({ code, text }: { code: string; text: string }): string => (text === '' ? code : `${code} ${text}`);
 
-/** The same carrier, whose outcomes are counted. */
+/** Wraps a carrier so that its outcomes are counted. */
 export const tallied = (carrier: Carrier, tally: Tally): Carrier => ({
   ...carrier,
   async submit(submission) {
     const outcome = await carrier.submit(submission);
-    tally.note(outcome);
+    tally.record(outcome);
     return outcome;
   },
 });

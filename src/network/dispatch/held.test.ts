@@ -6,7 +6,7 @@ import {
   intentsOf,
   isDone,
   type Job,
-  NONE_WAITS,
+  NO_PRIORITY,
   type Settled,
 } from './held.ts';
 import type { Chunk } from './sql.ts';
@@ -115,7 +115,7 @@ test('what is lost or written waits no longer', () => {
   found(2).written = 3;
   expect(held.pick(10, always)).toEqual([]);
   expect(held.waiting()).toBe(0);
-  expect(held.bestPriority()).toBe(NONE_WAITS);
+  expect(held.bestPriority()).toBe(NO_PRIORITY);
 });
 
 test('a chunk that comes a second time was rescued in between: the first is lost', () => {

@@ -3,23 +3,23 @@ import type { Outcome } from '../../carriers/outcome.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import type { Chunk, OnUnknown } from './sql.ts';
 
-/** Above every priority. */
-export const NONE_WAITS = 32_767;
+/** A number above all priorities: the best priority when no message waits. */
+export const NO_PRIORITY = 32_767;
 
-/** A message as the pump carries it: what the carrier gets, its cost in the connection's rate, and what settles it. */
+/** A message in the pump: what the carrier gets, its share of the connection's rate, and what its settlement needs. */
 export type Job = Submission & {
   readonly parts: number;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
   readonly channel: Channel;
   readonly campaignId: number | null;
-  /** What is given back of its price stays with its campaign. */
+  /** Whether its price, when it is returned, stays reserved for its campaign. */
   readonly keepsReserve: boolean;
-  /** Set when it cannot be sent: its outcome, and no carrier sees it. */
+  /** The outcome of a message that cannot be sent; it is not submitted to the carrier. */
   readonly refusal?: Outcome;
 };
 
-/** A claimed chunk: jobs[0..written) may be with the carrier, the rest still waits here. */
+/** A claimed chunk: `jobs[0]` to `jobs[written - 1]` may be with the carrier, the rest still waits here. */
 export type HeldChunk = {
   readonly id: number;
   readonly accountId: number;
@@ -27,38 +27,40 @@ export type HeldChunk = {
   readonly round: number;
   readonly attempt: number;
   readonly tries: number;
-  /** Where its messages may go when this connection does not want them, best first. */
+  /** The connections that its messages may go to when this one does not take them, best first. */
   readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
   readonly campaignId: number | null;
   readonly jobs: readonly Job[];
   written: number;
   settled: number;
-  /** Another worker took it over (this one lost its session): nothing more of it may be written. */
+  /** Another worker has taken it over, because this one lost its session: no more of its messages may be written. */
   lost: boolean;
-  /** Its campaign was paused: nothing more of it is written, and what is left goes back to the queue. */
+  /** Its campaign was paused: no more of its messages are written, and the rest goes back to the queue. */
   parked: boolean;
 };
 
+/** A message that may be written next. */
 export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
 
-/** The outcome of one message and the chunk that it came in. */
+/** The outcome of one message and the chunk that it belongs to. */
 export type Settled = {
   readonly chunk: HeldChunk;
   readonly job: Job;
   /** Null when it was withdrawn before it was written. */
   readonly outcome: Outcome | null;
-  /** A `retry` goes to the next connection instead of this one. */
+  /** Whether a `retry` goes to the next connection instead of this one. */
   readonly elsewhere: boolean;
 };
 
 /** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
-  /** Up to `room` next messages, best chunk first, while `allow(parts)` says so. Does not move anything. */
+  /** Returns up to `room` next messages, best chunk first, while `allow(parts)` returns true. Changes nothing. */
   pick(room: number, allow: (parts: number) => boolean): Pick[];
+  /** Returns how many messages wait. */
   waiting(): number;
-  /** The best priority number among the messages that wait; `NONE_WAITS` when none does. */
+  /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
   bestPriority(): number;
   list(): readonly HeldChunk[];
   drop(chunk: HeldChunk): void;
@@ -69,7 +71,7 @@ export function createHeld(): Held {
   const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && !c.parked && c.written < c.jobs.length);
   return {
     add(chunk, jobs) {
-      // Taken over by a rescue and claimed again by this very worker: the row is fenced on the owner, not on the claim.
+      // The chunk was rescued and then claimed again by this very worker: the row knows its owner, not the claim.
       for (const old of chunks) if (old.id === chunk.id) old.lost = true;
       const { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId } = chunk;
       const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId, jobs };
@@ -88,7 +90,7 @@ export function createHeld(): Held {
       return picks;
     },
     waiting: () => open().reduce((sum, c) => sum + c.jobs.length - c.written, 0),
-    bestPriority: () => open()[0]?.priority ?? NONE_WAITS,
+    bestPriority: () => open()[0]?.priority ?? NO_PRIORITY,
     list: () => chunks,
     drop(chunk) {
       chunks.splice(chunks.indexOf(chunk), 1);
@@ -96,17 +98,17 @@ export function createHeld(): Held {
   };
 }
 
-/** How far each picked chunk will have been written once these picks are. */
+/** Returns, by chunk, how many messages will have been written once these picks are. */
 export function intentsOf(picks: readonly Pick[]): Map<number, number> {
   const intents = new Map<number, number>();
   for (const { chunk } of picks) intents.set(chunk.id, (intents.get(chunk.id) ?? chunk.written) + 1);
   return intents;
 }
 
-/** Everything of it that was written has a committed outcome, and nothing more of it will be written here. */
+/** Whether all written messages have a committed outcome, and no more will be written here. */
 export const isDone = (chunk: HeldChunk): boolean => chunk.settled === (chunk.lost ? chunk.written : chunk.jobs.length);
 
-/** The chunks whose last outcomes are among these. */
+/** Returns the ids of the chunks whose last outcomes are among these. */
 export function finishedBy(settled: readonly Settled[]): number[] {
   const counts = new Map<HeldChunk, number>();
   for (const { chunk } of settled) counts.set(chunk, (counts.get(chunk) ?? 0) + 1);

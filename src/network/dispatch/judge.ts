@@ -1,17 +1,18 @@
 import type { Outcome } from '../../carriers/outcome.ts';
 import type { HeldChunk } from './held.ts';
 
-/** What is recorded of an answer, and whether the message goes on at the chunk's next connection. */
+/** The outcome that is recorded, and whether the message goes to the chunk's next connection. */
 export type Verdict = { readonly outcome: Outcome; readonly elsewhere: boolean };
 
-/** A carrier that goes on answering "later" about one message does not want it: at 5 s a try, after five minutes. */
-const MOST_ATTEMPTS = 60;
-/** With another connection to go to, so many are enough. */
-const MOST_TRIES = 2;
+/** After this many "later" answers the carrier is assumed not to want the message: after five minutes, at 5 s per attempt. */
+const MAX_ATTEMPTS = 60;
+/** After this many "later" answers of one connection a message moves to another, if there is one. */
+const MAX_TRIES_BEFORE_MOVE = 2;
 
 /**
- * Judges a carrier's answer by what the chunk has still open. To another connection goes only what is known not to have
- * been taken: a refusal that blames the carrier and not the message, or "later" once too often. What is unknown stays.
+ * Decides what a carrier's answer means for a message of this chunk. A message goes to another connection only when it was
+ * certainly not accepted: after a refusal for which the carrier and not the message is to blame, or after too many "later"
+ * answers. A message with outcome `unknown` stays.
  */
 export function judge(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
   const canMove = alternates.length > 0;
@@ -20,8 +21,8 @@ export function judge(outcome: Outcome, { alternates, attempt, tries }: HeldChun
     return { outcome: { kind: 'retry', afterMs: 0, counts: true, code, text }, elsewhere: true };
   }
   if (outcome.kind !== 'retry' || !outcome.counts) return { outcome, elsewhere: false };
-  if (canMove && tries + 1 >= MOST_TRIES) return { outcome: { ...outcome, afterMs: 0 }, elsewhere: true };
-  return { outcome: attempt + 1 >= MOST_ATTEMPTS ? refusal(outcome) : outcome, elsewhere: false };
+  if (canMove && tries + 1 >= MAX_TRIES_BEFORE_MOVE) return { outcome: { ...outcome, afterMs: 0 }, elsewhere: true };
+  return { outcome: attempt + 1 >= MAX_ATTEMPTS ? refusal(outcome) : outcome, elsewhere: false };
 }
 
 const refusal = ({ code, text }: Extract<Outcome, { kind: 'retry' }>): Outcome => ({

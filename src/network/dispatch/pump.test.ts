@@ -155,7 +155,7 @@ describe('outcomes', () => {
     expect(seen).toHaveLength(ids.length);
     expect(seen.every(({ covered }) => covered)).toBe(true);
     expect(Math.max(...seen.map(({ inDoubt }) => inDoubt))).toBeLessThanOrEqual(7);
-    expect(carrier.mostInFlight()).toBe(7);
+    expect(carrier.maxInFlight()).toBe(7);
   });
 
   test('a message that is gone is left out, and those around it keep their places', async () => {

@@ -14,16 +14,16 @@ import {
   intentsOf,
   isDone,
   type Job,
-  NONE_WAITS,
+  NO_PRIORITY,
   type Pick,
   type Settled,
 } from './held.ts';
 import { judge } from './judge.ts';
-import { nextConnectionsOf, requeue } from './requeue.ts';
+import { listNextConnections, requeue } from './requeue.ts';
 import * as db from './sql.ts';
 
-/** How the chunks stand that are still this worker's. */
-type Mine = ReadonlyMap<number, db.Standing>;
+/** The chunks that still belong to this worker, by id. */
+type OwnedChunks = ReadonlyMap<number, db.OwnedChunk>;
 
 type Commit = [
   settled: readonly Settled[],
@@ -32,102 +32,108 @@ type Commit = [
   done: readonly number[],
 ];
 
-/** What became of a message, for the feature that owns its state. */
+/** The outcome of one attempt to send a message, for the feature that owns the message's state. */
 export type Result = {
   readonly accountId: number;
   readonly messageId: string;
   readonly connectionId: number;
-  /** Attempts made, this one included. */
+  /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly outcome: Outcome;
-  /** An `unknown` is sent once more: whoever gets it may get it twice. */
+  /** Whether a message with outcome `unknown` is sent once more, so that it may arrive twice. */
   readonly resubmit: boolean;
-  /** Null when a dead worker's message is given up: nobody holds it any more. */
+  /** Null for the message of a dead worker, whose content is no longer in memory. */
   readonly job: Job | null;
 };
 
 /**
- * Records outcomes in the caller's transaction, as its last statements; answers the ids that were news. It may fail on
- * an outcome that is recorded already; with `again` it leaves that one alone. Without it, first outcomes are sent as a
- * `burst` wants it: every statement before it returns.
+ * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An outcome
+ * that is recorded already is skipped with `again`, and may make it fail otherwise. Without `again`, first outcomes are sent
+ * in the way that `burst` needs: all statements before it returns.
  */
-export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<News>;
+export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<Recorded>;
 
-/** Ids, or all that were given: a set of a thousand fresh strings costs more than the message's share of the commit. */
-export type News = ReadonlySet<string> | 'all';
-export const isNews = (news: News, messageId: string): boolean => news === 'all' || news.has(messageId);
+/**
+ * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a set
+ * of a thousand new strings costs more than the messages' share of the commit.
+ */
+export type Recorded = ReadonlySet<string> | 'all';
+export const isRecorded = (recorded: Recorded, messageId: string): boolean =>
+  recorded === 'all' || recorded.has(messageId);
 
 export type PumpDeps = {
   readonly pool: Pool;
   readonly connectionId: number;
-  /** The advisory lock key of this worker. */
+  /** The key of this worker's advisory lock, which identifies it. */
   readonly owner: number;
   readonly carrier: Carrier;
-  /** Parts per second over this connection, of all workers together; 0 = no limit. */
+  /** Parts per second over this connection, of all workers together; 0 means no limit. */
   readonly tps: number;
-  /** Wakes the pumps of another connection, here and elsewhere. */
+  /** Wakes the pumps of another connection in all workers. */
   readonly wakeOther: (connectionId: number) => void;
-  /** For each chunk its messages, ready to submit, each in the place of its id; undefined for one that is gone. */
+  /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   readonly settle: Settle;
-  /** While it answers true nothing is claimed and nothing written; what is held goes back to the queue. */
+  /** While it returns true, nothing is claimed or written, and held messages go back to the queue. */
   readonly paused?: () => boolean;
   readonly log: Log;
 };
 
 export type Pump = {
-  /** Looks at the queue and at the carrier's room again. */
+  /** Makes the pump check the queue and the carrier's room now. */
   wake(): void;
-  /** Looks at the carrier's room alone: most of its changes are freed slots. */
+  /** Makes the pump check only the carrier's room: most changes of a carrier are free slots. */
   wakeForRoom(): void;
-  /** So many workers, this one included, have the connection up: each takes its share of the rate. */
+  /** Sets how many workers, including this one, share the rate of the connection. */
   shareRate(workers: number): void;
+  /** Returns how many messages are at the carrier without an outcome, and how many are claimed but not written yet. */
   counts(): { inFlight: number; held: number };
-  /** Writes nothing more, lets the carrier answer or give up, commits that, returns the rest to the queue. */
+  /** Stops writing, waits up to `deadlineMs` for the carrier's answers, commits them and returns the rest to the queue. */
   stop(deadlineMs: number): Promise<void>;
 };
 
-const SETTLE_BATCH = 1000;
-/** For what nobody woke the pump for. */
+const OUTCOMES_PER_COMMIT = 1000;
+/** How long the pump waits at most when nobody wakes it. */
 const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
 /**
- * A busy pump that asks an empty queue after each turn, and whenever a slot is freed, costs a thirtieth of PostgreSQL's
- * work for a campaign by SMS and a sixth by WhatsApp. Where there is a rate, workers give back to the queue, and nobody is
- * told.
+ * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
+ * PostgreSQL's work for an SMS campaign and a sixth for WhatsApp. Not where there is a rate: there, workers return messages
+ * to the queue without waking anybody.
  */
-const EMPTY_MS = 200;
+const EMPTY_QUEUE_MS = 200;
 
 /**
- * Moves one connection's queue: claims chunks, commits the intent, writes, commits the outcomes.
+ * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier and
+ * commits their outcomes.
  *
- * One transaction a turn settles what came back and commits the next intent. Intents are given only for free window
- * slots all of whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
+ * Each turn is one transaction that commits the outcomes that have arrived and the next intent. An intent covers only free
+ * window slots whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
  */
 export function startPump(deps: PumpDeps): Pump {
   const { pool, carrier, connectionId, owner, paused = () => false } = deps;
   const held = createHeld();
   const bucket = createTokenBucket(deps.tps);
-  const work = createSignal();
-  const hunger = createSignal();
+  const workSignal = createSignal();
+  const claimSignal = createSignal();
   let outcomes: Settled[] = [];
-  /** Chunks of which an intent is being committed: they may be written to as soon as it is. */
+  /** The chunks whose intent is being committed: their messages may be written as soon as it is. */
   let picked: ReadonlySet<HeldChunk> = new Set();
-  /** Chunks that are no longer held here and not yet back in the queue. */
-  const leaving: HeldChunk[] = [];
-  /** Chunks may be this worker's that it does not hold: a claim failed halfway, here or in the pump before this one. */
+  /** The chunks that are no longer held here and not yet back in the queue. */
+  const returning: HeldChunk[] = [];
+  /** Whether this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump. */
   let claimInDoubt = true;
-  /** Until then the queue is taken to be as empty as it was found, unless somebody wakes the pump. */
+  /** Until then the queue is assumed to be empty, unless somebody wakes the pump. */
   let emptyUntil = 0;
   let inFlight = 0;
   let uncommitted = 0;
   let stopping = false;
   let deadline = Number.POSITIVE_INFINITY;
 
-  /** Messages that go in a second. */
+  /** How many messages the rate allows per second. */
   const perSecond = (): number => Math.ceil(bucket.perSecond()) || Number.POSITIVE_INFINITY;
-  /** As many messages as should wait here at least. */
-  const wanted = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
+  /** How many messages should be waiting in memory; with fewer, more are claimed. */
+  const lowWatermark = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
   const isShut = (): boolean => !carrier.state().up || paused();
   const allow = (parts: number): boolean => {
     if (!bucket.ready()) return false;
@@ -145,53 +151,60 @@ export function startPump(deps: PumpDeps): Pump {
     inFlight++;
     void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
-      // The carrier had no room any more: nothing went out. A message refused at its first part pays for all of them,
-      // which makes up for the later parts of others that were sent twice.
+      // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
+      // for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') bucket.take(-job.parts);
       outcomes.push({ chunk, job, ...judge(outcome, chunk) });
-      work.raise();
+      workSignal.raise();
     });
   }
 
-  /** Withdrawn while it waited here: its state says so already. */
-  function pass({ chunk, job }: Pick): void {
+  /** A message that was withdrawn while it waited here has its final state already. */
+  function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
     outcomes.push({ chunk, job, outcome: null, elsewhere: false });
   }
 
-  /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
-  function commit(settled: readonly Settled[], intents: ReadonlyMap<number, number>, again: boolean): Promise<Mine> {
+  /** Commits outcomes and intents together; returns the chunks that still belong to this worker. */
+  function commit(
+    settled: readonly Settled[],
+    intents: ReadonlyMap<number, number>,
+    again: boolean,
+  ): Promise<OwnedChunks> {
     const results = resultsOf(settled, connectionId);
     const done = finishedBy(settled);
     const first = !again && results.every((result) => result.attempt === 1);
     return first ? commitFirst(settled, results, intents, done) : commitAgain(settled, results, intents, done, again);
   }
 
-  /** The common case in one trip: first outcomes are all news, so no statement needs the answer of another. */
-  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<Mine> {
-    const [mine] = await burst(pool, (tx) => [
-      intents.size === 0 ? Promise.resolve<Mine>(new Map()) : db.moveIntents(tx, { owner, intents }),
+  /** The common case in one round trip: first outcomes are never recorded already, so no statement depends on another. */
+  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<OwnedChunks> {
+    const [owned] = await burst(pool, (tx) => [
+      intents.size === 0 ? Promise.resolve<OwnedChunks>(new Map()) : db.updateIntents(tx, { owner, intents }),
       done.length === 0 ? Promise.resolve() : db.deleteChunks(tx, { owner, ids: done }),
       requeue(tx, connectionId, settled),
       results.length === 0 ? Promise.resolve() : deps.settle(tx, results, false),
     ]);
-    return mine;
+    return owned;
   }
 
-  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<Mine> {
+  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<OwnedChunks> {
     return transaction(pool, async (tx) => {
-      const mine: Mine = intents.size === 0 ? new Map() : await db.moveIntents(tx, { owner, intents });
+      const owned: OwnedChunks = intents.size === 0 ? new Map() : await db.updateIntents(tx, { owner, intents });
       if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
-      if (results.length === 0) return mine;
-      // A commit that is repeated because its answer was lost finds nothing to queue a second time.
-      const news = await deps.settle(tx, results, again);
-      const recorded = settled.filter(({ job }) => isNews(news, job.messageId));
-      await requeue(tx, connectionId, recorded);
-      return mine;
+      if (results.length === 0) return owned;
+      // When a commit is repeated because its answer was lost, nothing is recorded or queued a second time.
+      const recorded = await deps.settle(tx, results, again);
+      await requeue(
+        tx,
+        connectionId,
+        settled.filter(({ job }) => isRecorded(recorded, job.messageId)),
+      );
+      return owned;
     });
   }
 
-  /** The database may be away: outcomes stay here and are tried again until they are committed. */
+  /** Repeats a commit while the database is unavailable: outcomes stay in memory until they are committed. */
   async function untilCommitted<T>(attempt: (again: boolean) => Promise<T>): Promise<T> {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, 2000)) {
       try {
@@ -204,78 +217,81 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
-  /** What becomes of a message whose turn has come, as its chunk stands. */
-  function go(next: Pick, standing: db.Standing | undefined): void {
+  /** Writes a picked message, unless its chunk is lost or parked, or the message was withdrawn. */
+  function dispatch(next: Pick, owned: db.OwnedChunk | undefined): void {
     const { chunk, job } = next;
-    if (standing === undefined || chunk.lost) chunk.lost = true;
-    else if (standing.parked) {
+    if (owned === undefined || chunk.lost) chunk.lost = true;
+    else if (owned.parked) {
       chunk.parked = true;
       bucket.take(-job.parts);
-    } else if (standing.withdrawn.includes(job.messageId)) pass(next);
+    } else if (owned.withdrawn.includes(job.messageId)) settleWithdrawn(next);
     else write(next);
   }
 
-  /** A paused campaign's chunks go back once what was written of them has its outcome. */
-  function leaveParked(): void {
+  /** Returns the chunks of paused campaigns once the messages that were written have their outcome. */
+  function dropParked(): void {
     for (const chunk of held.list().filter((c) => c.parked && c.settled === c.written)) {
       held.drop(chunk);
-      if (!chunk.lost) leaving.push(chunk);
-      hunger.raise();
+      if (!chunk.lost) returning.push(chunk);
+      claimSignal.raise();
     }
   }
 
   async function turn(): Promise<boolean> {
-    const settled = outcomes.slice(0, SETTLE_BATCH);
+    const settled = outcomes.slice(0, OUTCOMES_PER_COMMIT);
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
     const picks = pick();
     if (settled.length + picks.length === 0) return false;
     picked = new Set(picks.map(({ chunk }) => chunk));
-    const mine = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
+    const owned = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
-    for (const id of nextConnectionsOf(settled)) deps.wakeOther(id);
-    // What goes out again has its time, which may come before the next look at the queue.
-    if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) hunger.raise();
-    for (const next of picks) go(next, mine.get(next.chunk.id));
+    for (const id of listNextConnections(settled)) deps.wakeOther(id);
+    // Messages that are sent again may be due before the next poll of the queue.
+    if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) claimSignal.raise();
+    for (const next of picks) dispatch(next, owned.get(next.chunk.id));
     picked = new Set();
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
-    leaveParked();
-    const hungry = held.waiting() < wanted() && performance.now() >= emptyUntil;
-    if (hungry || isShut()) hunger.raise();
+    dropParked();
+    const needsMore = held.waiting() < lowWatermark() && performance.now() >= emptyUntil;
+    if (needsMore || isShut()) claimSignal.raise();
     return true;
   }
 
   async function pumpLoop(): Promise<void> {
     while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline)
-      if (!(await turn())) await work.wait(bucket.ready() ? POLL_MS : Math.max(5, bucket.waitMs()));
+      if (!(await turn())) await workSignal.wait(bucket.ready() ? POLL_MS : Math.max(5, bucket.waitMs()));
   }
 
-  /** Claims when less than is wanted waits here, or when something more urgent than what waits here has come. */
-  async function feed(): Promise<number> {
+  /**
+   * Claims messages when fewer than the low watermark wait here, or when more urgent ones have arrived. Returns when to
+   * claim again, in ms.
+   */
+  async function claim(): Promise<number> {
     await recover();
     if (isShut()) return release().then(() => POLL_MS);
-    const want = wanted();
-    const hungry = held.waiting() < want;
-    const belowPriority = hungry ? NONE_WAITS : held.bestPriority();
+    const watermark = lowWatermark();
+    const needsMore = held.waiting() < watermark;
+    const belowPriority = needsMore ? NO_PRIORITY : held.bestPriority();
     claimInDoubt = true;
-    const messages = hungry ? 2 * want : 1;
+    const messages = needsMore ? 2 * watermark : 1;
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
-    if (chunks.length > 0) await hold(await cut(chunks, Math.max(2 * want, perSecond())));
+    if (chunks.length > 0) await loadChunks(await trim(chunks, Math.max(2 * watermark, perSecond())));
     claimInDoubt = false;
-    if (hungry && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_MS;
+    if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
-    work.raise();
+    workSignal.raise();
     return 0;
   }
 
   /**
-   * Gives back what is beyond `most` messages. Where there is a rate, that is more than goes in a second: no other worker
-   * could send it meanwhile, and other accounts would wait for it.
+   * Returns messages beyond `maxMessages` to the queue. Where there is a rate, that is more than one second's worth: no other
+   * worker could send those meanwhile, and other accounts would wait for them.
    */
-  async function cut(chunks: readonly db.Chunk[], most: number): Promise<db.Chunk[]> {
+  async function trim(chunks: readonly db.Chunk[], maxMessages: number): Promise<db.Chunk[]> {
     const kept: db.Chunk[] = [];
-    let room = most;
+    let room = maxMessages;
     for (const chunk of chunks) {
       const ids = chunk.ids.slice(0, room);
       if (ids.length < chunk.ids.length) await db.moveRestToQueue(pool, { owner, id: chunk.id, keep: ids.length });
@@ -285,8 +301,8 @@ export function startPump(deps: PumpDeps): Pump {
     return kept;
   }
 
-  /** An intent counts the ids of the row: a chunk with messages that are gone is cut to the others before its turn. */
-  async function hold(chunks: readonly db.Chunk[]): Promise<void> {
+  /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
+  async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
     const loaded = await deps.load(chunks);
     for (const [i, chunk] of chunks.entries()) {
       const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);
@@ -298,61 +314,61 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
-  /** While the carrier is away, a worker whose bind is up may take what waits here. */
+  /** Returns waiting messages to the queue, so that a worker whose bind is up can take them. */
   async function release(): Promise<void> {
     for (const chunk of held.list().filter((c) => c.settled === c.written && !picked.has(c))) {
       held.drop(chunk);
-      if (!chunk.lost) leaving.push(chunk);
+      if (!chunk.lost) returning.push(chunk);
     }
-    await giveBack();
+    await returnChunks();
   }
 
-  async function giveBack(): Promise<void> {
-    for (let [chunk] = leaving; chunk; [chunk] = leaving) {
+  async function returnChunks(): Promise<void> {
+    for (let [chunk] = returning; chunk; [chunk] = returning) {
       const ids = chunk.jobs.slice(chunk.written).map((job) => job.messageId);
       await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
-      leaving.shift();
+      returning.shift();
     }
   }
 
-  /** Makes good what failed on the way to the database or back: no chunk stays with a worker that does not hold it. */
+  /** Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. */
   async function recover(): Promise<void> {
-    await giveBack();
+    await returnChunks();
     if (!claimInDoubt) return;
     await db.moveUnheldToQueue(pool, { owner, connectionId, heldIds: held.list().map((chunk) => chunk.id) });
     claimInDoubt = false;
   }
 
-  async function feedLoop(): Promise<void> {
+  async function claimLoop(): Promise<void> {
     while (!stopping) {
-      const waitMs = await feed().catch((err: unknown) => {
+      const waitMs = await claim().catch((err: unknown) => {
         deps.log.error({ err, connectionId }, 'cannot claim from the queue');
         return POLL_MS;
       });
-      if (waitMs > 0 && !stopping) await hunger.wait(Math.min(waitMs, POLL_MS));
+      if (waitMs > 0 && !stopping) await claimSignal.wait(Math.min(waitMs, POLL_MS));
     }
   }
 
-  const running = Promise.all([pumpLoop(), feedLoop()]);
+  const running = Promise.all([pumpLoop(), claimLoop()]);
   return {
     wake() {
       emptyUntil = 0;
-      work.raise();
-      hunger.raise();
+      workSignal.raise();
+      claimSignal.raise();
     },
-    wakeForRoom: work.raise,
+    wakeForRoom: workSignal.raise,
     shareRate(workers) {
       bucket.setRate(deps.tps / workers);
-      work.raise();
+      workSignal.raise();
     },
     counts: () => ({ inFlight, held: held.waiting() }),
     async stop(deadlineMs) {
       stopping = true;
       deadline = performance.now() + deadlineMs;
-      work.raise();
-      hunger.raise();
+      workSignal.raise();
+      claimSignal.raise();
       await carrier.stop(deadlineMs * 0.7);
-      work.raise();
+      workSignal.raise();
       await running;
       await release();
     },

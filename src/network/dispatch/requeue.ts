@@ -3,41 +3,41 @@ import type { Db } from '../../platform/db/query.ts';
 import type { HeldChunk, Settled } from './held.ts';
 import { insertChunks, insertRetryChunk, type OnUnknown } from './sql.ts';
 
-/** Messages of one chunk that go the same way. */
+/** Messages of one chunk that are queued again in the same way. */
 type Group = {
   readonly chunk: HeldChunk;
   readonly elsewhere: boolean;
   readonly counts: boolean;
   readonly afterMs: number;
-  /** Where they may still go when they are answered next. */
+  /** The connections that they may move to after the next answer. */
   readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
   readonly ids: string[];
 };
 
 /**
- * Queues the messages with outcome `retry` again, one chunk for each chunk, delay and connection that they go to; those
- * with outcome `unknown` only where their chunk says `resubmit`, and for one time: a second unknown holds them.
- * `settled` are those whose outcome this transaction really writes.
+ * Queues messages with outcome `retry` again, in one new chunk per old chunk, delay and connection. Messages with outcome
+ * `unknown` are queued again only where their chunk says `resubmit`, and only once: after a second `unknown` they are held.
+ * `settled` must contain only messages whose outcome this transaction records.
  */
 export async function requeue(tx: Db, connectionId: number, settled: readonly Settled[]): Promise<void> {
   const groups = groupsOf(settled);
   const elsewhere = groups.flatMap((group) => (group.elsewhere ? toNextConnection(group) : []));
-  // All sent before this returns: it may be part of a `burst`.
+  // All statements are sent before this returns, because it may be part of a `burst`.
   await Promise.all([
     ...groups.filter((group) => !group.elsewhere).map((group) => insertRetryChunk(tx, toRetry(connectionId, group))),
     ...(elsewhere.length > 0 ? [insertChunks(tx, elsewhere)] : []),
   ]);
 }
 
-/** The connections that messages of these go to next. */
-export const nextConnectionsOf = (settled: readonly Settled[]): Set<number> =>
+/** Lists the connections to which some of these messages move. */
+export const listNextConnections = (settled: readonly Settled[]): Set<number> =>
   new Set(settled.flatMap(({ chunk, elsewhere }) => (elsewhere ? chunk.alternates.slice(0, 1) : [])));
 
 function groupsOf(settled: readonly Settled[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { chunk, job, outcome, elsewhere } of settled) {
-    const again = againOf(chunk, outcome);
+    const again = retryOf(chunk, outcome);
     if (again === null) continue;
     const { counts, afterMs } = again;
     const key = `${chunk.id}/${outcome?.kind}/${afterMs}/${counts}/${elsewhere}`;
@@ -48,8 +48,8 @@ function groupsOf(settled: readonly Settled[]): Group[] {
   return [...groups.values()];
 }
 
-/** What this connection may have taken goes to no other one, whatever it answers the second time. */
-function againOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) {
+/** A message that this connection may have accepted goes to no other connection, whatever the second answer is. */
+function retryOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) {
   if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown, alternates };
   if (outcome?.kind !== 'unknown' || onUnknown === 'hold') return null;
   return { afterMs: 0, counts: false, onUnknown: 'hold', alternates: [] } as const;
@@ -69,7 +69,7 @@ const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onU
   ids,
 });
 
-/** The connection that has refused them is not tried again. */
+/** The connection that has refused the messages is not among their alternates. */
 function toNextConnection({ chunk, onUnknown, ids }: Group) {
   const [connectionId, ...alternates] = chunk.alternates;
   if (connectionId === undefined) return [];

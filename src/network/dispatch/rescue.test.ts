@@ -7,7 +7,7 @@ import { STATUS } from '../../messaging/states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { listChunks, listUnknownIds, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { rescueChunks } from './rescue.ts';
-import { claimChunks, moveIntents } from './sql.ts';
+import { claimChunks, updateIntents } from './sql.ts';
 
 /** No session ever holds this key. */
 const DEAD = 4711;
@@ -37,7 +37,7 @@ async function livingWorker(): Promise<WorkerSession> {
 async function begun(owner: number, count: number, intent: number, connectionId = 1): Promise<string[]> {
   const ids = await queueMessages(database.pool, { count, connectionId });
   const claimed = await claimChunks(database.pool, { connectionId, owner, messages: count, belowPriority: 9 });
-  await moveIntents(database.pool, { owner, intents: new Map(claimed.map((chunk) => [chunk.id, intent])) });
+  await updateIntents(database.pool, { owner, intents: new Map(claimed.map((chunk) => [chunk.id, intent])) });
   return ids;
 }
 
@@ -144,7 +144,7 @@ test('what a route sends once more after a crash keeps to its connection: that o
   const [first = '', second = ''] = await queueMessages(database.pool, { count: 2, alternates: [2] });
   await exec(database.pool, sql`UPDATE dispatch_chunk SET on_unknown = 'resubmit'`);
   const [chunk] = await claimChunks(database.pool, { connectionId: 1, owner: DEAD, messages: 2, belowPriority: 9 });
-  await moveIntents(database.pool, { owner: DEAD, intents: new Map([[chunk?.id ?? 0, 1]]) });
+  await updateIntents(database.pool, { owner: DEAD, intents: new Map([[chunk?.id ?? 0, 1]]) });
   await rescue();
   const chunks = await listChunks(database.pool);
   expect(new Map(chunks.map(({ ids, alternates }) => [ids[0], alternates]))).toEqual(

@@ -155,7 +155,7 @@ describe('the fence', () => {
       [mine, 3],
       [lost, 4],
     ]);
-    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(
+    expect(await db.updateIntents(pool, { owner: 7, intents })).toEqual(
       new Map([[mine, { withdrawn: [], parked: false }]]),
     );
     expect(new Map((await listChunks(pool)).map((c) => [c.id, c.intent]))).toEqual(
@@ -186,7 +186,7 @@ describe('the fence', () => {
       Array.from({ length: 4 }, () => chunk({ ids: ids(2) })),
     );
     const [held, begun, forgotten] = (await claim({ messages: 6 })).map((c) => c.id) as [number, number, number];
-    await db.moveIntents(pool, { owner: 7, intents: new Map([[begun, 1]]) });
+    await db.updateIntents(pool, { owner: 7, intents: new Map([[begun, 1]]) });
     expect(await db.moveUnheldToQueue(pool, { owner: 8, connectionId: 1, heldIds: [] })).toBe(0);
     expect(await db.moveUnheldToQueue(pool, { owner: 7, connectionId: 2, heldIds: [] })).toBe(0);
     expect(await db.moveUnheldToQueue(pool, { owner: 7, connectionId: 1, heldIds: [held] })).toBe(1);
@@ -251,7 +251,7 @@ describe('a chunk that is cut', () => {
     const [{ id } = { id: 0 }] = await claim(all);
     await db.moveRestToQueue(pool, { owner: 8, id, keep: 2 });
     await db.moveRestToQueue(pool, { owner: 7, id, keep: 5 });
-    await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 1]]) });
+    await db.updateIntents(pool, { owner: 7, intents: new Map([[id, 1]]) });
     await db.moveRestToQueue(pool, { owner: 7, id, keep: 2 });
     expect(await listChunks(pool)).toMatchObject([{ size: 5 }]);
   });
@@ -288,7 +288,7 @@ describe('moveChunksElsewhere', () => {
     await db.insertChunks(pool, [chunk({ alternates: [2], ids: ids(5) })]);
     const [{ id } = { id: 0 }] = await claim();
     expect(await moveFrom([1], [2])).toBe(0);
-    await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 3]]) });
+    await db.updateIntents(pool, { owner: 7, intents: new Map([[id, 3]]) });
     expect(await moveFrom([1], [2])).toBe(0);
   });
 

@@ -1,55 +1,84 @@
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, endsOf, int, rowsOf, smallint, text, timestamptz, uuids } from '../../platform/db/columns.ts';
+import {
+  bigint,
+  endsOf,
+  input,
+  insertRows,
+  int,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuids,
+} from '../../platform/db/columns.ts';
 import { type Db, exec, many, onePlan, raw, sql } from '../../platform/db/query.ts';
-import { isAlive } from '../../platform/db/worker-session.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
-/** What becomes of a message that was written and never answered: it waits, or goes out once more. */
+/** What happens to a message that was written and never answered: it is held for a receipt, or sent once more. */
 export type OnUnknown = 'hold' | 'resubmit';
 
+/** Messages of one account that are queued together for one connection. */
 export type NewChunk = {
   readonly accountId: number;
   readonly connectionId: number;
-  /** The connections that it may move to, best first. */
+  /** The connections that the messages may move to, best first. */
   readonly alternates?: readonly number[];
   readonly priority: number;
-  /** Not before, as a client asked; null is at once. */
+  /** The time for which a client scheduled the messages; null means now. */
   readonly availableAt: Date | null;
   /** `hold` unless said otherwise. */
   readonly onUnknown?: OnUnknown;
-  /** How often these messages were tried already. */
+  /** The number of attempts that these messages have had. */
   readonly attempt?: number;
-  /** The campaign that may hold or take them back while they wait. */
+  /** The campaign that may park or withdraw them while they wait. */
   readonly campaignId?: number | null;
   readonly ids: readonly string[];
 };
 
-export type Chunk = {
-  id: number;
-  accountId: number;
-  priority: number;
-  round: number;
-  attempt: number;
-  /** How often this connection answered "later" of these messages. */
-  tries: number;
-  alternates: number[];
-  onUnknown: OnUnknown;
-  campaignId: number | null;
-  intent: number;
-  ids: string[];
+/** Lists of ids as texts, because the driver parses arrays of 1,000 ids slowly; `withLists` splits them. */
+const CHUNK = columns({
+  id: as<number>('c.id'),
+  accountId: as<number>('c.account_id'),
+  priority: as<number>('c.priority'),
+  /** Its turn in the queue: lower goes first among equal priorities. */
+  round: as<number>('c.round'),
+  attempt: as<number>('c.attempt'),
+  /** How often this connection answered "later" to these messages. */
+  tries: as<number>('c.tries'),
+  /** How many messages, from the first, may have been written to the carrier. */
+  intent: as<number>('c.intent'),
+  onUnknown: as<OnUnknown>('c.on_unknown'),
+  campaignId: as<number | null>('c.campaign_id'),
+  alternates: as<string>("array_to_string(c.alternates, ',')"),
+  ids: as<string>("array_to_string(c.ids, ',')"),
+});
+type ChunkRow = RowOf<typeof CHUNK>;
+export type Chunk = Omit<ChunkRow, 'ids' | 'alternates'> & {
+  /** The connections that its messages may move to, best first. */
+  readonly alternates: number[];
+  /** The ids of its messages. */
+  readonly ids: string[];
 };
 
-/** Everything that a chunk keeps when its messages go into another row; its round moves on with what has left it. */
-const KEPT = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
+const withLists = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & Pick<Chunk, 'ids' | 'alternates'> => ({
+  ...row,
+  ids: row.ids.split(','),
+  alternates: row.alternates === '' ? [] : row.alternates.split(',').map(Number),
+});
+
+/** The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it. */
+const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
   withdrawn, campaign_id, parked_until`;
 
-/** A schedule that was missed by more is not sent but asked about: nobody wants a morning's offer at night. */
+/** Scheduled messages that are later than this are not sent until somebody decides: nobody wants a morning's offer at night. */
 export const MISSED_AFTER = sql`interval '60 minutes'`;
 
 /**
- * The turn of a row `u` (account_id, connection_id, priority, size, and n for the order) that comes into a queue. Rounds
- * count messages, so that accounts share a connection by messages and not by chunks: each chunk stands where the
- * account's one before it ends, but never before the round that the queue has reached, so that a newcomer starts level
- * with the others and not in front of or behind them. What waits for its time has reached nothing yet.
+ * The turn of a new row `u` (account_id, connection_id, priority, size, and n for the order) in its queue. Rounds count
+ * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous chunk of
+ * its account ends, but never before the round that the queue has reached, so that a new account starts level with the
+ * others, neither ahead of them nor behind. Chunks that are not due yet do not count.
  */
 const NEXT_ROUND = sql`greatest(
     coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
@@ -58,52 +87,55 @@ const NEXT_ROUND = sql`greatest(
                 AND q.priority = u.priority AND q.account_id = u.account_id ORDER BY q.round DESC LIMIT 1), 0))
   + sum(u.size) OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - u.size`;
 
-/** Queues chunks, in their accounts' turns. */
+/** Queues chunks, each in the turn of its account. */
 export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise<void> {
   const lists = chunks.map((chunk) => chunk.ids);
   const ends = endsOf(lists);
-  await exec(
-    db,
-    onePlan(sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, available_at, scheduled,
-                                    attempt, on_unknown, campaign_id, size, ids)
-        SELECT u.account_id, u.connection_id, u.alternates::bigint[], u.priority, ${NEXT_ROUND},
-               coalesce(u.available_at, now()), u.available_at IS NOT NULL, u.attempt, u.on_unknown, u.campaign_id,
-               u.size, (${uuids(lists)})[u.last - u.size + 1:u.last]
-        FROM ${rowsOf(chunks, {
-          account_id: bigint((c) => c.accountId),
-          connection_id: bigint((c) => c.connectionId),
-          alternates: text((c) => plainArray(c.alternates ?? [])),
-          priority: smallint((c) => c.priority),
-          available_at: timestamptz((c) => c.availableAt),
-          attempt: smallint((c) => c.attempt ?? 0),
-          on_unknown: text((c) => c.onUnknown ?? 'hold'),
-          campaign_id: bigint((c) => c.campaignId ?? null),
-          size: int((c) => c.ids.length),
-          last: int((_, i) => ends[i] ?? 0),
-          n: int((_, i) => i),
-        })} AS u
-        ORDER BY u.n`),
+  const rows = chunks.map(
+    ({ alternates = [], attempt = 0, onUnknown = 'hold', campaignId = null, ids, ...chunk }, n) => ({
+      ...chunk,
+      alternates: plainArray(alternates),
+      attempt,
+      onUnknown,
+      campaignId,
+      size: ids.length,
+      last: ends[n] ?? 0,
+      n,
+    }),
   );
+  const fields = {
+    accountId: bigint,
+    connectionId: bigint,
+    alternates: input(text),
+    priority: smallint,
+    availableAt: input(timestamptz),
+    attempt: smallint,
+    onUnknown: text,
+    campaignId: bigint,
+    size: int,
+    last: input(int),
+    n: input(int),
+  };
+  const expressions = {
+    alternates: sql`u.alternates::bigint[]`,
+    round: NEXT_ROUND,
+    available_at: sql`coalesce(u.available_at, now())`,
+    scheduled: sql`u.available_at IS NOT NULL`,
+    ids: sql`(${uuids(lists)})[u.last - u.size + 1:u.last]`,
+  };
+  await exec(db, onePlan(sql`${insertRows('dispatch_chunk', rows, fields, expressions)} ORDER BY u.n`));
 }
 
-type ChunkRow = Omit<Chunk, 'ids' | 'alternates'> & { ids: string; alternates: string };
-/** The driver's array parser is slow on 1,000 ids: arrays come as one text. */
-const withIds = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & Pick<Chunk, 'ids' | 'alternates'> => ({
-  ...row,
-  ids: row.ids.split(','),
-  alternates: row.alternates === '' ? [] : row.alternates.split(',').map(Number),
-});
-
 /**
- * Takes the best chunks for this worker until they hold `messages` messages, of priority numbers below
- * `belowPriority`. SKIP LOCKED keeps claimers apart; chunks and not messages are locked, so a long transaction
- * elsewhere does not slow it down.
+ * Claims the best chunks for this worker until they contain `messages` messages, only those with a priority number below
+ * `belowPriority`. SKIP LOCKED keeps claimers apart; chunks and not messages are locked, so long transactions elsewhere do
+ * not slow it down.
  */
 export async function claimChunks(
   db: Db,
   claim: { connectionId: number; owner: number; messages: number; belowPriority: number },
 ): Promise<Chunk[]> {
-  const rows = await many<ChunkRow>(
+  const rows = await many(
     db,
     sql`WITH due AS MATERIALIZED (
           SELECT id, priority, round, size FROM dispatch_chunk
@@ -113,27 +145,31 @@ export async function claimChunks(
         best AS (SELECT id, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)
         UPDATE dispatch_chunk c SET owner = ${claim.owner}
         FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
-        RETURNING c.id, c.account_id AS "accountId", c.priority, c.round, c.attempt, c.tries, c.intent,
-                  c.on_unknown AS "onUnknown", c.campaign_id AS "campaignId",
-                  array_to_string(c.alternates, ',') AS alternates, array_to_string(c.ids, ',') AS ids`,
+        RETURNING ${CHUNK}`,
   );
-  return rows.map(withIds).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
+  return rows.map(withLists).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
 }
 
-/** How a chunk stands that is still this worker's. */
-export type Standing = {
-  /** Those of its messages that were withdrawn. */
+/** The state of a chunk that still belongs to this worker. */
+export type OwnedChunk = {
+  /** The ids of its messages that were withdrawn. */
   readonly withdrawn: readonly string[];
-  /** Nothing more of it may be written: its intent stayed as it was. */
+  /** Whether no more of its messages may be written: then its intent has not changed. */
   readonly parked: boolean;
 };
 
-/** Commits how far each chunk may have been written. Answers the chunks that are still this worker's. */
-export async function moveIntents(
+const OWNED_CHUNK = columns({
+  id: as<number>('c.id'),
+  withdrawn: as<string | null>("array_to_string(c.withdrawn, ',')"),
+  parked: as<boolean>('c.parked_until IS NOT NULL'),
+});
+
+/** Sets how many messages of each chunk may have been written. Returns the chunks that still belong to this worker. */
+export async function updateIntents(
   db: Db,
   move: { owner: number; intents: ReadonlyMap<number, number> },
-): Promise<Map<number, Standing>> {
-  const rows = await many<{ id: number; withdrawn: string | null; parked: boolean }>(
+): Promise<Map<number, OwnedChunk>> {
+  const rows = await many(
     db,
     onePlan(sql`UPDATE dispatch_chunk c SET intent = CASE WHEN c.parked_until IS NULL THEN u.intent ELSE c.intent END
         FROM ${rowsOf([...move.intents], {
@@ -141,12 +177,12 @@ export async function moveIntents(
           intent: int(([, intent]) => intent),
         })} AS u
         WHERE c.id = u.id AND c.owner = ${move.owner}
-        RETURNING c.id, array_to_string(c.withdrawn, ',') AS withdrawn, c.parked_until IS NOT NULL AS parked`),
+        RETURNING ${OWNED_CHUNK}`),
   );
   return new Map(rows.map(({ id, withdrawn, parked }) => [id, { withdrawn: withdrawn?.split(',') ?? [], parked }]));
 }
 
-/** Removes chunks whose messages all have an outcome. */
+/** Deletes chunks whose messages all have an outcome. */
 export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids: readonly number[] }): Promise<void> {
   await exec(
     db,
@@ -155,8 +191,8 @@ export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids:
 }
 
 /**
- * Gives a chunk back: what was not written yet waits for the next claimer, in the turn of its first message. Under a
- * new id, so that a worker which claims it again and still holds the old one cannot take the two for the same.
+ * Returns a chunk to the queue with the messages `ids`, those that were not written yet, in the turn of the first of them.
+ * The new chunk has a new id, so that a worker that claims it while it still holds the old one cannot confuse them.
  */
 export async function moveChunkToQueue(
   db: Db,
@@ -165,14 +201,14 @@ export async function moveChunkToQueue(
   await exec(
     db,
     sql`WITH gone AS (DELETE FROM dispatch_chunk WHERE id = ${id} AND owner = ${owner} RETURNING *)
-        INSERT INTO dispatch_chunk (${KEPT}, round, size, ids)
-        SELECT ${KEPT}, round + size - ${ids.length}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
+        INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
+        SELECT ${COPIED_COLUMNS}, round + size - ${ids.length}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
   );
 }
 
 /**
- * Keeps the first `keep` messages of a claimed chunk that was not begun and gives the others back, under a new id and
- * behind what other accounts have waiting up to where they stand.
+ * Keeps the first `keep` messages of a claimed chunk of which nothing was written, and returns the others to the queue: in a
+ * chunk with a new id, in their own turn.
  */
 export async function moveRestToQueue(
   db: Db,
@@ -184,14 +220,12 @@ export async function moveRestToQueue(
           UPDATE dispatch_chunk SET ids = ids[1:${keep}::int], size = ${keep}
           WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep}
           RETURNING dispatch_chunk.*, old.ids AS whole)
-        INSERT INTO dispatch_chunk (${KEPT}, round, size, ids)
-        SELECT ${KEPT}, round + size, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
+        INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
+        SELECT ${COPIED_COLUMNS}, round + size, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
   );
 }
 
-/**
- * Gives back what this worker owns on a connection, has not begun, and does not hold: a claim whose answer was lost.
- */
+/** Returns the chunks that this worker owns without holding them, because the answer to its claim was lost. */
 export async function moveUnheldToQueue(
   db: Db,
   { owner, connectionId, heldIds }: { owner: number; connectionId: number; heldIds: readonly number[] },
@@ -211,7 +245,7 @@ export type RetryChunk = Omit<NewChunk, 'availableAt'> & {
   readonly afterMs: number;
 };
 
-/** Queues messages again: same turn, one attempt more, not before `afterMs`. */
+/** Queues messages again: in the same turn, with their new number of attempts, after `afterMs`. */
 export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void> {
   await exec(
     db,
@@ -224,12 +258,13 @@ export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void>
   );
 }
 
+/** A chunk that has moved to another connection, with the number of its messages. */
 export type ChunkMove = { from: number; to: number; messages: number };
 
 /**
- * Moves chunks that are due and wait at `dead` connections, the best `limit` of them, each to the first of its
- * alternates that is among `up`; where it waited becomes its last alternate. A claimed chunk stays: some of its messages
- * may have been written, and what becomes of those is for its own connection to tell.
+ * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among `up`;
+ * its old connection becomes its last alternate. Claimed chunks stay: some of their messages may have been written, and only
+ * their own connection can report the outcome.
  */
 export async function moveChunksElsewhere(
   db: Db,
@@ -255,7 +290,7 @@ export async function moveChunksElsewhere(
   );
 }
 
-/** How many messages wait at a connection or are under way over it. */
+/** Counts the messages that wait for a connection or are being sent over it. */
 export async function countQueued(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
   const [row] = await many<{ count: number }>(
     db,
@@ -264,7 +299,7 @@ export async function countQueued(db: Db, { connectionId }: { connectionId: numb
   return row?.count ?? 0;
 }
 
-/** Takes a connection off the alternates of all chunks. */
+/** Removes a connection from the alternates of all chunks; returns how many had it. */
 export async function deleteAlternate(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
   return exec(
     db,
@@ -273,7 +308,7 @@ export async function deleteAlternate(db: Db, { connectionId }: { connectionId: 
   );
 }
 
-/** When the next chunk of this connection that waits for its time becomes due, in ms from now; null when none does. */
+/** Returns in how many ms the next chunk of a connection becomes due; null when none is waiting for its time. */
 export async function findNextDueMs(db: Db, { connectionId }: { connectionId: number }): Promise<number | null> {
   const [row] = await many<{ ms: number | null }>(
     db,
@@ -283,34 +318,30 @@ export async function findNextDueMs(db: Db, { connectionId }: { connectionId: nu
   return row?.ms ?? null;
 }
 
-const ORPHANED = sql`owner IS NOT NULL AND NOT ${isAlive(raw('dispatch_chunk.owner'))}`;
+const ORPHANED = sql`owner IS NOT NULL AND NOT ${isOwnerAlive(raw('c.owner'))}`;
 
-/** Whether a worker is gone that had chunks: looked for twice a second, and nearly always in vain. */
-export async function findOrphan(db: Db): Promise<boolean> {
-  const [row] = await many(db, sql`SELECT FROM dispatch_chunk WHERE ${ORPHANED} LIMIT 1`);
+/** Returns whether a dead worker owns chunks. Runs about once per second, and nearly always returns false. */
+export async function hasOrphanChunks(db: Db): Promise<boolean> {
+  const [row] = await many(db, sql`SELECT FROM dispatch_chunk c WHERE ${ORPHANED} LIMIT 1`);
   return row !== undefined;
 }
 
+const OWNER = columns({ owner: as<number>('c.owner'), connectionId: as<number>('c.connection_id') });
+
 /**
- * Locks chunks whose owner's advisory lock is gone: the worker died, or lost its session. The caller decides about
+ * Locks chunks whose owner no longer has its advisory lock: the worker died, or lost its session. The caller decides about
  * their messages in the same transaction.
  */
-export async function claimOrphanChunks(
-  db: Db,
-  limit: number,
-): Promise<(Chunk & { owner: number; connectionId: number })[]> {
-  const rows = await many<ChunkRow & { owner: number; connectionId: number }>(
+export async function claimOrphanChunks(db: Db, limit: number): Promise<(Chunk & RowOf<typeof OWNER>)[]> {
+  const rows = await many(
     db,
-    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt,
-               tries, on_unknown AS "onUnknown", campaign_id AS "campaignId", intent,
-               array_to_string(alternates, ',') AS alternates, array_to_string(ids, ',') AS ids, owner
-        FROM dispatch_chunk
+    sql`SELECT ${CHUNK}, ${OWNER} FROM dispatch_chunk c
         WHERE ${ORPHANED} ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
-  return rows.map(withIds);
+  return rows.map(withLists);
 }
 
-/** How many messages wait or are under way per connection, and the age of the oldest due chunk in seconds. */
+/** Lists, by connection, how many messages wait or are being sent, and the age of the oldest due chunk in seconds. */
 export async function listQueueDepths(
   db: Db,
 ): Promise<{ connectionId: number; messages: number; oldestSeconds: number }[]> {

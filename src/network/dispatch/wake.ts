@@ -1,20 +1,23 @@
 import { EventEmitter } from 'node:events';
 import type { Pool } from 'pg';
 
+/** The NOTIFY channel for new work in the queue; the payload is the id of the connection. */
 export const WAKE_CHANNEL = 'heliograph_dispatch';
 
-/** Tells the pumps of a connection, here and in other processes, that the queue has work. */
+/** Tells the pumps of a connection that the queue has work. */
 export type Waker = {
+  /** Wakes the pumps in this process and in all others. */
   wake(connectionId: number): void;
-  /** Wakes only this process: for what came in by NOTIFY. */
+  /** Wakes only the pumps in this process: for a NOTIFY that was received. */
   wakeHere(connectionId: number): void;
+  /** Calls the listener at each wake-up; returns a function that removes it. */
   onWake(connectionId: number, listener: () => void): () => void;
 };
 
 /**
- * Local pumps hear at once. Other processes hear by NOTIFY, sent outside the accepting transaction (a NOTIFY inside
- * makes all commits wait for one lock) and at most one statement at a time, so bursts become one. It may be lost with
- * the process; the pumps' slow poll is the safety net.
+ * Creates a waker. Pumps in this process are woken at once. Other processes are woken by NOTIFY, which is sent outside the
+ * transaction that accepts messages (inside, it would make all commits wait for one lock) and at most one statement at a time,
+ * so that bursts become one statement. A NOTIFY may be lost with the process; the slow poll of the pumps makes up for that.
  */
 export function createWaker(pool: Pool): Waker {
   const local = new EventEmitter().setMaxListeners(0);

@@ -2,27 +2,31 @@ import type { Pool } from 'pg';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/prefix-table.ts';
+import { isRoutedBySender } from '../connections/kinds/kind.ts';
 import { listRegisteredSenders } from '../senders/sql.ts';
 import { listRoutes, type Route } from './sql.ts';
 
 /**
- * The connections that a number on a channel is routed to, best first: the others are for when that one fails. Empty
- * when no route leads there. `destination` is E.164 with its plus. On RCS and WhatsApp the sender decides, and there is
- * one connection at most.
+ * Returns the connections to which a number on a channel is routed, best first: the others are for failover. Empty when
+ * there is no route. `destination` is E.164 with its plus. On channels that are routed by sender, the sender determines the
+ * connection, and there is at most one.
  */
 export type FindRoute = (channel: Channel, destination: string, sender?: string) => readonly number[];
 
-/** Whether an account may send as this sender on RCS or WhatsApp: it has it, or every account does. True for SMS. */
+/**
+ * Returns whether an account may send as this sender: it is the account's own, or shared by all accounts. Always true on
+ * channels that are routed by prefix.
+ */
 export type MaySend = (accountId: number, channel: Channel, sender: string) => boolean;
 
-/** What becomes of a single send to this number whose submit is never answered, as its first route says. */
+/** Returns what happens to a single send to this number that is never answered, according to its first route. */
 export type FindPolicy = (channel: Channel, destination: string) => OnUnknown;
 
 const NOWHERE: readonly number[] = [];
 
 /**
- * Routing from memory: the longest prefix wins, and its routes follow each other by their priority numbers. The table is
- * small and read for every message, so it is kept here and read again at each change.
+ * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority numbers. The
+ * table is small and read for every message, so it is kept in memory and reloaded after each change.
  */
 export function createRouter(pool: Pool): Router {
   let table: PrefixTable<readonly number[]> = prefixTable([]);
@@ -30,12 +34,12 @@ export function createRouter(pool: Pool): Router {
   let senders: ReadonlyMap<string, SenderRoute> = new Map();
   return {
     find: (channel, destination, sender = '') =>
-      channel === 'SMS'
-        ? (table.find(channel, destination) ?? NOWHERE)
-        : (senders.get(keyOf(channel, sender))?.connectionIds ?? NOWHERE),
+      isRoutedBySender(channel)
+        ? (senders.get(keyOf(channel, sender))?.connectionIds ?? NOWHERE)
+        : (table.find(channel, destination) ?? NOWHERE),
     findPolicy: (channel, destination) => policies.find(channel, destination) ?? 'hold',
     maySend(accountId, channel, sender) {
-      if (channel === 'SMS') return true;
+      if (!isRoutedBySender(channel)) return true;
       const ownerId = senders.get(keyOf(channel, sender))?.ownerId;
       return ownerId === null || ownerId === accountId;
     },
@@ -69,12 +73,12 @@ const routeOf = ({ connectionId, ownerId }: { connectionId: number; ownerId: num
 });
 
 /**
- * Real carriers and the sandbox do not stand in for each other: a message for a person must not end in the sandbox, which
- * would report it as delivered, and a trial must not reach a person.
+ * Real carriers and the sandbox do not replace each other: a message for a person must not go to the sandbox, which would
+ * report it as delivered, and a test must not reach a person.
  */
 function rowOf(routes: readonly Route[]) {
   const [best] = routes;
   if (best === undefined) return [];
-  const alike = routes.filter(({ sandbox }) => sandbox === best.sandbox);
-  return [{ group: best.channel, prefix: best.prefix, value: alike.map(({ connectionId }) => connectionId) }];
+  const interchangeable = routes.filter(({ sandbox }) => sandbox === best.sandbox);
+  return [{ group: best.channel, prefix: best.prefix, value: interchangeable.map(({ connectionId }) => connectionId) }];
 }

@@ -7,8 +7,8 @@ import { insertRequestedSender, type Sender } from './sql.ts';
 const DETAILS = new Set(Object.keys(AgentIn.properties).filter((field) => field !== 'displayName'));
 
 /**
- * Asks for an RCS agent, in the caller's transaction: the operator registers it with the network and gives it its id
- * (`sender register`). Until then it can send nothing.
+ * Stores an account's request for an RCS agent, in the caller's transaction. The operator registers the agent with the
+ * network and gives it its id (`sender register`); until then it cannot send.
  */
 export async function requestAgent(tx: Db, actor: Actor, wanted: AgentIn): Promise<Sender> {
   const { accountId } = actor;

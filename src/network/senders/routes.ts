@@ -2,15 +2,16 @@ import { tenant } from '../../platform/db/tenant.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery, type PageRequest } from '../../platform/http/page.ts';
 import { requestAgent } from './request-agent.ts';
 import * as schema from './schema.ts';
-import { countUsableSenders, listUsableSenders, type Sender, type SenderChannel } from './sql.ts';
+import { countUsableSenders, listUsableSenders, type Sender } from './sql.ts';
+import type { SenderChannel } from '../connections/kinds/kind.ts';
 
 const MS = '/api/message-server';
 
-/** Contract 7: what an account may send as on WhatsApp and RCS. */
+/** Contract 7: the senders that an account may use on WhatsApp and RCS. */
 export function senderRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
 
@@ -19,12 +20,12 @@ export function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['WhatsApp'],
       operationId: 'listWhatsappPhoneNumbers',
-      summary: 'The numbers that this account may send WhatsApp messages from',
+      summary: 'List the phone numbers for WhatsApp',
       querystring: PageQuery,
       response: { 200: PageOf(schema.PhoneNumberOut) },
     },
     handler: ({ actor, query }) =>
-      pageOfSenders(tenant(pool, actor), { ...actor, channel: 'WHATSAPP' }, query, schema.toPhoneNumberOut),
+      answerPage(tenant(pool, actor), { ...actor, channel: 'WHATSAPP' }, query, schema.toPhoneNumberOut),
   });
 
   app.get(`${MS}/rcs/agents`, {
@@ -32,12 +33,12 @@ export function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['RCS'],
       operationId: 'listRcsAgents',
-      summary: 'The agents that this account may send RCS messages as, and those that it has asked for',
+      summary: 'List the agents for RCS, including requested ones',
       querystring: PageQuery,
       response: { 200: PageOf(schema.AgentOut) },
     },
     handler: ({ actor, query }) =>
-      pageOfSenders(tenant(pool, actor), { ...actor, channel: 'RCS' }, query, schema.toAgentOut),
+      answerPage(tenant(pool, actor), { ...actor, channel: 'RCS' }, query, schema.toAgentOut),
   });
 
   app.post(`${MS}/rcs/agents`, {
@@ -45,18 +46,20 @@ export function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['RCS'],
       operationId: 'requestRcsAgent',
-      summary: 'Ask for an agent',
+      summary: 'Request an agent',
       description:
         'The operator registers it with the network, which verifies the brand and launches the agent; until then it is ' +
-        'PENDING, has no `agentId` and sends nothing.',
+        'PENDING, has no `agentId` and cannot send.',
       body: schema.AgentIn,
       response: { 201: schema.AgentOut },
     },
-    handler: once(deps, 201, async ({ actor, body }, tx) => schema.toAgentOut(await requestAgent(tx, actor, body))),
+    handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>
+      schema.toAgentOut(await requestAgent(tx, actor, body)),
+    ),
   });
 }
 
-async function pageOfSenders<T>(
+async function answerPage<T>(
   db: Db,
   { accountId, channel }: { accountId: number; channel: SenderChannel },
   query: PageRequest,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
 import { registerConnectionCommands } from '../connections/commands.ts';
+import type { SenderChannel } from '../connections/kinds/kind.ts';
 import { removeConnection } from '../connections/remove.ts';
 import { insertConnection, countUses } from '../connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
@@ -34,7 +35,7 @@ beforeEach(() => exec(pool, sql`TRUNCATE sender, template, audit_entry RESTART I
 
 const assign = (identity: string, ownerId: number | null, more: Partial<db.NewSender> = {}) =>
   assignSender(pool, { channel: 'WHATSAPP', connectionId: whatsapp, name: 'Shop', identity, ownerId, ...more });
-const usable = async (accountId: number, channel: db.SenderChannel = 'WHATSAPP') =>
+const usable = async (accountId: number, channel: SenderChannel = 'WHATSAPP') =>
   (await db.listUsableSenders(pool, { accountId, channel }, { limit: 10, offset: 0 })).map((s) => s.identity);
 
 test('an account may use its own senders and the common ones', async () => {
@@ -92,8 +93,8 @@ test('what the network says of its numbers is kept, of those that are registered
     { identity: '106', name: 'Verified', details: { quality: 'GREEN' } },
     { identity: '107', name: 'Other', details: {} },
   ];
-  expect(await db.moveSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(1);
-  expect(await db.moveSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(0);
+  expect(await db.updateSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(1);
+  expect(await db.updateSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(0);
   expect(await db.listSenders(pool)).toMatchObject([
     { name: 'Verified', details: { quality: 'GREEN' }, connection: 'meta', account: 'Ours' },
   ]);

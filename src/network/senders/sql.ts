@@ -1,43 +1,40 @@
 import { bigint, json, rowsOf, text } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
-import type { Channel } from '../../platform/lib/channel.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import type { SenderChannel } from '../connections/kinds/kind.ts';
 
-/** The channels on which a sender is a thing of the network's, and not a text of ours. */
-export type SenderChannel = Exclude<Channel, 'SMS'>;
+const SENDER = columns({
+  id: as<number>('s.id'),
+  channel: as<SenderChannel>('s.channel'),
+  /** WhatsApp: the phone number id. RCS: the agent id. Null while the agent is only requested. */
+  identity: as<string | null>('s.identity'),
+  connectionId: as<number | null>('s.connection_id'),
+  /** Null: shared by all accounts. */
+  ownerId: as<number | null>('s.owner_id'),
+  name: as<string>('s.name'),
+  details: as<Record<string, unknown>>('s.details'),
+  createdAt: as<Date>('s.created_at'),
+});
+export type Sender = RowOf<typeof SENDER>;
 
-export type Sender = {
-  id: number;
-  channel: SenderChannel;
-  /** WhatsApp: the phone number id. RCS: the agent id. Null while it is only asked for. */
-  identity: string | null;
-  connectionId: number | null;
-  /** Null: every account's. */
-  ownerId: number | null;
-  name: string;
-  details: Record<string, unknown>;
-  createdAt: Date;
-};
+const REGISTERED = columns({
+  channel: as<SenderChannel>('channel'),
+  identity: as<string>('identity'),
+  connectionId: as<number>('connection_id'),
+  ownerId: as<number | null>('owner_id'),
+});
 
-const COLUMNS = sql`id, channel, identity, connection_id AS "connectionId", owner_id AS "ownerId", name, details,
-                    created_at AS "createdAt"`;
-
-/** All that messages can be sent as, for the router. */
-export async function listRegisteredSenders(
-  db: Db,
-): Promise<{ channel: SenderChannel; identity: string; connectionId: number; ownerId: number | null }[]> {
-  return many(
-    db,
-    sql`SELECT channel, identity, connection_id AS "connectionId", owner_id AS "ownerId" FROM sender
-        WHERE identity IS NOT NULL`,
-  );
+/** Lists all senders that messages can be sent as, for the router. */
+export async function listRegisteredSenders(db: Db): Promise<RowOf<typeof REGISTERED>[]> {
+  return many(db, sql`SELECT ${REGISTERED} FROM sender WHERE identity IS NOT NULL`);
 }
 
 type Usable = { accountId: number; channel: SenderChannel };
 
 const isUsable = ({ accountId, channel }: Usable) =>
-  sql`channel = ${channel} AND (owner_id = ${accountId} OR owner_id IS NULL)`;
+  sql`s.channel = ${channel} AND (s.owner_id = ${accountId} OR s.owner_id IS NULL)`;
 
-/** A page of an account's own senders and the common ones, the oldest first. */
+/** Lists a page of the senders that an account may use, its own and the shared ones, the oldest first. */
 export async function listUsableSenders(
   db: Db,
   usable: Usable,
@@ -45,30 +42,35 @@ export async function listUsableSenders(
 ): Promise<Sender[]> {
   return many(
     db,
-    sql`SELECT ${COLUMNS} FROM sender WHERE ${isUsable(usable)} ORDER BY id LIMIT ${limit} OFFSET ${offset}`,
+    sql`SELECT ${SENDER} FROM sender s WHERE ${isUsable(usable)} ORDER BY s.id LIMIT ${limit} OFFSET ${offset}`,
   );
 }
 
 export async function countUsableSenders(db: Db, usable: Usable): Promise<number> {
-  const row = await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM sender WHERE ${isUsable(usable)}`);
+  const row = await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM sender s WHERE ${isUsable(usable)}`);
   return row.count;
 }
 
-export type UsableSender = { identity: string; name: string; connectionId: number };
+const USABLE_SENDER = columns({
+  identity: as<string>('s.identity'),
+  name: as<string>('s.name'),
+  connectionId: as<number>('s.connection_id'),
+});
+export type UsableSender = RowOf<typeof USABLE_SENDER>;
 
-/** A sender that the account may send as: its own, or a common one. */
+/** Finds a sender that the account may use: its own, or a shared one. */
 export async function findUsableSender(
   db: Db,
   { accountId, channel, identity }: { accountId: number; channel: SenderChannel; identity: string },
 ): Promise<UsableSender | undefined> {
   return maybeOne(
     db,
-    sql`SELECT identity, name, connection_id AS "connectionId" FROM sender
-        WHERE ${isUsable({ accountId, channel })} AND identity = ${identity}`,
+    sql`SELECT ${USABLE_SENDER} FROM sender s
+        WHERE ${isUsable({ accountId, channel })} AND s.identity = ${identity}`,
   );
 }
 
-/** Waits for whoever changes senders, until the transaction ends: who owns a connection depends on several rows. */
+/** Locks out others that change senders until the transaction ends: the owner of a connection follows from several rows. */
 export async function claimSenders(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock(724909, 0)`);
 }
@@ -81,7 +83,7 @@ export type NewSender = {
   readonly name: string;
 };
 
-/** Registers a sender, or gives one that is registered to another connection or owner. */
+/** Inserts a sender, or moves one that exists to another connection or owner. */
 export async function insertSender(db: Db, s: NewSender): Promise<{ id: number }> {
   return one(
     db,
@@ -93,20 +95,20 @@ export async function insertSender(db: Db, s: NewSender): Promise<{ id: number }
   );
 }
 
-/** Asks for an agent: it has no identity before the operator has registered it with the network. */
+/** Inserts a requested agent: it has no identity until the operator has registered it with the network. */
 export async function insertRequestedSender(
   db: Db,
   s: { accountId: number; channel: SenderChannel; name: string; details: object },
 ): Promise<Sender> {
   return one(
     db,
-    sql`INSERT INTO sender (channel, owner_id, name, details)
-        VALUES (${s.channel}, ${s.accountId}, ${s.name}, ${JSON.stringify(s.details)}::jsonb) RETURNING ${COLUMNS}`,
+    sql`INSERT INTO sender AS s (channel, owner_id, name, details)
+        VALUES (${s.channel}, ${s.accountId}, ${s.name}, ${JSON.stringify(s.details)}::jsonb) RETURNING ${SENDER}`,
   );
 }
 
-/** Gives an asked-for sender its identity. False when there is none of this id that waits for one. */
-export async function moveSenderRegistered(
+/** Gives a requested agent its identity and returns its owner; undefined when no agent with this id waits for one. */
+export async function moveSenderToRegistered(
   db: Db,
   { id, identity, connectionId }: { id: number; identity: string; connectionId: number },
 ): Promise<{ ownerId: number } | undefined> {
@@ -117,8 +119,8 @@ export async function moveSenderRegistered(
   );
 }
 
-/** What the network says of its numbers; those that are not registered here are left out. */
-export async function moveSenderDetails(
+/** Stores what the network reports about its phone numbers; numbers that are not registered here are ignored. */
+export async function updateSenderDetails(
   db: Db,
   {
     connectionId,
@@ -138,24 +140,25 @@ export async function moveSenderDetails(
   );
 }
 
+/** Deletes a sender and returns it; undefined when there is none. */
 export async function deleteSender(
   db: Db,
   { channel, identity }: { channel: SenderChannel; identity: string },
 ): Promise<Sender | undefined> {
   return maybeOne(
     db,
-    sql`DELETE FROM sender WHERE channel = ${channel} AND identity = ${identity} RETURNING ${COLUMNS}`,
+    sql`DELETE FROM sender s WHERE s.channel = ${channel} AND s.identity = ${identity} RETURNING ${SENDER}`,
   );
 }
 
-/** Takes all senders of a connection away. */
+/** Deletes all senders of a connection; returns their number. */
 export async function deleteSendersOf(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
   return exec(db, sql`DELETE FROM sender WHERE connection_id = ${connectionId}`);
 }
 
 /**
- * Whose the senders of each of these connections are: one account's, or every account's (null). Connections without a
- * sender are left out.
+ * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections without
+ * senders are missing.
  */
 export async function listOwnersOfConnections(
   db: Db,
@@ -169,12 +172,16 @@ export async function listOwnersOfConnections(
   );
 }
 
-/** All senders, for the operator. */
-export async function listSenders(db: Db): Promise<(Sender & { connection: string | null; account: string | null })[]> {
+const SENDER_NAMES = columns({
+  connection: as<string | null>('c.name'),
+  account: as<string | null>('a.name'),
+});
+
+/** Lists all senders with the names of their connections and accounts, for the operator. */
+export async function listSenders(db: Db): Promise<(Sender & RowOf<typeof SENDER_NAMES>)[]> {
   return many(
     db,
-    sql`SELECT s.id, s.channel, s.identity, s.connection_id AS "connectionId", s.owner_id AS "ownerId", s.name,
-               s.details, s.created_at AS "createdAt", c.name AS connection, a.name AS account
+    sql`SELECT ${SENDER}, ${SENDER_NAMES}
         FROM sender s LEFT JOIN connection c ON c.id = s.connection_id LEFT JOIN account a ON a.id = s.owner_id
         ORDER BY s.id`,
   );

@@ -5,19 +5,20 @@ import { componentsOf, placeholdersOf } from './placeholders.ts';
 import { findUsableTemplate, type Template } from './sql.ts';
 import type { TemplateChannel } from './template.ts';
 
+/** How a campaign would use a template. */
 export type TemplateUse = {
   readonly accountId: number;
   readonly channel: TemplateChannel;
   readonly templateId: string;
-  /** The agent or phone number id that sends it; null is not looked at. */
+  /** The agent id or phone number id that sends it; null skips the check of the sender. */
   readonly sender: string | null;
-  /** The names of the contact fields that variables may have. */
+  /** The names of the contact fields that variables may use. */
   readonly fields: ReadonlySet<string>;
 };
 
 /**
- * Whether a campaign may send this template: one sentence for each thing that is wrong, none when it may. A template of
- * another account reads as one that there is not.
+ * Checks whether a campaign may send this template: returns one sentence per problem, and none when it may. A template of
+ * another account is reported as one that does not exist.
  */
 export async function checkTemplate(db: Db, use: TemplateUse): Promise<string[]> {
   const { accountId, channel, templateId } = use;
@@ -45,7 +46,7 @@ async function senderProblems(
   if (channel !== 'WHATSAPP' || sender === null) return [];
   const usable = await findUsableSender(db, { accountId, channel, identity: sender });
   return usable && usable.connectionId !== template.connectionId
-    ? ['the template is not of the business account of this phone number']
+    ? ['the template does not belong to the business account of this phone number']
     : [];
 }
 
@@ -57,7 +58,7 @@ function variableProblems(template: Template, fields: ReadonlySet<string>): stri
         `${template.variables.length} variables: set its variables to one contact field for each`,
     ];
   const unknown = template.variables.filter((entry) => !fields.has(fieldOf(entry)));
-  return unknown.map((entry) => `the template's variable ${entry} is no contact field`);
+  return unknown.map((entry) => `the template's variable ${entry} is not a contact field`);
 }
 
 /** `firstName|friend` is the field firstName. */
@@ -67,7 +68,7 @@ function headerProblems(template: Template): string[] {
   if (template.channel !== 'WHATSAPP') return [];
   const media = mediaOf(template);
   if (media !== null && template.headerLink === null)
-    return [`the template's header shows a ${media}: set its headerLink to the address of one`];
+    return [`the template's header shows a ${media}: set its headerLink to the URL of one`];
   const header = componentsOf(template.content).find(({ type }) => type === 'HEADER');
   return header?.format === 'LOCATION'
     ? ['the template has a location in its header, which campaigns cannot fill']

@@ -2,20 +2,20 @@ import type { Content } from '../../carriers/content.ts';
 import { componentsOf, PLACEHOLDER, placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** A template's texts with values in the places of its placeholders, and the file of its header. */
+/** What fills a template: the values of its placeholders, and the file of its header. */
 export type Filling = {
-  /** One for each placeholder, in their order (`placeholdersOf`). */
+  /** One value per placeholder, in the order of `placeholdersOf`. */
   readonly values: readonly string[];
   readonly headerLink?: string | null | undefined;
 };
 
-/** What is sent of a template. A value that holds braces itself is sent as it is. */
+/** Returns the content that is sent for a filled template. Braces inside a value are not replaced again. */
 export const composeContent = (template: Sendable, filling: Filling): Content =>
   template.channel === 'RCS'
     ? { channel: 'RCS', message: fillObject(template.content, lookUp(template, filling)) }
     : { channel: 'WHATSAPP', message: whatsappMessage(template, filling) };
 
-/** What people read of it, for the history and the inbox: the texts one below the other. */
+/** Returns the readable text of a filled template, for the history and the inbox: its texts on separate lines. */
 export function composeText(template: Sendable, filling: Filling): string {
   const placeholders = placeholdersOf(template);
   if (template.channel === 'RCS') return readable(fillObject(template.content, lookUp(template, filling)));
@@ -48,14 +48,14 @@ const fillObject = (object: unknown, valueOf: Values): Json =>
     ? Object.fromEntries(Object.entries(object).map(([key, value]) => [key, fill(value, valueOf)]))
     : {};
 
-/** Our own stored contents: a card is nested some ten deep. */
+/** Recursion is safe: these are our own stored contents, and a card is about ten levels deep. */
 function fill(value: unknown, valueOf: Values): unknown {
   if (typeof value === 'string') return fillText(value, valueOf);
   if (Array.isArray(value)) return value.map((item) => fill(item, valueOf));
   return typeof value === 'object' && value !== null ? fillObject(value, valueOf) : value;
 }
 
-/** Protocol sheet whatsapp, section 2.3. */
+/** Builds the message of protocol sheet whatsapp, section 2.3. */
 function whatsappMessage(template: Sendable, filling: Filling) {
   const { name, language } = template;
   const components = [...headerOf(template, filling), ...bodyOf(template, filling), ...buttonsOf(template, filling)];
@@ -65,7 +65,7 @@ function whatsappMessage(template: Sendable, filling: Filling) {
 
 type Parameters = { readonly index: number; readonly parameters: readonly object[] };
 
-/** The text parameters of one place, by button. */
+/** Returns the text parameters of one place, by button. */
 function parametersOf(template: Sendable, { values }: Filling, place: string): Parameters[] {
   const own = placeholdersOf(template).flatMap((p, i) => (p.place === place ? [{ ...p, text: values[i] ?? '' }] : []));
   const byButton = Map.groupBy(own, ({ index }) => index);
@@ -84,7 +84,7 @@ function headerOf(template: Sendable, filling: Filling): object[] {
   return parametersOf(template, filling, 'header').map(({ parameters }) => ({ type: 'header', parameters }));
 }
 
-/** What the header shows in place of a text: `image`, `video`, `document`; null for a text or none. */
+/** Returns the type of file in the header (`image`, `video` or `document`); null for a text header or none. */
 export function mediaOf({ content }: Pick<Sendable, 'content'>): string | null {
   const header = componentsOf(content).find(({ type }) => type === 'HEADER');
   return header && MEDIA.has(header.format) ? header.format.toLowerCase() : null;
@@ -104,17 +104,17 @@ const buttonsOf = (template: Sendable, filling: Filling): object[] =>
 
 const READABLE: ReadonlySet<string> = new Set(['text', 'title', 'description']);
 
-/** The texts of an RCS message without its suggestions. */
+/** Returns the texts of an RCS message on separate lines, without its suggestions. */
 export function readable(message: Json): string {
   const lines: string[] = [];
-  const look = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(look);
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) return value.forEach(visit);
     if (typeof value !== 'object' || value === null) return;
     for (const [key, item] of Object.entries(value)) {
       if (READABLE.has(key) && typeof item === 'string') lines.push(item);
-      else if (key !== 'suggestions') look(item);
+      else if (key !== 'suggestions') visit(item);
     }
   };
-  look(message);
+  visit(message);
   return lines.join('\n');
 }

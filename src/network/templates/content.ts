@@ -1,36 +1,36 @@
 import type { Content } from '../../carriers/content.ts';
 
-/** A template with what fills its variables: made into the network's JSON when the message goes out. */
+/** A template and the values of its variables: the network's JSON is composed when the message is sent. */
 export type TemplateContent = {
-  /** Our id of it (src/templates). */
+  /** The id of the template (src/network/templates). */
   readonly template: string;
   readonly channel: 'RCS' | 'WHATSAPP';
   readonly values: Readonly<Record<string, string>>;
 };
 
-/** A whole content; in place of links it may hold references to the account's files (media/reference.ts), named here. */
+/** A complete content. In place of URLs it may contain references to the account's files (src/media/reference.ts), which `files` lists. */
 export type WholeContent = Content & { readonly files?: readonly number[] };
 
-/** What `message.content` holds of a message that is no plain text. */
+/** The value of `message.content` for every message other than a plain text. */
 export type StoredContent = WholeContent | TemplateContent;
 
 export const isTemplateContent = (content: StoredContent): content is TemplateContent => 'template' in content;
 
-/** Makes stored contents into those that carriers send. */
+/** Turns stored contents into those that carriers send. */
 export type Resolver = {
-  /** Reads what these need, a batch at a time. */
+  /** Reads everything that a batch of contents needs. */
   load(wanted: readonly { readonly accountId: number; readonly content: StoredContent }[]): Promise<void>;
-  /** Pure, after `load`; null when it cannot be sent: the template is gone, or was refused meanwhile. */
+  /** Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved. */
   resolve(accountId: number, content: StoredContent): Content | null;
 };
 
-/** Where no templates are known: only whole contents can be sent. */
-export const FULL_ONLY: Resolver = {
+/** A resolver without templates: only complete contents can be sent. */
+export const WHOLE_CONTENT_ONLY: Resolver = {
   load: () => Promise.resolve(),
   resolve: (_, content) => (isTemplateContent(content) ? null : content),
 };
 
-/** Whether PostgreSQL's jsonb takes a value: it refuses NUL and halves of surrogate pairs, in texts and in names. */
+/** Returns whether jsonb can store a value: PostgreSQL refuses NUL and lone surrogates, in texts and in names. */
 export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;

@@ -5,19 +5,19 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { findUsableSender } from '../senders/sql.ts';
-import { askFor } from './network.ts';
+import { callNetworkOrThrow } from './network.ts';
 import { type SampleDeps, withSample } from './sample.ts';
-import { faultsOfBody, filesOfBody, toContentMessage } from './rcs-body.ts';
+import { findBodyErrors, filesOfBody, toContentMessage } from './rcs-body.ts';
 import type { RcsTemplateIn, WhatsappTemplateIn } from './schema.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
-/** Of RCS, an account. */
-const MOST_TEMPLATES = 1000;
+/** Per account. */
+const MAX_RCS_TEMPLATES = 1000;
 
 /**
- * Sends a WhatsApp template for approval and keeps it, in the caller's transaction, which stays open while the network
- * is asked. Errors: 400 naming the field, or with the words of the network; 502.
+ * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the network is
+ * asked. Errors: 400 naming the field, or with the network's own text; 502.
  */
 export async function createWhatsappTemplate(
   deps: SampleDeps,
@@ -30,11 +30,13 @@ export async function createWhatsappTemplate(
   if (!sender) throw invalidFields([{ field: 'phoneNumberId', message: 'the account has no such number' }]);
   const { connectionId } = sender;
   const variables = variablesFor({ channel: 'WHATSAPP', content: input.components }, input.variables);
-  await db.claimMaking(tx, { connectionId });
+  await db.claimTemplateChange(tx, { connectionId });
   const sampled = { accountId, connectionId, components: input.components, mediaId: input.headerMediaId };
   const components = await withSample(deps, tx, sampled);
-  const made = await askFor(deps, connectionId, (client) => createTemplate(client, { ...draftOf(input), components }));
-  await keep(tx, actor, {
+  const made = await callNetworkOrThrow(deps, connectionId, (client) =>
+    createTemplate(client, { ...draftOf(input), components }),
+  );
+  await store(tx, actor, {
     channel: 'WHATSAPP',
     id: made.id,
     ownerId: accountId,
@@ -60,18 +62,18 @@ const draftOf = (input: WhatsappTemplateIn) => ({
   ...(input.messageSendTtlSeconds !== undefined && { ttlSeconds: input.messageSendTtlSeconds }),
 });
 
-/** Keeps a template of RCS, in the caller's transaction. Errors: 400 naming the fields; 409 beyond 1,000. */
+/** Stores an RCS template, in the caller's transaction. Errors: 400 naming the fields; 409 beyond 1,000. */
 export async function createRcsTemplate(tx: Db, actor: Actor, input: RcsTemplateIn): Promise<db.Template> {
   const { accountId } = actor;
-  const own = filesOfBody(input.body).map(({ field }) => ({ field, message: 'a template names its files by url' }));
-  const faults = [...faultsOfBody(input.body), ...own];
+  const own = filesOfBody(input.body).map(({ field }) => ({ field, message: 'a template must name its files by url' }));
+  const faults = [...findBodyErrors(input.body), ...own];
   if (faults.length > 0) throw invalidFields(faults);
   const content = toContentMessage(input.body);
   const variables = variablesFor({ channel: 'RCS', content }, input.variables);
-  if ((await db.countOwnTemplates(tx, { accountId, channel: 'RCS' })) >= MOST_TEMPLATES)
-    throw new AppError('conflict', { message: `An account has at most ${MOST_TEMPLATES} templates of RCS` });
+  if ((await db.countOwnTemplates(tx, { accountId, channel: 'RCS' })) >= MAX_RCS_TEMPLATES)
+    throw new AppError('conflict', { message: `An account can have at most ${MAX_RCS_TEMPLATES} RCS templates` });
   const id = newId();
-  await keep(tx, actor, {
+  await store(tx, actor, {
     channel: 'RCS',
     id,
     ownerId: accountId,
@@ -88,13 +90,14 @@ export async function createRcsTemplate(tx: Db, actor: Actor, input: RcsTemplate
   return found(await db.findUsableTemplate(tx, { accountId, channel: 'RCS', id }));
 }
 
-async function keep(tx: Db, actor: Actor, template: db.NewTemplate): Promise<void> {
+async function store(tx: Db, actor: Actor, template: db.NewTemplate): Promise<void> {
   await db.insertTemplate(tx, template);
   const { channel, id, name } = template;
   await recordAudit(tx, actor, { action: 'template.create', subject: `template:${id}`, detail: { channel, name } });
 }
 
 function found(template: db.Template | undefined): db.Template {
-  if (!template) throw new AppError('conflict', { message: 'The network gave this template an id that is in use' });
+  if (!template)
+    throw new AppError('conflict', { message: 'The network gave this template an id that is already in use' });
   return template;
 }

@@ -3,12 +3,12 @@ import { mediaOf } from './compose.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** Values for a template's placeholders: in their order, or by what they are called (`1`, `header.1`, `first_name`). */
+/** The values of a template's placeholders as a client gives them: in their order, or by name (`1`, `header.1`, `first_name`). */
 export type Given = readonly string[] | Readonly<Record<string, string>>;
 
 export type Filled = { readonly values: readonly string[]; readonly faults: readonly FieldError[] };
 
-/** Puts the values of one send in the order of the placeholders, and says what is wrong with them. */
+/** Puts the values of one send into the order of the placeholders, and returns what is wrong with them. */
 export function fillTemplate(
   template: Sendable,
   { variables = [], headerLink }: { variables?: Given | undefined; headerLink?: string | undefined },
@@ -21,7 +21,7 @@ export function fillTemplate(
   };
 }
 
-/** A name means the same in header and body; a number does not. */
+/** A name has the same meaning in header and body; a number does not. */
 const valueOf = ({ label, name }: Placeholder, values: Readonly<Record<string, string>>): string | undefined =>
   values[label] ?? (/^\d+$/.test(name) ? undefined : values[name]);
 
@@ -40,7 +40,10 @@ function valueFaults(
   const missing = placeholders.filter(
     (_, i) => values[i] === undefined || (channel === 'WHATSAPP' && values[i] === ''),
   );
-  return missing.map(({ label }) => ({ field: `template.variables.${label}`, message: 'is required and not empty' }));
+  return missing.map(({ label }) => ({
+    field: `template.variables.${label}`,
+    message: 'is required and must not be empty',
+  }));
 }
 
 function headerFaults(template: Sendable, headerLink: string | undefined): FieldError[] {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { createGraphClient, type GraphClient, type GraphResult } from '../../carriers/whatsapp/client.ts';
-import { parseWhatsappSecrets, parseWhatsappSettings } from '../../carriers/whatsapp/settings.ts';
+import type { GraphClient, GraphResult } from '../../carriers/whatsapp/client.ts';
+import { kindOf } from '../connections/kinds/kinds.ts';
 import { secretOf } from '../connections/save.ts';
 import { type Connection, listConnections } from '../connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
@@ -9,46 +9,49 @@ import type { SecretKey } from '../../platform/lib/secret-box.ts';
 
 export type NetworkDeps = { readonly pool: Pool; readonly secretKey: SecretKey };
 
-/** A template by its channel and our id. */
+/** The key of a template: its channel and its id. */
 export type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
 
 /**
- * Called inside the transaction that changes templates or removes them, with all that changed. The composition passes in
- * who has to follow: campaigns that send one of them.
+ * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes it in,
+ * so that campaigns which send one of them can react.
  */
 export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => Promise<void>;
 
-/** What changes templates: it asks the network, and reports what changed. */
+/** The dependencies of functions that change templates. */
 export type ChangeDeps = NetworkDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** A caller waits for the answer, and a transaction with him. */
+/** A client waits for the answer, with a transaction open. */
 const TIMEOUT_SECONDS = 10;
 
-/** Asks the business account of a connection something. */
-export async function askNetwork<T>(
+/** Calls the template API of a connection. */
+export async function callNetwork<T>(
   { secretKey }: Pick<NetworkDeps, 'secretKey'>,
   connection: Connection,
-  ask: (client: GraphClient) => Promise<GraphResult<T>>,
+  call: (client: GraphClient) => Promise<GraphResult<T>>,
 ): Promise<GraphResult<T>> {
-  const settings = parseWhatsappSettings(connection.settings);
-  const secrets = parseWhatsappSecrets(JSON.parse(secretOf(connection, secretKey)));
-  const client = createGraphClient({ ...settings, submitTimeoutSeconds: TIMEOUT_SECONDS }, secrets);
+  const client = kindOf(connection).createTemplateClient?.(
+    connection.settings,
+    secretOf(connection, secretKey),
+    TIMEOUT_SECONDS,
+  );
+  if (!client) throw new Error(`connection ${connection.name} has no templates of its own`);
   try {
-    return await ask(client);
+    return await call(client);
   } finally {
     await client.close();
   }
 }
 
-/** The same for a caller. Errors: 400 with the network's words when it refuses, 502 when it cannot be asked. */
-export async function askFor<T>(
+/** `callNetwork` for a request of a client. Errors: 400 with the network's own text when it refuses, 502 when it cannot be asked. */
+export async function callNetworkOrThrow<T>(
   deps: NetworkDeps,
   connectionId: number,
-  ask: (client: GraphClient) => Promise<GraphResult<T>>,
+  call: (client: GraphClient) => Promise<GraphResult<T>>,
 ): Promise<T> {
   const connection = (await listConnections(deps.pool)).find(({ id }) => id === connectionId);
   if (!connection) throw new AppError('unavailable', { message: 'The connection of this template is gone' });
-  const result = await askNetwork(deps, connection, ask);
+  const result = await callNetwork(deps, connection, call);
   if (result.ok) return result.value;
   const { retry, status, code, text } = result.fault;
   const refused = !retry && status !== null && status >= 400 && status < 500 && status !== 401;

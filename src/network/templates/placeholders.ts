@@ -2,13 +2,13 @@ import { getList, getText } from '../../carriers/json.ts';
 import { valuesIn } from '../../platform/lib/walk.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** `{{1}}`, `{{ first_name }}`. */
+/** Matches `{{1}}` and `{{ first_name }}`. */
 export const PLACEHOLDER = /\{\{\s*([^{}|]{1,64}?)\s*\}\}/g;
 
 /**
- * The placeholders of a template in the order in which values are given: on WhatsApp header, body, buttons, and numbers
- * in their order; on RCS by name, since stored JSON has no order of its own. Each once in its place: `{{1}}` in the
- * header and in the body are two.
+ * Lists the placeholders of a template in the order in which values are given. WhatsApp: header, body, buttons, with numbers in
+ * ascending order. RCS: by name, because stored JSON has no order of its own. A placeholder is listed once per place: `{{1}}`
+ * in the header and `{{1}}` in the body are two.
  */
 export const placeholdersOf = ({ channel, content }: Pick<Sendable, 'channel' | 'content'>): Placeholder[] =>
   channel === 'RCS' ? namesIn(textsIn(content)).sort().map(inText) : componentsOf(content).flatMap(inComponent);
@@ -32,10 +32,10 @@ function namesIn(text: string): string[] {
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names;
 }
 
-/** Of a component as the network writes it, what is read here. */
+/** The parts of a WhatsApp component that are read here. */
 export type Component = {
   readonly type: string;
-  /** Of a header: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION. */
+  /** The format of a header: TEXT, IMAGE, VIDEO, DOCUMENT or LOCATION. */
   readonly format: string;
   readonly text: string;
   readonly buttons: readonly unknown[];
@@ -44,7 +44,7 @@ export type Component = {
 const ORDER: readonly string[] = ['HEADER', 'BODY', 'FOOTER', 'BUTTONS'];
 const placeOf = ({ type }: Component): number => (ORDER.includes(type) ? ORDER.indexOf(type) : ORDER.length);
 
-/** The components of a WhatsApp template, the header first. */
+/** Lists the components of a WhatsApp template, the header first. */
 export function componentsOf(content: unknown): Component[] {
   const components: unknown[] = Array.isArray(content) ? content : [];
   return components

@@ -1,52 +1,52 @@
 import { type Static, Type } from 'typebox';
-import type { WantedFile } from '../../media/find-for-send.ts';
-import { referenceTo } from '../../media/reference.ts';
+import type { WantedFile } from '../../media/for-send.ts';
+import { mediaReference } from '../../media/reference.ts';
 
-const Words = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
+const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>
   Type.String({
     pattern: '^https?://[^\\s]+$',
     maxLength: 2048,
     description,
-    'x-message': 'must be an http or https address of at most 2,048 characters',
+    'x-message': 'must be an http or https URL of at most 2,048 characters',
   });
-const postbackData = Words(2048, 'Comes back to you when it is tapped.');
-const label = Words(25, 'What the button says.');
-const degrees = (most: number) => Type.Number({ minimum: -most, maximum: most });
+const postbackData = Text(2048, 'Returned to you when the button is tapped.');
+const label = Text(25, 'The text of the button.');
+const degrees = (maximum: number) => Type.Number({ minimum: -maximum, maximum });
 const oneOf = (values: string[], description: string) => Type.Enum(values, { type: 'string', description });
 
-const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of url: a file of yours (media).' }));
+const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of url: one of your files (media).' }));
 
-/** As the network writes it (protocol sheet rcs, section 2). */
+/** A suggestion in the network's own form (protocol sheet rcs, section 2). */
 const Suggestion = Type.Union([
   Type.Object({ reply: Type.Object({ text: label, postbackData }) }),
   Type.Object({
     action: Type.Object({
       text: label,
       postbackData,
-      fallbackUrl: Type.Optional(Url('Opened where the handset cannot do the action.')),
+      fallbackUrl: Type.Optional(Url('Opened when the handset does not support the action.')),
       openUrlAction: Type.Optional(
         Type.Object({
-          url: Url('What is opened.'),
-          application: Type.Optional(oneOf(['BROWSER', 'WEBVIEW'], 'Where.')),
-          webviewViewMode: Type.Optional(oneOf(['FULL', 'HALF', 'TALL'], 'How much of the screen.')),
-          description: Type.Optional(Words(500, 'For screen readers.')),
+          url: Url('The URL to open.'),
+          application: Type.Optional(oneOf(['BROWSER', 'WEBVIEW'], 'Where it is opened.')),
+          webviewViewMode: Type.Optional(oneOf(['FULL', 'HALF', 'TALL'], 'How much of the screen it covers.')),
+          description: Type.Optional(Text(500, 'For screen readers.')),
         }),
       ),
-      dialAction: Type.Optional(Type.Object({ phoneNumber: Words(20, 'E.164.') })),
+      dialAction: Type.Optional(Type.Object({ phoneNumber: Text(20, 'E.164.') })),
       viewLocationAction: Type.Optional(
         Type.Object({
           latLong: Type.Optional(Type.Object({ latitude: degrees(90), longitude: degrees(180) })),
-          label: Type.Optional(Words(100, 'The name of the place.')),
-          query: Type.Optional(Words(200, 'Searched for instead of a place.')),
+          label: Type.Optional(Text(100, 'The name of the place.')),
+          query: Type.Optional(Text(200, 'A search term, in place of a location.')),
         }),
       ),
       createCalendarEventAction: Type.Optional(
         Type.Object({
           startTime: Type.String({ format: 'date-time' }),
           endTime: Type.String({ format: 'date-time' }),
-          title: Words(100, 'Of the event.'),
-          description: Type.Optional(Words(500, 'Of the event.')),
+          title: Text(100, 'The title of the event.'),
+          description: Type.Optional(Text(500, 'The description of the event.')),
         }),
       ),
       shareLocationAction: Type.Optional(Type.Object({})),
@@ -56,57 +56,59 @@ const Suggestion = Type.Union([
 const suggestions = (maxItems: number) => Type.Optional(Type.Array(Suggestion, { maxItems }));
 
 const Card = Type.Object({
-  title: Type.Optional(Words(200, 'Up to 200 characters.')),
-  description: Type.Optional(Words(2000, 'Up to 2,000 characters.')),
+  title: Type.Optional(Text(200, 'Up to 200 characters.')),
+  description: Type.Optional(Text(2000, 'Up to 2,000 characters.')),
   media: Type.Optional(
     Type.Object({
-      url: Type.Optional(Url('A picture or a video of up to 100 MiB.')),
+      url: Type.Optional(Url('An image or a video of up to 100 MiB.')),
       mediaId,
-      thumbnailUrl: Type.Optional(Url('Shown until it has loaded; at most 100 kB.')),
-      height: Type.Optional(oneOf(['SHORT', 'MEDIUM', 'TALL'], 'MEDIUM unless said otherwise.')),
-      forceRefresh: Type.Optional(Type.Boolean({ description: 'Fetched again although the network has it.' })),
+      thumbnailUrl: Type.Optional(Url('Shown until the media has loaded; at most 100 kB.')),
+      height: Type.Optional(oneOf(['SHORT', 'MEDIUM', 'TALL'], 'MEDIUM by default.')),
+      forceRefresh: Type.Optional(
+        Type.Boolean({ description: 'Fetches the file again even if the network has cached it.' }),
+      ),
     }),
   ),
   suggestions: suggestions(4),
 });
 type Card = Static<typeof Card>;
 
-/** What an RCS message holds, in a send or in a template. */
+/** The body of an RCS message, in a send or in a template. */
 export const RcsBody = Type.Union([
   Type.Object({
     type: Type.Literal('TEXT'),
-    text: Words(3072, 'Up to 3,072 characters.'),
+    text: Text(3072, 'Up to 3,072 characters.'),
     suggestions: suggestions(11),
   }),
   Type.Object({
     type: Type.Literal('CARD'),
     card: Card,
-    orientation: Type.Optional(oneOf(['VERTICAL', 'HORIZONTAL'], 'VERTICAL unless said otherwise.')),
-    imageAlignment: Type.Optional(oneOf(['LEFT', 'RIGHT'], 'Of the picture in a HORIZONTAL card.')),
+    orientation: Type.Optional(oneOf(['VERTICAL', 'HORIZONTAL'], 'VERTICAL by default.')),
+    imageAlignment: Type.Optional(oneOf(['LEFT', 'RIGHT'], 'Position of the image in a HORIZONTAL card.')),
     suggestions: suggestions(11),
   }),
   Type.Object({
     type: Type.Literal('CAROUSEL'),
     cards: Type.Array(Card, { minItems: 2, maxItems: 10 }),
-    width: Type.Optional(oneOf(['SMALL', 'MEDIUM'], 'MEDIUM unless said otherwise.')),
+    width: Type.Optional(oneOf(['SMALL', 'MEDIUM'], 'MEDIUM by default.')),
     suggestions: suggestions(11),
   }),
   Type.Object({
     type: Type.Literal('FILE'),
     url: Type.Optional(Url('A file of up to 100 MiB.')),
     mediaId,
-    thumbnailUrl: Type.Optional(Url('Shown for it; at most 100 kB.')),
+    thumbnailUrl: Type.Optional(Url('Shown in place of the file; at most 100 kB.')),
     suggestions: suggestions(11),
   }),
 ]);
 export type RcsBody = Static<typeof RcsBody>;
 
-/** The network's limit for a whole message. */
-const MOST_OCTETS = 250_000;
+/** The network's limit for a complete message. */
+const MAX_BYTES = 250_000;
 
 type File = { readonly url?: string; readonly mediaId?: number; thumbnailUrl?: string; forceRefresh?: boolean };
 
-/** The files of a body, each with where it stands. */
+/** Lists the files of a body, each with its path. */
 function filesIn(body: RcsBody, path: string): { readonly at: string; readonly file: File }[] {
   if (body.type === 'FILE') return [{ at: path, file: body }];
   if (body.type === 'CARD') return body.card.media ? [{ at: `${path}.card.media`, file: body.card.media }] : [];
@@ -114,14 +116,14 @@ function filesIn(body: RcsBody, path: string): { readonly at: string; readonly f
   return cards.flatMap(({ media }, i) => (media ? [{ at: `${path}.cards[${i}].media`, file: media }] : []));
 }
 
-/** Those that are the account's own. */
+/** Lists the files of a body that are the account's own uploads. */
 export const filesOfBody = (body: RcsBody, path = 'body'): WantedFile[] =>
   filesIn(body, path).flatMap(({ at, file: { mediaId: id } }) =>
     id === undefined ? [] : [{ field: `${at}.mediaId`, id }],
   );
 
-/** What is wrong with a body that its schema cannot judge: fields and sentences. */
-export function faultsOfBody(body: RcsBody, path = 'body'): { field: string; message: string }[] {
+/** Finds errors in a body that its schema cannot express: the invalid fields with a message each. */
+export function findBodyErrors(body: RcsBody, path = 'body'): { field: string; message: string }[] {
   const cards = body.type === 'CARD' ? [body.card] : body.type === 'CAROUSEL' ? body.cards : [];
   const empty = cards.flatMap((card, i) =>
     card.title === undefined && card.description === undefined && card.media === undefined
@@ -138,13 +140,13 @@ export function faultsOfBody(body: RcsBody, path = 'body'): { field: string; mes
     ...empty,
     ...vague.map(({ at }) => ({ field: `${at}.url`, message: 'exactly one of url and mediaId is required' })),
   ];
-  const tooLong = Buffer.byteLength(JSON.stringify(body)) > MOST_OCTETS;
-  return tooLong ? [...faults, { field: path, message: 'must be at most 250,000 octets long' }] : faults;
+  const tooLong = Buffer.byteLength(JSON.stringify(body)) > MAX_BYTES;
+  return tooLong ? [...faults, { field: path, message: 'must be at most 250,000 bytes long' }] : faults;
 }
 
 type Json = { readonly [key: string]: unknown };
 
-/** The network's `contentMessage`. */
+/** Converts a body to the network's `contentMessage`. */
 export function toContentMessage(body: RcsBody): Json {
   const chips = body.suggestions && body.suggestions.length > 0 ? { suggestions: body.suggestions } : {};
   return { ...contentOf(body), ...chips };
@@ -177,7 +179,7 @@ function cardOf({ media, ...card }: Card): Json {
 }
 
 const fileOf = (file: File): Json => ({
-  fileUrl: file.mediaId === undefined ? file.url : referenceTo(file.mediaId),
+  fileUrl: file.mediaId === undefined ? file.url : mediaReference(file.mediaId),
   ...(file.thumbnailUrl !== undefined && { thumbnailUrl: file.thumbnailUrl }),
   ...(file.forceRefresh !== undefined && { forceRefresh: file.forceRefresh }),
 });

@@ -2,11 +2,12 @@ import type { ChangeDeps, TemplateKey } from './network.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { moveTemplateStatuses } from './sql.ts';
 
+/** A status that a network's callback reports for a template. */
 export type TemplateStatusChange = { readonly id: string; readonly status: string; readonly reason: string | null };
 
 /**
- * Notes what a network's callback said of templates: of one that it speaks of twice, the last word. Campaigns that may not
- * send one any more are paused.
+ * Stores the statuses that a network's callback reports; of several for one template, the last one. Campaigns that may no
+ * longer send their template are paused.
  */
 export async function receiveTemplateChanges(
   { pool, onTemplatesChange }: Pick<ChangeDeps, 'pool' | 'onTemplatesChange'>,
@@ -17,9 +18,9 @@ export async function receiveTemplateChanges(
   if (last.size === 0) return;
   await transaction(pool, async (tx) => {
     const ids = await moveTemplateStatuses(tx, { connectionId, changes: [...last.values()] });
-    await onTemplatesChange(tx, ids.map(ofWhatsapp));
+    await onTemplatesChange(tx, ids.map(whatsappKey));
   });
 }
 
-/** What networks tell of is WhatsApp's: RCS has no templates of its own. */
-export const ofWhatsapp = (id: string): TemplateKey => ({ channel: 'WHATSAPP', id });
+/** Returns the key of a template that a network reports: always WhatsApp, because RCS has no templates of its own. */
+export const whatsappKey = (id: string): TemplateKey => ({ channel: 'WHATSAPP', id });

@@ -2,14 +2,14 @@ import { deleteTemplate } from '../../carriers/whatsapp/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/http/actor.ts';
-import { askFor, type ChangeDeps } from './network.ts';
-import { findOwn } from './own.ts';
+import { callNetworkOrThrow, type ChangeDeps } from './network.ts';
+import { findOwnTemplate } from './find.ts';
 import * as db from './sql.ts';
 import type { TemplateChannel } from './template.ts';
 
 /**
- * Deletes a template of the account's own, in the caller's transaction; one of WhatsApp at the network first. Errors:
- * 404; 403 for a common one; 400; 502.
+ * Deletes a template of the account's own, in the caller's transaction; a WhatsApp template is deleted at the network first.
+ * Errors: 404; 403 for a shared template; 400; 502.
  */
 export async function removeTemplate(
   deps: ChangeDeps,
@@ -17,10 +17,10 @@ export async function removeTemplate(
   actor: Actor,
   { channel, id }: { channel: TemplateChannel; id: string },
 ): Promise<void> {
-  const { connectionId, name, status } = await findOwn(tx, actor, channel, id);
+  const { connectionId, name, status } = await findOwnTemplate(tx, actor, channel, id);
   if (connectionId !== null && status !== 'DELETED') {
-    await db.claimMaking(tx, { connectionId });
-    await askFor(deps, connectionId, (client) => deleteTemplate(client, { name, id }));
+    await db.claimTemplateChange(tx, { connectionId });
+    await callNetworkOrThrow(deps, connectionId, (client) => deleteTemplate(client, { name, id }));
   }
   await db.deleteTemplate(tx, { accountId: actor.accountId, channel, id });
   await deps.onTemplatesChange(tx, [{ channel, id }]);

@@ -5,24 +5,24 @@ import { composeContent } from './compose.ts';
 import { listTemplatesByKey } from './sql.ts';
 import type { Sendable } from './template.ts';
 
-const MOST_TEMPLATES = 10_000;
-/** A template that is paused or changed goes on for so long at most. */
-const KEPT_MS = 5000;
+const MAX_TEMPLATES = 10_000;
+/** How long a template that is paused or changed may still be sent in its old form. */
+const CACHE_MS = 5000;
 
-/** Only an approved one is sent, and only for an account that may use it. */
+/** Only an approved template is sent, and only for an account that may use it. */
 const maySend = ({ status, ownerId }: Sendable, accountId: number): boolean =>
   status === 'APPROVED' && (ownerId === null || ownerId === accountId);
 
 const keyOf = ({ channel, template }: TemplateContent): string => `${channel}/${template}`;
 
 /**
- * Makes stored contents into those that carriers send. A template with its values resolves to null when it is gone, not
- * approved, another account's, or has come to want a value that the message has not.
+ * Creates the resolver of stored contents. A template resolves to null when it is gone, not approved, belongs to another
+ * account, or needs a value that the message does not have.
  */
 export function createResolver(pool: Pool): Resolver {
-  /** What there is not is kept as well. */
-  const known = new LRUCache<string, { readonly template: Sendable | null }>({ max: MOST_TEMPLATES, ttl: KEPT_MS });
-  /** Those of the batches that are being loaded: they must not go while they are resolved. */
+  /** Templates that do not exist are cached as well. */
+  const known = new LRUCache<string, { readonly template: Sendable | null }>({ max: MAX_TEMPLATES, ttl: CACHE_MS });
+  /** The templates of the batches that are being loaded: they must not be evicted before they are resolved. */
   let latest = new Map<string, Sendable | null>();
 
   async function load(wanted: readonly { readonly content: StoredContent }[]): Promise<void> {
@@ -32,7 +32,7 @@ export function createResolver(pool: Pool): Resolver {
     const missing = [...keys].filter(([key]) => !known.has(key));
     if (missing.length > 0) await read(missing);
     const found = [...keys.keys()].map((key) => [key, known.get(key)?.template ?? null] as const);
-    latest = new Map([...latest, ...found].slice(-MOST_TEMPLATES));
+    latest = new Map([...latest, ...found].slice(-MAX_TEMPLATES));
   }
 
   async function read(missing: readonly (readonly [string, TemplateContent])[]): Promise<void> {

@@ -9,7 +9,7 @@ import { loadSecretKey } from '../../platform/secret-key.ts';
 import type { Answer, Client } from '../../../test/support/client.ts';
 import { formOf } from '../../../test/support/http/form.ts';
 import { connectGraph, type TestGraph } from '../../../test/support/networks.ts';
-import { operate } from '../../../test/support/operator.ts';
+import { runOperatorCommand } from '../../../test/support/operator.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
 import { syncConnection, syncTemplates } from './sync.ts';
 import { silentLog } from '../../platform/lib/log.ts';
@@ -168,8 +168,8 @@ test('what was made, changed and deleted at the network is seen after a sync, as
 
 test('the operator asks for a sync by hand', async () => {
   const [synced, unknown] = [
-    await operate(program, 'template', 'sync', 'meta'),
-    await operate(program, 'template', 'sync', 'x'),
+    await runOperatorCommand(program, 'template', 'sync', 'meta'),
+    await runOperatorCommand(program, 'template', 'sync', 'x'),
   ];
   expect(synced).toMatchObject({ code: 0, answer: { ok: true, templates: network.graph.templates.all().length } });
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no connection x') });

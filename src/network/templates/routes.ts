@@ -5,11 +5,10 @@ import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
 import { changeWhatsappTemplate } from './change.ts';
 import { createRcsTemplate, createWhatsappTemplate } from './create.ts';
-import { createTurns } from './turns.ts';
 import type { OnTemplatesChange } from './network.ts';
 import { removeTemplate } from './remove.ts';
 import * as schema from './schema.ts';
@@ -21,10 +20,24 @@ const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
 
 export type TemplateRouteDeps = PlatformDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** Contract 7: templates of WhatsApp, which the network approves, and of RCS, which are ours. */
+/** Contract 7: templates of WhatsApp, which the network approves, and of RCS, which only this gateway has. */
 export function templateRoutes(app: App, deps: TemplateRouteDeps): void {
   whatsappRoutes(app, deps);
   rcsRoutes(app, deps);
+}
+
+/** Runs up to `max` pieces of work at a time; rejects further ones at once with 503, without letting them wait. */
+function createConcurrencyLimit(max: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  return async (work) => {
+    if (running >= max) throw new AppError('unavailable', { retryAfterSeconds: 1 });
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+    }
+  };
 }
 
 function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
@@ -32,16 +45,16 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
   const onRequest = requireScope('WHATSAPP');
   const PATH = `${MS}/whatsapp/templates`;
   const tags = ['WhatsApp'];
-  /** While the network is asked a transaction is open. */
-  const inTurn = createTurns(2);
+  // A transaction is open while the network is asked.
+  const limited = createConcurrencyLimit(2);
 
   app.get(PATH, {
     onRequest,
     schema: {
       tags,
       operationId: 'listWhatsappTemplates',
-      summary: 'Templates, with their state at the network',
-      description: 'Brought up to date every ten minutes, and at once by callbacks of the network.',
+      summary: 'List the templates and their state at the network',
+      description: 'Synced every ten minutes, and immediately by callbacks of the network.',
       querystring: TemplatesQuery,
       response: { 200: PageOf(schema.WhatsappTemplateOut) },
     },
@@ -53,13 +66,14 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'createWhatsappTemplate',
-      summary: 'Send a template for approval',
-      description: 'The network answers PENDING and decides later. What it refuses is 400 with its words.',
+      summary: 'Submit a template for approval',
+      description:
+        'The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.',
       body: schema.WhatsappTemplateIn,
       response: { 201: schema.WhatsappTemplateOut },
     },
-    handler: once(deps, 201, ({ actor, body }, tx) =>
-      inTurn(async () => schema.toWhatsappOut(await createWhatsappTemplate(deps, tx, actor, body))),
+    handler: idempotentTx(deps, 201, ({ actor, body }, tx) =>
+      limited(async () => schema.toWhatsappOut(await createWhatsappTemplate(deps, tx, actor, body))),
     ),
   });
 
@@ -68,7 +82,7 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'findWhatsappTemplate',
-      summary: 'One template',
+      summary: 'Find a template',
       params: schema.TemplateId,
       response: { 200: schema.WhatsappTemplateOut },
     },
@@ -81,15 +95,17 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'changeWhatsappTemplate',
-      summary: 'Change a template: what is left out stays',
-      description: 'Components, category and time to live go to approval again; variables and headerLink are ours.',
+      summary: 'Change a template',
+      description:
+        'Omitted fields keep their value. Components, category and time to live are submitted for approval again; variables ' +
+        'and headerLink are not known to the network.',
       params: schema.TemplateId,
       body: schema.WhatsappTemplatePatch,
       response: { 200: schema.WhatsappTemplateOut },
     },
     handler: ({ actor, params, body }) =>
       tenantTransaction(pool, actor, (tx) =>
-        inTurn(async () => {
+        limited(async () => {
           await changeWhatsappTemplate(deps, tx, actor, params.id, body);
           return schema.toWhatsappOut(await find(tx, actor, 'WHATSAPP', params.id));
         }),
@@ -101,13 +117,13 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'deleteWhatsappTemplate',
-      summary: 'Delete a template, at the network too',
+      summary: 'Delete a template, including at the network',
       params: schema.TemplateId,
       response: { 204: schema.Deleted },
     },
     handler: async ({ actor, params: { id } }, reply) => {
-      const gone = { channel: 'WHATSAPP', id } as const;
-      await tenantTransaction(pool, actor, (tx) => inTurn(() => removeTemplate(deps, tx, actor, gone)));
+      const template = { channel: 'WHATSAPP', id } as const;
+      await tenantTransaction(pool, actor, (tx) => limited(() => removeTemplate(deps, tx, actor, template)));
       return reply.code(204).send(null);
     },
   });
@@ -124,7 +140,7 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'listRcsTemplates',
-      summary: 'Templates',
+      summary: 'List the templates',
       querystring: TemplatesQuery,
       response: { 200: PageOf(schema.RcsTemplateOut) },
     },
@@ -136,12 +152,14 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'createRcsTemplate',
-      summary: 'Make a template: a message with {{names}} in its texts',
-      description: 'The network has no templates: it is APPROVED at once.',
+      summary: 'Create a template: a message with {{names}} in its texts',
+      description: 'The network has no templates, so it is APPROVED immediately.',
       body: schema.RcsTemplateIn,
       response: { 201: schema.RcsTemplateOut },
     },
-    handler: once(deps, 201, async ({ actor, body }, tx) => schema.toRcsOut(await createRcsTemplate(tx, actor, body))),
+    handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>
+      schema.toRcsOut(await createRcsTemplate(tx, actor, body)),
+    ),
   });
 
   app.get(`${PATH}/:id`, {
@@ -149,7 +167,7 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
     schema: {
       tags,
       operationId: 'findRcsTemplate',
-      summary: 'One template',
+      summary: 'Find a template',
       params: schema.TemplateId,
       response: { 200: schema.RcsTemplateOut },
     },

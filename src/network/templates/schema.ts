@@ -13,30 +13,41 @@ const Variables = Type.Array(
     maxItems: 100,
     description:
       'For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. ' +
-      'Named placeholders have the field of their name unless said otherwise.',
+      'By default, a named placeholder uses the field with its name.',
   },
 );
 const Components = Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
   minItems: 1,
   maxItems: 10,
-  description: 'As the network writes them: HEADER, BODY, FOOTER, BUTTONS.',
+  description: 'In the network’s own form: HEADER, BODY, FOOTER, BUTTONS.',
 });
 const Category = Type.Enum(['MARKETING', 'UTILITY', 'AUTHENTICATION'], { type: 'string' });
 const HeaderLink = Type.String({
   pattern: '^https?://[^\\s]{1,2040}$',
-  description: 'The file of a header with media, where a send names no other.',
-  'x-message': 'must be an http or https address',
+  description: 'The file of a media header, for sends that name no other.',
+  'x-message': 'must be an http or https URL',
 });
 const HeaderMediaId = Type.Integer({
   minimum: 1,
-  description: 'A file of yours, as the sample that the network wants to see of a header with media.',
+  description: 'One of your files, as the sample that the network requires for a media header.',
 });
-const Ttl = Type.Integer({ minimum: -1, maximum: 2_592_000, description: 'How long the network tries to deliver it.' });
+const Ttl = Type.Integer({
+  minimum: -1,
+  maximum: 2_592_000,
+  description: 'How long the network tries to deliver the message, in seconds.',
+});
 
 export const WhatsappTemplateIn = Type.Object({
-  phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'A number of the business account.' }),
-  name: Type.String({ pattern: '^[a-z0-9_]{1,512}$', 'x-message': 'must have 1 to 512 of a-z, 0-9 and _' }),
-  language: Type.String({ pattern: '^[a-z]{2,3}(_[A-Z]{2,4})?$', 'x-message': 'must be a language such as pt_PT' }),
+  phoneNumberId: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'One of the numbers of the business account.',
+  }),
+  name: Type.String({ pattern: '^[a-z0-9_]{1,512}$', 'x-message': 'must have 1 to 512 characters of a-z, 0-9 and _' }),
+  language: Type.String({
+    pattern: '^[a-z]{2,3}(_[A-Z]{2,4})?$',
+    'x-message': 'must be a language code such as pt_PT',
+  }),
   category: Category,
   components: Components,
   parameterFormat: Type.Optional(Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' })),
@@ -70,17 +81,19 @@ export const Deleted = Type.Null({ description: 'Deleted' });
 export const TemplateId = Type.Object({ id: Type.String() });
 
 export const filterFields = {
-  status: Type.Optional(Type.String({ maxLength: 40, description: 'Exactly this one; DELETED only when asked for.' })),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
+  status: Type.Optional(
+    Type.String({ maxLength: 40, description: 'Only templates with this status; without it, all but DELETED.' }),
+  ),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'A part of the name, in any case.' })),
 };
 
 const common = {
   id: Type.String(),
   name: Type.String(),
-  status: Type.String({ description: 'Only APPROVED is sent.' }),
-  placeholders: Type.Array(Type.String(), { description: '`1` of the body, `header.1`, `button.0.1`, or names.' }),
+  status: Type.String({ description: 'Only an APPROVED template can be sent.' }),
+  placeholders: Type.Array(Type.String(), { description: '`1` (in the body), `header.1`, `button.0.1`, or names.' }),
   variables: Type.Array(Type.String()),
-  common: Type.Boolean({ description: 'Every account may send it; only the operator changes it.' }),
+  common: Type.Boolean({ description: 'Shared by all accounts; only the operator can change it.' }),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
 };
@@ -89,14 +102,14 @@ export const WhatsappTemplateOut = Type.Object({
   ...common,
   language: Type.String(),
   category: Type.String(),
-  reason: orNull(Type.String({ description: 'Why it was rejected or paused, in the words of the network.' })),
+  reason: orNull(Type.String({ description: 'Why it was rejected or paused, in the network’s own words.' })),
   parameterFormat: Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' }),
   components: Type.Array(Type.Object({}, { additionalProperties: true })),
   headerLink: orNull(Type.String()),
 });
 export const RcsTemplateOut = Type.Object({
   ...common,
-  content: Type.Object({}, { additionalProperties: true, description: 'As the network writes it: a contentMessage.' }),
+  content: Type.Object({}, { additionalProperties: true, description: 'A contentMessage, in the network’s own form.' }),
 });
 
 const toOut = (template: Template) => ({

@@ -1,50 +1,60 @@
 import { boolean, rowsOf, text } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Sendable, TemplateChannel } from './template.ts';
 
-export type Template = Sendable & {
+const TEMPLATE = columns({
+  channel: as<TemplateChannel>('channel'),
+  id: as<string>('id'),
+  ownerId: as<number | null>('owner_id'),
   /** WhatsApp: the connection to the business account that has it. */
-  readonly connectionId: number | null;
-  readonly category: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-};
-
-const COLUMNS = sql`channel, id, owner_id AS "ownerId", connection_id AS "connectionId", name, language, category,
-                    status, reason, content, header_link AS "headerLink", named, variables,
-                    created_at AS "createdAt", updated_at AS "updatedAt"`;
+  connectionId: as<number | null>('connection_id'),
+  name: as<string>('name'),
+  language: as<string>('language'),
+  category: as<string>('category'),
+  status: as<string>('status'),
+  reason: as<string | null>('reason'),
+  content: as<unknown>('content'),
+  headerLink: as<string | null>('header_link'),
+  named: as<boolean>('named'),
+  variables: as<readonly string[]>('variables'),
+  createdAt: as<Date>('created_at'),
+  updatedAt: as<Date>('updated_at'),
+});
+/** A template with everything that is stored of it; `Sendable` documents what is needed to send it. */
+export type Template = Sendable & RowOf<typeof TEMPLATE>;
 
 type Key = { readonly channel: TemplateChannel; readonly id: string };
 
-/** Templates of any account; those that there are not are left out. */
+/** Lists templates of any account by their keys; templates that do not exist are missing. */
 export async function listTemplatesByKey(db: Db, { keys }: { keys: readonly Key[] }): Promise<Sendable[]> {
   return many(
     db,
-    sql`SELECT ${COLUMNS} FROM template WHERE (channel, id) IN (
+    sql`SELECT ${TEMPLATE} FROM template WHERE (channel, id) IN (
           SELECT u.channel, u.id FROM ${rowsOf(keys, { channel: text((k) => k.channel), id: text((k) => k.id) })} AS u)`,
   );
 }
 
-/** One that the account may use: its own, or a common one. */
+/** Finds a template that the account may use: its own, or a shared one. */
 export async function findUsableTemplate(
   db: Db,
   { accountId, channel, id }: Key & { accountId: number },
 ): Promise<Template | undefined> {
   return maybeOne(
     db,
-    sql`SELECT ${COLUMNS} FROM template
+    sql`SELECT ${TEMPLATE} FROM template
         WHERE channel = ${channel} AND id = ${id} AND (owner_id = ${accountId} OR owner_id IS NULL)`,
   );
 }
 
-/** WhatsApp: by the name that the network knows it by, among those of one business account. */
+/** Finds a WhatsApp template of one business account that the account may use, by the name that the network knows. */
 export async function findUsableTemplateByName(
   db: Db,
   t: { accountId: number; connectionId: number; name: string; language: string },
 ): Promise<Template | undefined> {
   return maybeOne(
     db,
-    sql`SELECT ${COLUMNS} FROM template
+    sql`SELECT ${TEMPLATE} FROM template
         WHERE connection_id = ${t.connectionId} AND name = ${t.name} AND language = ${t.language}
           AND status <> 'DELETED' AND (owner_id = ${t.accountId} OR owner_id IS NULL)
         ORDER BY owner_id NULLS LAST LIMIT 1`,
@@ -54,7 +64,9 @@ export async function findUsableTemplateByName(
 export type TemplateFilter = {
   readonly accountId: number;
   readonly channel: TemplateChannel;
+  /** Null: all but DELETED. */
   readonly status: string | null;
+  /** A part of the name, in any case. */
   readonly search: string | null;
 };
 
@@ -63,7 +75,7 @@ const matches = ({ accountId, channel, status, search }: TemplateFilter) =>
       AND (${status}::text IS NULL AND status <> 'DELETED' OR status = ${status})
       AND (${search}::text IS NULL OR strpos(lower(name), lower(${search})) > 0)`;
 
-/** A page of what the account may use, by name and language. Deleted ones only when their status is asked for. */
+/** Lists a page of the templates that the account may use, by name and language. */
 export async function listUsableTemplates(
   db: Db,
   filter: TemplateFilter,
@@ -71,7 +83,7 @@ export async function listUsableTemplates(
 ): Promise<Template[]> {
   return many(
     db,
-    sql`SELECT ${COLUMNS} FROM template WHERE ${matches(filter)}
+    sql`SELECT ${TEMPLATE} FROM template WHERE ${matches(filter)}
         ORDER BY name, language, id LIMIT ${limit} OFFSET ${offset}`,
   );
 }
@@ -92,24 +104,24 @@ export async function countOwnTemplates(
   return row.count;
 }
 
-/** Keeps `claimSync` waiting until the transaction ends, that a template made at the network is ours by then. */
-export async function claimMaking(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
+/** Makes `claimTemplateSync` wait until this transaction ends: by then, a template made at the network is stored here too. */
+export async function claimTemplateChange(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
 
-/** Waits for those who are making templates of this connection, and keeps others out until the transaction ends. */
-export async function claimSync(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
+/** Waits for transactions that change templates of this connection, and locks others out until this one ends. */
+export async function claimTemplateSync(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
 
-/** The database's clock. */
-export async function findNow(db: Db): Promise<Date> {
+/** Returns the time of the database's clock. */
+export async function findDatabaseTime(db: Db): Promise<Date> {
   return (await one<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`)).now;
 }
 
 export type NewTemplate = Omit<Template, 'createdAt' | 'updatedAt' | 'reason'>;
 
-/** Nothing happens, and false is answered, when one of this id is there. */
+/** Inserts a template; returns false, and changes nothing, when one with this id exists. */
 export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   const rows = await exec(
     db,
@@ -123,8 +135,11 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   return rows === 1;
 }
 
-/** What the account itself decides: the rest is the network's. Undefined: as it was. */
-export async function moveTemplate(
+/**
+ * Updates what the account itself decides about its template; undefined leaves a value as it is. Returns false when the
+ * account has no such template.
+ */
+export async function updateTemplate(
   db: Db,
   t: Key & {
     accountId: number;
@@ -147,6 +162,7 @@ export async function moveTemplate(
   return rows === 1;
 }
 
+/** Deletes a template of the account's own; returns false when there is none. */
 export async function deleteTemplate(
   db: Db,
   { accountId, channel, id }: Key & { accountId: number },
@@ -158,8 +174,8 @@ export async function deleteTemplate(
   return rows === 1;
 }
 
-/** One of the network's, as it is now. */
-export type Seen = {
+/** A template as the network has it now. */
+export type SyncedTemplate = {
   readonly id: string;
   readonly name: string;
   readonly language: string;
@@ -168,19 +184,19 @@ export type Seen = {
   readonly reason: string | null;
   readonly content: unknown;
   readonly named: boolean;
-  /** Those of a template that is new here. */
+  /** Used only for a template that is new here: later, the account decides. */
   readonly variables: readonly string[];
 };
 
 /**
- * Brings what is known of a business account's templates into line with a list of all of them: new ones are the
- * connection's owner's, those that are gone read DELETED. Answers the ids of those that have changed.
+ * Inserts or updates the templates of a business account from the network's list. New ones belong to `ownerId`. Returns the
+ * ids of those that were inserted or have changed.
  */
-export async function insertSeenTemplates(
+export async function insertSyncedTemplates(
   db: Db,
-  { connectionId, ownerId, seen }: { connectionId: number; ownerId: number | null; seen: readonly Seen[] },
+  { connectionId, ownerId, seen }: { connectionId: number; ownerId: number | null; seen: readonly SyncedTemplate[] },
 ): Promise<string[]> {
-  return idsOf(
+  return listIds(
     db,
     sql`INSERT INTO template AS t (channel, id, owner_id, connection_id, name, language, category, status, reason,
                                    content, named, variables)
@@ -208,16 +224,16 @@ export async function insertSeenTemplates(
   );
 }
 
-async function idsOf(db: Db, statement: Sql): Promise<string[]> {
+async function listIds(db: Db, statement: Sql): Promise<string[]> {
   return (await many<{ id: string }>(db, statement)).map(({ id }) => id);
 }
 
-/** Those that the network no longer has, of those made before it was asked. Answers their ids. */
-export async function moveTemplatesGone(
+/** Marks templates as DELETED that the network no longer has and that were made `before` it was asked. Returns their ids. */
+export async function moveTemplatesToDeleted(
   db: Db,
   { connectionId, present, before }: { connectionId: number; present: readonly string[]; before: Date },
 ): Promise<string[]> {
-  return idsOf(
+  return listIds(
     db,
     sql`UPDATE template SET status = 'DELETED', updated_at = now()
         WHERE connection_id = ${connectionId} AND status <> 'DELETED' AND created_at < ${before}
@@ -226,7 +242,7 @@ export async function moveTemplatesGone(
   );
 }
 
-/** What a callback said of templates; those that are not known here are left out. Answers the ids of the others. */
+/** Stores the statuses in a callback; unknown templates are ignored. Returns the ids of the known ones. */
 export async function moveTemplateStatuses(
   db: Db,
   {
@@ -234,7 +250,7 @@ export async function moveTemplateStatuses(
     changes,
   }: { connectionId: number; changes: readonly { id: string; status: string; reason: string | null }[] },
 ): Promise<string[]> {
-  return idsOf(
+  return listIds(
     db,
     sql`UPDATE template t SET status = u.status, reason = u.reason, updated_at = now()
         FROM ${rowsOf(changes, {
@@ -247,8 +263,8 @@ export async function moveTemplateStatuses(
   );
 }
 
-/** Gives the templates of a business account to its new owner; those that single accounts made on a common one stay. */
-export async function moveTemplatesOwner(
+/** Moves the templates of a business account to its new owner; templates of other accounts on a shared one stay. */
+export async function updateTemplatesOwner(
   db: Db,
   { connectionId, from, to }: { connectionId: number; from: number | null; to: number | null },
 ): Promise<number> {
@@ -259,18 +275,18 @@ export async function moveTemplatesOwner(
   );
 }
 
-/** Takes templates away that every account may use. */
+/** Deletes shared templates by their ids; returns their number. */
 export async function deleteCommonTemplates(db: Db, { ids }: { ids: readonly string[] }): Promise<number> {
   return exec(db, sql`DELETE FROM template WHERE owner_id IS NULL AND id = ANY (${[...ids]}::text[])`);
 }
 
-/** What the sandbox is to know again after a restart: the templates of its business account. */
+/** Lists the templates of one connection that are not deleted: the sandbox has to know its own again after a restart. */
 export async function listTemplatesOfConnection(
   db: Db,
   { connectionId }: { connectionId: number },
 ): Promise<Template[]> {
   return many(
     db,
-    sql`SELECT ${COLUMNS} FROM template WHERE connection_id = ${connectionId} AND status <> 'DELETED' ORDER BY id`,
+    sql`SELECT ${TEMPLATE} FROM template WHERE connection_id = ${connectionId} AND status <> 'DELETED' ORDER BY id`,
   );
 }

@@ -5,32 +5,33 @@ import {
   type NetworkTemplate,
   type PhoneNumber,
 } from '../../carriers/whatsapp/templates.ts';
+import { kindOf } from '../connections/kinds/kinds.ts';
 import { type Connection, findConnection, listConnections } from '../connections/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { listOwnersOfConnections, moveSenderDetails } from '../senders/sql.ts';
-import { ofWhatsapp } from './receive-changes.ts';
-import { askNetwork, type ChangeDeps, type OnTemplatesChange } from './network.ts';
+import { listOwnersOfConnections, updateSenderDetails } from '../senders/sql.ts';
+import { whatsappKey } from './receive-changes.ts';
+import { callNetwork, type ChangeDeps, type OnTemplatesChange } from './network.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
-/** What the network told; or why it did not. */
+/** The result of a sync: how many templates the network has, or why it could not be asked. */
 export type Synced = { readonly ok: true; readonly templates: number } | { readonly ok: false; readonly why: string };
 
 /**
- * Brings templates, and names and quality of the numbers, into line with what the network has. Templates that were made
- * there are the account's that has the numbers; those that an account is making at this moment are its own.
+ * Syncs the templates of a connection, and names and quality of its numbers, from the network. A template that was made there
+ * belongs to the account that has the numbers; one that an account is making right now belongs to that account.
  */
 export async function syncConnection(deps: ChangeDeps, connection: Connection): Promise<Synced> {
-  const before = await db.findNow(deps.pool);
-  const told = await askNetwork(deps, connection, listAll);
-  if (!told.ok) return { ok: false, why: `${told.fault.text} (${told.fault.code})` };
+  const before = await db.findDatabaseTime(deps.pool);
+  const answer = await callNetwork(deps, connection, listAll);
+  if (!answer.ok) return { ok: false, why: `${answer.fault.text} (${answer.fault.code})` };
   await transaction(deps.pool, (tx) =>
-    storeAll(tx, deps.onTemplatesChange, { connectionId: connection.id, all: told.value, before }),
+    storeAll(tx, deps.onTemplatesChange, { connectionId: connection.id, all: answer.value, before }),
   );
-  return { ok: true, templates: told.value.templates.length };
+  return { ok: true, templates: answer.value.templates.length };
 }
 
 async function storeAll(
@@ -38,14 +39,14 @@ async function storeAll(
   onTemplatesChange: OnTemplatesChange,
   { connectionId, all: { templates, numbers }, before }: { connectionId: number; all: All; before: Date },
 ): Promise<void> {
-  await db.claimSync(tx, { connectionId });
+  await db.claimTemplateSync(tx, { connectionId });
   const [owner] = await listOwnersOfConnections(tx, { connectionIds: [connectionId] });
   const seen = templates.map(toSeen);
   const ownerId = owner?.ownerId ?? null;
-  const changed = seen.length > 0 ? await db.insertSeenTemplates(tx, { connectionId, ownerId, seen }) : [];
-  const gone = await db.moveTemplatesGone(tx, { connectionId, present: templates.map(({ id }) => id), before });
-  await onTemplatesChange(tx, [...changed, ...gone].map(ofWhatsapp));
-  if (numbers.length > 0) await moveSenderDetails(tx, { connectionId, senders: numbers.map(toDetails) });
+  const changed = seen.length > 0 ? await db.insertSyncedTemplates(tx, { connectionId, ownerId, seen }) : [];
+  const gone = await db.moveTemplatesToDeleted(tx, { connectionId, present: templates.map(({ id }) => id), before });
+  await onTemplatesChange(tx, [...changed, ...gone].map(whatsappKey));
+  if (numbers.length > 0) await updateSenderDetails(tx, { connectionId, senders: numbers.map(toDetails) });
 }
 
 type All = { readonly templates: readonly NetworkTemplate[]; readonly numbers: readonly PhoneNumber[] };
@@ -56,7 +57,7 @@ async function listAll(client: GraphClient): Promise<GraphResult<All>> {
   return numbers.ok ? { ok: true, value: { templates: templates.value, numbers: numbers.value } } : numbers;
 }
 
-const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTemplate): db.Seen => {
+const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTemplate): db.SyncedTemplate => {
   const content = rest.components;
   return {
     id,
@@ -77,22 +78,25 @@ const toDetails = ({ id: identity, verifiedName, displayNumber, quality }: Phone
   details: { displayNumber, quality },
 });
 
-/** Every connection to WhatsApp that is active, one after the other. */
+/** Whether the carrier of a connection has templates of its own. */
+const hasTemplates = (connection: Connection): boolean => kindOf(connection).createTemplateClient !== null;
+
+/** Syncs every active connection whose carrier has templates, one after the other. */
 export async function syncTemplates(
   deps: ChangeDeps & { readonly log: Log; readonly sandbox: () => boolean },
 ): Promise<void> {
   for (const connection of await listConnections(deps.pool)) {
-    const { kind, status, sandbox, name } = connection;
-    if (kind !== 'whatsapp' || status !== 'active' || (sandbox && !deps.sandbox())) continue;
+    const { status, sandbox, name } = connection;
+    if (!hasTemplates(connection) || status !== 'active' || (sandbox && !deps.sandbox())) continue;
     const synced = await syncConnection(deps, connection);
     if (!synced.ok) deps.log.warn({ connection: name, reason: synced.why }, 'templates were not brought up to date');
   }
 }
 
-/** `syncConnection`, of a connection that somebody names. Errors: 404 when there is none of this name to WhatsApp. */
+/** `syncConnection` for the connection with this name. Errors: 404 when it does not exist or has no templates. */
 export async function syncNamed(deps: ChangeDeps, name: string): Promise<Synced> {
   const connection = await findConnection(deps.pool, { name });
-  if (connection?.kind !== 'whatsapp')
-    throw new AppError('not_found', { message: `There is no connection ${name} to WhatsApp` });
+  if (!connection || !hasTemplates(connection))
+    throw new AppError('not_found', { message: `There is no connection ${name} with templates` });
   return syncConnection(deps, connection);
 }

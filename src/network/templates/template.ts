@@ -1,36 +1,38 @@
-import type { SenderChannel } from '../senders/sql.ts';
+import type { SenderChannel } from '../connections/kinds/kind.ts';
 
 export type TemplateChannel = SenderChannel;
 
-/** What is needed of a template to send it. */
+/** The parts of a template that are needed to send it. */
 export type Sendable = {
   readonly channel: TemplateChannel;
-  /** WhatsApp: the network's. RCS: ours. */
+  /** WhatsApp: the network's id. RCS: our own. */
   readonly id: string;
-  /** Null: every account's. */
+  /** Null: shared by all accounts. */
   readonly ownerId: number | null;
   readonly name: string;
   readonly language: string;
-  /** APPROVED may be sent. */
+  /** Only an APPROVED template may be sent. */
   readonly status: string;
   readonly reason: string | null;
   /** WhatsApp: the array of components. RCS: a contentMessage. */
   readonly content: unknown;
+  /** WhatsApp: the URL of the file in the header, for sends that name no other. */
   readonly headerLink: string | null;
+  /** Whether placeholders have names; otherwise numbers. */
   readonly named: boolean;
-  /** Of each placeholder the contact field, with its default behind a `|`. */
+  /** The contact field of each placeholder, with its default behind a `|`. */
   readonly variables: readonly string[];
 };
 
-/** What a placeholder stands in. `media` is no text: the file of a header. */
+/** The part of a template that contains a placeholder. */
 type Place = 'header' | 'body' | 'button' | 'text' | 'unknown';
 
 export type Placeholder = {
   readonly place: Place;
-  /** As in the text, between the braces: a number or a name. */
+  /** The text between the braces: a number or a name. */
   readonly name: string;
-  /** The place among the buttons; 0 elsewhere. */
+  /** The index of the button; 0 elsewhere. */
   readonly index: number;
-  /** How people are told of it: `1`, `header.1`, `button.0.1`. */
+  /** The name that clients see: `1`, `header.1`, `button.0.1`. */
   readonly label: string;
 };

@@ -79,8 +79,8 @@ test('each thing that is wrong has its sentence', async () => {
   ]);
   expect(await check({ sender: '107' })).toEqual([
     'the template offer is PAUSED (FIRST_PAUSE), not APPROVED',
-    'the template is not of the business account of this phone number',
-    "the template's variable planet is no contact field",
+    'the template does not belong to the business account of this phone number',
+    "the template's variable planet is not a contact field",
   ]);
 });
 
@@ -181,7 +181,7 @@ test('the second wall: an account sees its own and the common templates, and wri
   await expect(mine.query({ text: common, values: [] })).rejects.toThrow('row-level security');
 });
 
-const seen = (id: string, more: Partial<db.Seen> = {}): db.Seen => ({
+const seen = (id: string, more: Partial<db.SyncedTemplate> = {}): db.SyncedTemplate => ({
   id,
   name: 'seen',
   language: 'en',
@@ -193,7 +193,8 @@ const seen = (id: string, more: Partial<db.Seen> = {}): db.Seen => ({
   variables: [],
   ...more,
 });
-const store = (...list: db.Seen[]) => db.insertSeenTemplates(pool, { connectionId, ownerId: null, seen: list });
+const store = (...list: db.SyncedTemplate[]) =>
+  db.insertSyncedTemplates(pool, { connectionId, ownerId: null, seen: list });
 const find = (id: string) => db.findUsableTemplate(pool, { accountId: ours, channel: 'WHATSAPP', id });
 
 test('a list of the network brings new templates and changes, and keeps owners and what is ours', async () => {
@@ -208,10 +209,10 @@ test('a list of the network brings new templates and changes, and keeps owners a
 test('what the network no longer has reads DELETED, but for what was made after it was asked', async () => {
   await add({ id: '1' });
   await exec(pool, sql`UPDATE template SET created_at = now() - interval '1 second'`);
-  const before = await db.findNow(pool);
+  const before = await db.findDatabaseTime(pool);
   await add({ id: '2' });
   await add({ id: '3', connectionId: otherConnection });
-  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toEqual(['1']);
+  expect(await db.moveTemplatesToDeleted(pool, { connectionId, present: ['9'], before })).toEqual(['1']);
   expect(await Promise.all(['1', '2', '3'].map(async (id) => (await find(id))?.status))).toEqual([
     'DELETED',
     'APPROVED',
@@ -223,7 +224,7 @@ test('what the network no longer has reads DELETED, but for what was made after 
 test('only its owner changes or deletes a template', async () => {
   await add();
   const move = (accountId: number) =>
-    db.moveTemplate(pool, { accountId, channel: 'WHATSAPP', id: '900', variables: ['city'], headerLink: null });
+    db.updateTemplate(pool, { accountId, channel: 'WHATSAPP', id: '900', variables: ['city'], headerLink: null });
   expect([await move(theirs), await move(ours)]).toEqual([false, true]);
   expect(await find('900')).toMatchObject({ variables: ['city'], status: 'APPROVED' });
   const remove = (accountId: number) => db.deleteTemplate(pool, { accountId, channel: 'WHATSAPP', id: '900' });
@@ -239,6 +240,6 @@ test('common templates are taken away by id, and those of accounts stay', async 
 test('the templates of a business account follow its owner, those of others stay', async () => {
   await add({ id: '1', ownerId: null });
   await add({ id: '2' });
-  expect(await db.moveTemplatesOwner(pool, { connectionId, from: null, to: theirs })).toBe(1);
+  expect(await db.updateTemplatesOwner(pool, { connectionId, from: null, to: theirs })).toBe(1);
   expect(await find('1')).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
@@ -56,7 +56,7 @@ function addStatusCommand(account: Command, context: CommandContext, { verb, fro
     .action(async (reference: string) => {
       const changed = await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
-        await transaction(pool, (tx) => changeStatus(tx, operatorOf(id), { from, to }));
+        await transaction(pool, (tx) => changeStatus(tx, operatorAuthor(id), { from, to }));
         return { accountId: id, name, status: to };
       });
       context.report(changed, ({ name, status }) => `Account ${name} is ${status}.`);

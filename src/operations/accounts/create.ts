@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { createKey } from '../../identity/api-keys/create.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -9,10 +9,10 @@ import { topUp } from '../../money/credit/charge.ts';
 import { insertBook } from '../../engagement/contacts/book/sql.ts';
 import { createSamples } from '../../engagement/contacts/sample.ts';
 import { insertBalance } from '../../money/credit/sql.ts';
-import { changeOperator } from '../../identity/users/change-operator.ts';
+import { changeOperator } from '../../identity/users/change.ts';
 import { createUser } from '../../identity/users/create.ts';
-import { readName } from '../../identity/accounts/name.ts';
-import { claimFirstAccount, countAccounts, insertAccount, moveRate } from '../../identity/accounts/sql.ts';
+import { parseAccountName } from '../../identity/accounts/rename.ts';
+import { lockFirstAccount, countAccounts, insertAccount, updateAccountRate } from '../../identity/accounts/sql.ts';
 
 /** A new account with its first credentials, shown this once. */
 export type NewAccount = {
@@ -51,25 +51,26 @@ export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccou
  */
 export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
   transaction(pool, async (tx) => {
-    await claimFirstAccount(tx);
+    await lockFirstAccount(tx);
     if ((await countAccounts(tx)) > 0) return undefined;
     const plan = { plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 } as const;
     const demo = await openAccount(tx, { name: 'Demo', ...plan, operator: true });
-    await createSamples(tx, operatorOf(demo.accountId));
+    await createSamples(tx, operatorAuthor(demo.accountId));
     return demo;
   });
 
 /** `createAccount` in the caller's transaction. */
 export async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
-  const name = readName(input.name);
+  const name = parseAccountName(input.name);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
   const { ratePerMinute } = input;
-  if (ratePerMinute !== undefined) await moveRate(tx, { accountId, perMinute: ratePerMinute, perSecond: null });
+  if (ratePerMinute !== undefined)
+    await updateAccountRate(tx, { accountId, perMinute: ratePerMinute, perSecond: null });
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
   await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
   const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
-  const operator = operatorOf(accountId, input.by);
+  const operator = operatorAuthor(accountId, input.by);
   if (input.operator) await changeOperator(tx, operator, { id: userId, isOperator: true });
   const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };
   await recordAudit(tx, operator, { action: 'account.create', subject: `account:${accountId}`, detail });

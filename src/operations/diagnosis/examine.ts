@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import { secretOf } from '../../network/connections/save.ts';
-import { type ConnectionSeen, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
+import { type ConnectionSummary, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
 import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -126,7 +126,7 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
 }
 
 /** What it last failed of matters while it is down. */
-function linksOf({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSeen): string {
+function linksOf({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSummary): string {
   const links = `${bindsUp} of ${bindsWanted} links up`;
   if (fault !== null) return `${links}, ${fault}`;
   return up || lastError === null ? links : `${links}, last at ${lastErrorAt?.toISOString()}: ${lastError}`;

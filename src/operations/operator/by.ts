@@ -1,8 +1,8 @@
-import { type Author, operatorOf } from '../../identity/audit/record.ts';
+import { type Author, operatorAuthor } from '../../identity/audit/record.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 
 /** The name under which logs keep what an operator does at the console. */
 export const byOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';
 
 /** An operator, at work on some account. */
-export const authorOf = (actor: Actor, accountId: number): Author => operatorOf(accountId, byOf(actor));
+export const authorOf = (actor: Actor, accountId: number): Author => operatorAuthor(accountId, byOf(actor));

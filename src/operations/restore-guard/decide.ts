@@ -1,6 +1,6 @@
 import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import type { Pool } from 'pg';
-import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { discardCampaigns } from '../../engagement/campaigns/worker/discard.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -36,7 +36,7 @@ export function confirmQueued(pool: Pool, { by }: Decision): Promise<void> {
 
 /** In the log of the gateway. The notification makes every worker look at the fence. */
 async function record(tx: Db, by: string, action: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
-  await recordAudit(tx, operatorOf(GATEWAY, by), { action, subject: 'sending', detail });
+  await recordAudit(tx, operatorAuthor(GATEWAY_ACCOUNT_ID, by), { action, subject: 'sending', detail });
   await notifyRoutingChange(tx);
 }
 

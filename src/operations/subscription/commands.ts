@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Pool } from 'pg';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { type Channel, CHANNELS, toChannels } from '../../platform/lib/channel.ts';
@@ -26,7 +26,7 @@ export function registerChannelsCommand(account: Command, context: CommandContex
 function channelsOf(pool: Pool, reference: string, channels: readonly Channel[] | undefined): Promise<Shown> {
   return transaction(pool, async (tx) => {
     const { id: accountId, name } = await findAccount(tx, { reference });
-    if (channels) await changeChannels(tx, operatorOf(accountId), { channels });
+    if (channels) await changeChannels(tx, operatorAuthor(accountId), { channels });
     return { accountId, name, channels: toChannels(await findChannels(tx, { accountId })) };
   });
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { registerAccountCommands } from '../accounts/commands.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { operatorOf } from '../../identity/audit/record.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { commandsOn } from '../../../test/support/command.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
@@ -19,7 +19,7 @@ const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
 
 const planOf = (...channels: (typeof CHANNELS)[number][]) =>
-  transaction(program.pool, (tx) => changeChannels(tx, operatorOf(program.account.accountId), { channels }));
+  transaction(program.pool, (tx) => changeChannels(tx, operatorAuthor(program.account.accountId), { channels }));
 const run = (...args: string[]) => {
   const connectionString = program.environment['DATABASE_URL'] ?? '';
   return commandsOn({ connectionString }, registerAccountCommands)(...args);

@@ -1,5 +1,5 @@
 import { type Db, exec, many, raw, sql } from '../../platform/db/query.ts';
-import { isAlive } from '../../platform/db/worker-session.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
 /** A task of a worker: when it last ran, and what went wrong then. */
 export type Task = { readonly name: string; readonly ranAt: string | null; readonly error: string | null };
@@ -26,7 +26,7 @@ export async function deleteWorkers(db: Db, { owner }: { owner: number }): Promi
   return exec(
     db,
     sql`DELETE FROM worker_process WHERE owner = ${owner}
-        OR (seen_at < now() - interval '1 hour' AND NOT ${isAlive(raw('worker_process.owner'))})`,
+        OR (seen_at < now() - interval '1 hour' AND NOT ${isOwnerAlive(raw('worker_process.owner'))})`,
   );
 }
 
@@ -42,7 +42,7 @@ export async function listWorkers(db: Db): Promise<WorkerRow[]> {
   return many(
     db,
     sql`SELECT owner, host, pid, started_at AS "startedAt", seen_at AS "seenAt", tasks,
-               ${isAlive(raw('worker_process.owner'))} AS alive
+               ${isOwnerAlive(raw('worker_process.owner'))} AS alive
         FROM worker_process ORDER BY started_at, owner`,
   );
 }

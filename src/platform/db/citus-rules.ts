@@ -1,17 +1,18 @@
 import { type Db, many, sql } from './query.ts';
 
 /**
- * Holds the schema to what Citus, which spreads PostgreSQL over several machines, can distribute. Each table says in
- * its comment how it would be spread: 'reference' (a copy on every node), 'distributed' (by account_id) or 'local' (on
- * the coordinator). Returns one sentence for each violation, none when the schema keeps the rules:
+ * Checks that the schema keeps to what Citus, which distributes PostgreSQL over several machines, can distribute. The
+ * comment of each table states how it would be distributed: 'reference' (a copy on every node), 'distributed' (by
+ * account_id) or 'local' (on the coordinator). Returns one sentence per violation, an empty list if there is none. The
+ * rules:
  *
  * - every table has such a comment;
  * - a distributed table has account_id NOT NULL, first in its primary key and part of every unique index and exclusion
  *   constraint, and no triggers;
- * - a foreign key between distributed tables pairs account_id with account_id; others lead only from anywhere to a
- *   reference table, or between local tables.
+ * - a foreign key between distributed tables pairs account_id with account_id; other foreign keys refer to a reference
+ *   table, or are between local tables.
  *
- * Partitions follow their table and are not looked at.
+ * Partitions follow their table and are not checked.
  */
 export async function checkCitusRules(db: Db): Promise<string[]> {
   return [
@@ -106,7 +107,7 @@ async function checkForeignKeys(db: Db): Promise<string[]> {
 function foreignKeyViolation({ name, key, target, from, to, pairs_account }: ForeignKey): string | undefined {
   const which = `${name}: the foreign key ${key}`;
   if (to === 'reference' || (from === 'local' && to === 'local')) return undefined;
-  if (from !== to) return `${which} leads from a ${from} table to the ${to} table ${target}, which Citus cannot check`;
+  if (from !== to) return `${which} refers from a ${from} table to the ${to} table ${target}, which Citus cannot check`;
   return pairs_account
     ? undefined
     : `${which} between distributed tables must pair account_id with account_id of ${target}`;

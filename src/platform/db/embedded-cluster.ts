@@ -8,7 +8,7 @@ import { type Binaries, SYSTEM_DIR } from './embedded-binaries.ts';
 import { findServer, isAlive, startFailure, stopServer } from './embedded-process.ts';
 import { initdbArguments } from './embedded-settings.ts';
 import { mayEnter, type ServerUser } from './embedded-user.ts';
-import { readIfExists, readOrCreate, unless } from './private-file.ts';
+import { readIfExists, readOrCreate, ignoreCode } from './private-file.ts';
 import { StartupError } from './startup-error.ts';
 
 const run = promisify(execFile);
@@ -21,16 +21,16 @@ export type ClusterOptions = {
   readonly log: Log;
 };
 
-/** Where the cluster is: a folder, or a symbolic link to one in /var/lib/heliograph. */
+/** Returns the path of the cluster: a folder, or a symbolic link to one in /var/lib/heliograph. */
 export const clusterPath = (dataDir: string): string => join(dataDir, 'postgres');
-/** In a cluster outside of its DATA_DIR: the path of that. */
+/** The file in a cluster outside its DATA_DIR that contains the path of that DATA_DIR. */
 export const OWNER_FILE = 'DATA_DIR';
 const passwordPath = (dataDir: string): string => join(dataDir, 'postgres.password');
 
 /**
- * The cluster of `dataDir`, made when there is none, and the password of its superuser. Of several processes at once,
- * one makes it; an interrupted making leaves nothing behind that the next one takes for a cluster.
- * Throws a StartupError when the cluster belongs to another major version or cannot be reached by the server's user.
+ * Returns the cluster of `dataDir`, created if there is none, and the password of its superuser. Of several concurrent
+ * processes only one creates it; an interrupted creation leaves nothing that the next one would take for a cluster.
+ * Throws a StartupError if the cluster belongs to another major version or if the server's user cannot reach it.
  */
 export async function openCluster(options: ClusterOptions): Promise<{ clusterDir: string; password: string }> {
   const path = clusterPath(options.dataDir);
@@ -39,23 +39,23 @@ export async function openCluster(options: ClusterOptions): Promise<{ clusterDir
   await checkVersion(clusterDir, options.binaries.major);
   if (options.user !== undefined && !(await mayEnter(dirname(clusterDir), options.user))) {
     throw new StartupError(
-      `User id ${options.user.uid}, which runs PostgreSQL, may not enter ${dirname(clusterDir)}: allow it (chmod o+x on the folder and those above it).`,
+      `User id ${options.user.uid}, which runs PostgreSQL, may not enter ${dirname(clusterDir)}: allow it with chmod o+x on the folder and its parents.`,
     );
   }
   const password = await readIfExists(passwordPath(options.dataDir));
   if (password !== undefined) return { clusterDir, password };
-  throw new StartupError(`${passwordPath(options.dataDir)} is missing: restore it, it belongs to ${clusterDir}.`);
+  throw new StartupError(`${passwordPath(options.dataDir)}, the password of ${clusterDir}, is missing: restore it.`);
 }
 
-const realDir = (path: string): Promise<string | undefined> => realpath(path).catch(unless('ENOENT'));
+const realDir = (path: string): Promise<string | undefined> => realpath(path).catch(ignoreCode('ENOENT'));
 
 async function checkVersion(clusterDir: string, major: string): Promise<void> {
   const found = (await readIfExists(join(clusterDir, 'PG_VERSION')))?.trim();
   if (found === major) return;
   throw new StartupError(
     found === undefined
-      ? `${clusterDir} holds no PostgreSQL data: move the folder away, or set DATA_DIR to another one.`
-      : `The data in ${clusterDir} is of PostgreSQL ${found}, and this program has PostgreSQL ${major}: start the release that made it, or set DATA_DIR to another folder.`,
+      ? `${clusterDir} contains no PostgreSQL data: move the folder away, or set DATA_DIR to another one.`
+      : `The data in ${clusterDir} is from PostgreSQL ${found}, and this program has PostgreSQL ${major}: start the release that created it, or set DATA_DIR to another folder.`,
   );
 }
 
@@ -68,30 +68,30 @@ async function createCluster(options: ClusterOptions): Promise<void> {
     await removeDrafts(dataDir);
     const draft = join(dataDir, `postgres.new-${process.pid}`);
     await initialise(draft, password, options);
-    // Fails when another process was quicker: a rename does not replace a folder that is not empty.
+    // Fails if another process was faster: a rename does not replace a folder that is not empty.
     await rename(draft, path).catch(() => rm(draft, { recursive: true }));
     return;
   }
   const target = await systemDirFor(dataDir, log);
   await initialise(target, password, options);
-  // For everybody who may enter the cluster: the server's user copies it in backups.
+  // Readable by all who may enter the cluster: the server's user copies it in backups.
   await writeFile(join(target, OWNER_FILE), await realpath(dataDir), { mode: 0o644 });
   await symlink(target, path).catch(() => rm(target, { recursive: true }));
 }
 
-/** What an interrupted start left; a living process may be at work on its own. */
+/** Removes what interrupted starts left; drafts of processes that are still running stay. */
 async function removeDrafts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = Number(/^postgres\.new-(\d+)/.exec(name)?.[1]);
     if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
-    // Its initdb may be at work for another moment.
+    // Its initdb may still run for a moment.
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
 /**
- * A new place outside of `dataDir`, for when the server's user may not enter that: changing the permissions of folders
- * such as /root is not ours to do. Clusters of an earlier folder of the same name are stopped, and kept.
+ * Returns a new place outside `dataDir`, for a server user who may not enter it: we must not change the permissions of
+ * folders such as /root. Clusters of an earlier folder of the same name are stopped, and their data stays.
  */
 async function systemDirFor(dataDir: string, log: Log): Promise<string> {
   const hash = createHash('sha256')
@@ -102,11 +102,11 @@ async function systemDirFor(dataDir: string, log: Log): Promise<string> {
   for (const name of await readdir(SYSTEM_DIR)) {
     const earlier = join(SYSTEM_DIR, name);
     if (!name.startsWith(`${hash}-`) || (await findServer(earlier)) === undefined) continue;
-    log.warn({ dir: earlier }, 'stopping the database of an earlier folder of this name; its data stays there');
+    log.warn({ dir: earlier }, 'stopping the database of an earlier DATA_DIR with this name; its data stays there');
     await stopServer(earlier);
   }
   const target = join(SYSTEM_DIR, `${hash}-${Date.now().toString(36)}`);
-  log.warn({ dir: target }, 'the database is kept here: the user who runs it may not enter DATA_DIR');
+  log.warn({ dir: target }, 'the database is stored here, since the user that runs it may not enter DATA_DIR');
   return target;
 }
 

@@ -13,12 +13,12 @@ import { StartupError } from './startup-error.ts';
 
 const run = promisify(execFile);
 
-/** One cluster and how to run its server. */
+/** A cluster and how to run its server. */
 export type Site = {
-  /** A real path. */
+  /** A real path, without symbolic links. */
   readonly clusterDir: string;
   readonly logFile: string;
-  /** The program. */
+  /** The path of the server program. */
   readonly postgres: string;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
@@ -27,15 +27,15 @@ export type Site = {
 export type RunningServer = { readonly pid: number; readonly port: number };
 
 const POLL_MS = 20;
-/** Crash recovery replays up to max_wal_size, which a slow disk takes minutes for. */
+/** Crash recovery replays up to max_wal_size, which takes minutes on a slow disk. */
 const START_TIMEOUT_MS = 600_000;
 const STOP_TIMEOUT_MS = 5_000;
-/** How long a start is tried again while what hinders it goes away by itself. */
+/** How long a start is retried while its failure is one that goes away by itself. */
 const RETRY_MS = 10_000;
-/** A port taken between choice and use; processes of a killed server that have not noticed yet. */
-const PASSING =
+/** A port taken between choice and use, or processes of a killed server that have not ended yet. */
+const TRANSIENT_FAILURE =
   /Address already in use|shared memory block .* is still in use|lock file "postmaster.pid" already exists/;
-const LOG_LIMIT_BYTES = 10_000_000;
+const MAX_LOG_BYTES = 10_000_000;
 
 const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
   {
@@ -45,16 +45,16 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   {
     pattern: /Permission denied|not permitted/,
     sentence:
-      'PostgreSQL may not use CLUSTER: give the folder back to the user who owned it, or set DATA_DIR to another.',
+      'PostgreSQL may not use CLUSTER: restore the owner of the folder, or set DATA_DIR to another folder.',
   },
   {
     pattern: /Cannot allocate memory|could not map anonymous shared memory/,
     sentence:
-      'PostgreSQL did not get the memory it needs (300 MB): free some, or set DATABASE_URL to a server elsewhere.',
+      'PostgreSQL did not get the memory it needs (300 MB): free some memory, or set DATABASE_URL to a server elsewhere.',
   },
   {
     pattern: /database files are incompatible/,
-    sentence: 'CLUSTER was made by another version of PostgreSQL: start the release of this program that made it.',
+    sentence: 'CLUSTER was created by another version of PostgreSQL: start the release of this program that created it.',
   },
   {
     pattern: /ENOENT|error while loading shared libraries/,
@@ -63,8 +63,8 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
 ];
 
 /**
- * The server that runs on this cluster now, whoever started it; `ready` tells whether it takes connections yet.
- * A pid file whose process is gone, or is another program by now, counts for nothing.
+ * Finds the server that runs on this cluster, whoever started it; `ready` tells whether it accepts connections yet.
+ * A pid file whose process is gone, or is another program by now, is ignored.
  */
 export async function findServer(clusterDir: string): Promise<(RunningServer & { ready: boolean }) | undefined> {
   // Lines of postmaster.pid: pid, data directory, start time, port, socket folder, address, shared memory key, status.
@@ -83,8 +83,9 @@ const psCommand = async (pid: number): Promise<string> =>
   (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
 
 /**
- * Resolves when a server answers on the cluster: the one that runs already (`attached`), else a new one. It outlives
- * this process. Without `port` a free one is chosen. Throws a StartupError with the reason when it does not start.
+ * Makes sure that a server runs on the cluster and resolves when it is ready: the one that runs already (`attached`), or a
+ * new one, which outlives this process. Without `port` a free one is chosen. Throws a StartupError with the reason if it
+ * does not start.
  */
 export async function ensureRunning(site: Site, port?: number): Promise<RunningServer & { attached: boolean }> {
   const startedAt = Date.now();
@@ -94,7 +95,7 @@ export async function ensureRunning(site: Site, port?: number): Promise<RunningS
     if (server?.ready) return { pid: server.pid, port: server.port, attached: server.pid !== child?.pid };
     if (server === undefined && child?.running() !== true) {
       const output = child?.output() ?? '';
-      if (child !== undefined && !(PASSING.test(output) && Date.now() < startedAt + RETRY_MS))
+      if (child !== undefined && !(TRANSIENT_FAILURE.test(output) && Date.now() < startedAt + RETRY_MS))
         throw startFailure(output, site);
       child = await spawnServer(site, port ?? (await freePort()));
     }
@@ -132,8 +133,8 @@ async function spawnServer(site: Site, port: number) {
 }
 
 /**
- * PostgreSQL clears up after a dead process, but refuses to start when the number in its pid file belongs to a living
- * one, whatever that is: after a reboot, or in a new container, numbers are given out again.
+ * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but refuses to start
+ * when the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
  */
 async function removeForeignPidFile(clusterDir: string): Promise<void> {
   const path = join(clusterDir, 'postmaster.pid');
@@ -142,6 +143,7 @@ async function removeForeignPidFile(clusterDir: string): Promise<void> {
   await rm(path, { force: true });
 }
 
+/** Whether a process with this pid is running. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -155,7 +157,7 @@ async function limitLog(path: string): Promise<void> {
     (found) => found.size,
     () => 0,
   );
-  if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
+  if (size > MAX_LOG_BYTES) await rename(path, `${path}.1`);
 }
 
 async function freePort(): Promise<number> {
@@ -168,7 +170,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** What PostgreSQL said, as a sentence for a person. */
+/** Turns the output of a failed PostgreSQL start into an error whose message says what to do. */
 export function startFailure(
   output: string,
   { clusterDir, logFile }: Pick<Site, 'clusterDir' | 'logFile'>,
@@ -181,8 +183,8 @@ export function startFailure(
 }
 
 /**
- * Stops the server in an orderly way, its clients cut off, within 5 seconds. A server that needs longer (it writes its
- * last checkpoint) goes on by itself, and the next start waits for it.
+ * Shuts the server down cleanly, disconnecting its clients, and resolves within 5 seconds. A server that needs longer for
+ * its final checkpoint finishes on its own, and the next start waits for it.
  */
 export async function stopServer(clusterDir: string): Promise<void> {
   const server = await findServer(clusterDir);

@@ -1,9 +1,9 @@
-/** The superuser of the cluster; the gateway is the only one to use it. */
+/** The superuser of the cluster, used only by the gateway. */
 export const SUPERUSER = 'heliograph';
 
 /**
- * Written into postgresql.conf when the cluster is made, for a small machine that does little else: the place to
- * change them later is that file.
+ * Settings for a small machine that does little else. They are written into postgresql.conf when the cluster is created,
+ * and can be changed there afterwards.
  */
 const TUNING: Readonly<Record<string, string>> = {
   max_connections: '60',
@@ -13,7 +13,7 @@ const TUNING: Readonly<Record<string, string>> = {
   maintenance_work_mem: '128MB',
   huge_pages: 'off',
   jit: 'off',
-  // Containers often have 64 MB of shared memory, which parallel queries can use up.
+  // Containers often have 64 MB of shared memory, which parallel queries can exhaust.
   max_parallel_workers_per_gather: '0',
   wal_buffers: '16MB',
   min_wal_size: '512MB',
@@ -23,18 +23,18 @@ const TUNING: Readonly<Record<string, string>> = {
   // Message tables turn over quickly; the defaults would let them bloat.
   autovacuum_naptime: '10s',
   autovacuum_vacuum_cost_limit: '2000',
-  // Errors of a statement reach the gateway, which logs them; the server's own log stays small enough not to need
-  // rotation while it runs.
+  // The gateway logs errors of statements itself; so the server's own log stays small enough to need no rotation.
   log_min_messages: 'log',
   log_checkpoints: 'off',
   log_timezone: 'UTC',
   timezone: 'UTC',
 };
 
-/** Text is ordered by code point on every platform; the C library's part is needed by pg_trgm to know letters. */
+/** Text sorts by code point on every platform. pg_trgm also needs a C library locale to recognise letters. */
 const LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
 const SYSTEM_LOCALES: Partial<Record<NodeJS.Platform, string>> = { linux: 'C.UTF-8', darwin: 'en_US.UTF-8' };
 
+/** Returns the arguments of initdb. */
 export function initdbArguments(options: { dir: string; passwordFile: string; durable: boolean }): string[] {
   return [
     `--pgdata=${options.dir}`,
@@ -49,7 +49,7 @@ export function initdbArguments(options: { dir: string; passwordFile: string; du
   ];
 }
 
-/** What nobody may change by way of postgresql.conf: durability, and who can reach the server. */
+/** Returns the arguments of the server, with settings that postgresql.conf cannot override: durability and addresses. */
 export function serverArguments(options: { dir: string; port: number; durable: boolean }): string[] {
   const durable = options.durable ? 'on' : 'off';
   return [

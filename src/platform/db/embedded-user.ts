@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Who owns and runs the PostgreSQL server. */
+/** The system user that owns and runs the PostgreSQL server. */
 export type ServerUser = { readonly uid: number; readonly gid: number };
 
-/** Tried in turn; the second is what PostgreSQL packages create. */
+/** Existing users to try, in this order; PostgreSQL packages create the second. */
 const KNOWN_USERS = ['heliograph', 'postgres'];
 /** Linux distributions have the first, Alpine the second. */
 const CREATE_COMMANDS: readonly (readonly [command: string, ...args: string[]])[] = [
@@ -17,9 +17,9 @@ const CREATE_COMMANDS: readonly (readonly [command: string, ...args: string[]])[
 ];
 
 /**
- * The user for the server, when this process is root (PostgreSQL refuses to run as root); undefined otherwise: the
- * server then runs as the user of this process. It is the owner of an existing cluster, or an existing user
- * `heliograph` or `postgres`, or a new system user `heliograph`, or `nobody`.
+ * Finds the user for the server if this process is root, since PostgreSQL refuses to run as root: the owner of an existing
+ * cluster, or an existing user `heliograph` or `postgres`, or a new system user `heliograph`, or `nobody`. Undefined
+ * otherwise: the server then runs as the user of this process.
  */
 export async function findServerUser(clusterDir: string): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -53,8 +53,8 @@ async function lookUp(name: string): Promise<ServerUser | undefined> {
 }
 
 /**
- * Whether the user may enter the folder and every one above it (the x bits; access lists are not looked at).
- * `dir` is a real path, without symbolic links.
+ * Whether the user may enter the folder and all its parents, by their x bits; access control lists are not considered.
+ * `dir` must be a real path, without symbolic links.
  */
 export async function mayEnter(dir: string, user: ServerUser): Promise<boolean> {
   const { mode, uid, gid } = await stat(dir);

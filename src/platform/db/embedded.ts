@@ -14,36 +14,36 @@ import { explainDatabaseError, StartupError } from './startup-error.ts';
 export type EmbeddedOptions = {
   readonly dataDir: string;
   readonly log: Log;
-  /** False (tests only): a power cut may lose data. */
+  /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
 };
 
 export type EmbeddedServer = {
   readonly connectionString: string;
-  /** Whether a server was found running, left by a process that was killed or kept by another one. */
+  /** Whether the server was running already, left by a killed process or used by another one. */
   readonly attached: boolean;
   /** Stops the server. Resolves within 5 seconds. */
   stop(): Promise<void>;
-  /** Leaves the server running. */
+  /** Stops watching the server and leaves it running. */
   release(): Promise<void>;
 };
 
 const WATCH_MS = 500;
-const REACH_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 50;
-const LEAVE_MS = 500;
+const DISCONNECT_GRACE_MS = 500;
 
 /**
- * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a process of its
- * own: it outlives this one when that is killed, and the next start finds it. A server that was killed itself recovers
- * at the next start, and while this process runs it is started again, on the same port.
+ * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a separate process: it
+ * survives if this process is killed, and the next start finds it. If the server itself is killed, it is restarted on the
+ * same port while this process runs, or recovers at the next start.
  *
- * Throws a StartupError that says what to do (disk full, folder not writable, other version, no memory).
+ * Throws a StartupError that says what to do (disk full, folder not writable, other version, out of memory).
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
     const { site, password } = await openSite(options);
-    const { connectionString, ...server } = await reach(site, password);
+    const { connectionString, ...server } = await connectToServer(site, password);
     const watch = watchServer(site, server.port, options.log);
     const release = (): Promise<void> => watch.end();
     return {
@@ -58,8 +58,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 /**
- * For operator commands: reaches the server of DATA_DIR, which the program may be using. When none runs, one is
- * started, and `release` stops it unless somebody else has connected meanwhile.
+ * Connects an operator command to the server of DATA_DIR, which the program may be using. If none runs, one is started,
+ * and `release` stops it unless somebody else has connected in the meantime.
  */
 export async function attachEmbedded(
   options: EmbeddedOptions,
@@ -83,9 +83,9 @@ async function openSite(options: EmbeddedOptions): Promise<{ site: Site; passwor
   return { site, password };
 }
 
-/** A server found just as it dies counts as running for a moment; hence more than one try. */
-async function reach(site: Site, password: string) {
-  const deadline = Date.now() + REACH_MS;
+/** Retries, since a dying server counts as running for a moment. */
+async function connectToServer(site: Site, password: string) {
+  const deadline = Date.now() + CONNECT_TIMEOUT_MS;
   for (;;) {
     const server = await ensureRunning(site);
     const connectionString = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
@@ -99,23 +99,23 @@ async function reach(site: Site, password: string) {
   }
 }
 
-/** Connects once: the port may by chance belong to another server, and the password must be the right one. */
+/** Connects once, to check the password and that the port does not by chance belong to another server. */
 async function verify({ clusterDir }: Site, connectionString: string): Promise<void> {
   const rows = await query<{ data_directory: string }>(connectionString, 'SHOW data_directory').catch(
     (error: unknown) => {
       if (!hasCode(error, '28P01')) throw error;
       throw new StartupError(
-        `The password in DATA_DIR/postgres.password is not that of ${clusterDir}: restore the file.`,
+        `The password in DATA_DIR/postgres.password does not match ${clusterDir}: restore the file.`,
       );
     },
   );
   if (rows[0]?.data_directory === clusterDir) return;
-  throw new StartupError(`${clusterDir} and another PostgreSQL have got the same port: start again.`);
+  throw new StartupError(`Another PostgreSQL took the port of ${clusterDir}: start again.`);
 }
 
-/** The caller's own connections, just closed, are counted until their server processes have ended. */
+/** Whether others use the server. The caller's own closed connections count until their server processes have ended. */
 async function staysInUse(connectionString: string): Promise<boolean> {
-  const deadline = Date.now() + LEAVE_MS;
+  const deadline = Date.now() + DISCONNECT_GRACE_MS;
   while ((await countOtherClients(connectionString)) > 0) {
     if (Date.now() > deadline) return true;
     await delay(RETRY_MS);
@@ -142,20 +142,20 @@ async function query<R extends pg.QueryResultRow>(connectionString: string, text
   }
 }
 
-/** Starts the server again when it is gone, until `end`, which waits for a start under way. */
+/** Restarts the server when it is gone, until `end`, which waits for a restart in progress. */
 function watchServer(site: Site, port: number, log: Log): { end(): Promise<void> } {
   let check = Promise.resolve();
   let busy = false;
   const restart = async (): Promise<void> => {
     if ((await findServer(site.clusterDir)) !== undefined) return;
-    log.error({ log: site.logFile }, 'the database server is gone; starting it again');
+    log.error({ log: site.logFile }, 'the database server is gone; restarting it');
     await ensureRunning(site, port);
   };
   const timer = setInterval(() => {
     if (busy) return;
     busy = true;
     check = restart()
-      .catch((error: unknown) => log.error({ err: error }, 'the database server does not start'))
+      .catch((error: unknown) => log.error({ err: error }, 'the database server could not be restarted'))
       .finally(() => {
         busy = false;
       });

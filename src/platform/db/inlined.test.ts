@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { inlined } from './inlined.ts';
+import { inlineValues } from './inlined.ts';
 import { join, many, raw, sql } from './query.ts';
 
 let database: TestDatabase;
@@ -36,19 +36,19 @@ property.prop([fc.array(value, { minLength: 1, maxLength: 5 })])(
       (v) => sql`${v}${raw(typeof v === 'string' ? '::text' : typeof v === 'number' ? '::float8' : '::bool')}`,
     );
     const query = sql`SELECT json_build_array(${join(typed)}) AS found`;
-    const { rows } = await database.pool.query({ text: inlined(query), values: [] });
+    const { rows } = await database.pool.query({ text: inlineValues(query), values: [] });
     expect(rows).toEqual(await many(database.pool, query));
   },
 );
 
 test('what has no plain literal is refused', () => {
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, undefined, [1], {}, new Date()])
-    expect(() => inlined(sql`SELECT ${wrong}`)).toThrow('literal');
+    expect(() => inlineValues(sql`SELECT ${wrong}`)).toThrow('literal');
 });
 
 test('negative numbers stay values behind an operator', async () => {
   const { rows } = await database.pool.query({
-    text: inlined(sql`SELECT 1 -${-1} AS sum, ${null}::text IS NULL AS none`),
+    text: inlineValues(sql`SELECT 1 -${-1} AS sum, ${null}::text IS NULL AS none`),
     values: [],
   });
   expect(rows).toEqual([{ sum: 2, none: true }]);

@@ -2,10 +2,10 @@ import pg from 'pg';
 import type { Sql } from './query.ts';
 
 /**
- * A statement as one text, its values as literals: for COPY, which takes no parameters. Values are texts, numbers, booleans
- * and null; texts are escaped by the driver.
+ * Writes a statement as one text with its values as literals, for COPY, which takes no parameters. Accepts texts (escaped
+ * by the driver), numbers, booleans and null; throws a TypeError for any other value.
  */
-export const inlined = ({ strings, values }: Sql): string =>
+export const inlineValues = ({ strings, values }: Sql): string =>
   strings.reduce((text, piece, i) => text + literalOf(values[i - 1]) + piece);
 
 function literalOf(value: unknown): string {

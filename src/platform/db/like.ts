@@ -1,2 +1,2 @@
-/** A LIKE pattern that fits where this text stands anywhere inside; for columns in lower case. */
-export const inside = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+/** Returns a LIKE pattern that matches lower-case values that contain this text, in any case. */
+export const containsPattern = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;

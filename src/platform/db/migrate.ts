@@ -8,21 +8,21 @@ import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole } from './tenant-role.ts';
 
-/** db/migrations of this program. */
+/** The folder db/migrations of this program. */
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../db/migrations', import.meta.url));
 
 type Migration = { readonly name: string; readonly text: string; readonly sha256: string };
 
-/** Any number, the same in every release: it is what concurrent runners wait on. */
+/** The advisory lock of concurrent runs: any number, but the same in every release. */
 const LOCK_KEY = 4_202_511;
 
 /**
- * Brings the database up to the newest migration of `dir` (files NNNN_name.sql, in the order of their names), each in
- * a transaction of its own. Forward only. Of several runners at once, one works and the others wait for it.
- * Returns the names applied by this call.
+ * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own transaction.
+ * Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that this call
+ * applied.
  *
- * Throws a StartupError, and changes nothing, when an applied file was changed, when the database knows a migration
- * that `dir` has not (it belongs to a newer release), or when a new file would come before an applied one.
+ * Throws a StartupError, and changes nothing, if an applied file was changed, if the database has a migration that `dir`
+ * lacks (it belongs to a newer release), or if a new file would come before an applied one.
  */
 export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
   const migrations = await readMigrations(dir);
@@ -36,7 +36,7 @@ export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log 
     if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
     return pending.map(({ name }) => name);
   } finally {
-    // Closed, not given back: that ends the lock, the open transaction of a failure, and the session settings.
+    // Closing the connection ends the lock, the open transaction after a failure, and the session settings.
     client.release(true);
   }
 }
@@ -48,7 +48,7 @@ async function readMigrations(dir: string): Promise<Migration[]> {
   );
   if (wrong !== undefined)
     throw new StartupError(
-      `${join(dir, wrong)} must have a name such as 0042_add_table.sql, with a number of its own.`,
+      `${join(dir, wrong)} must have a name such as 0042_add_table.sql, with a unique number.`,
     );
   return Promise.all(
     names.map(async (name) => {
@@ -68,17 +68,17 @@ async function findPending(client: PoolClient, migrations: readonly Migration[])
     const migration = migrations[index];
     if (!migrations.some((known) => known.name === name)) {
       throw new StartupError(
-        `The database was made by a newer release (it has ${name}): start that release, or restore a backup of this one.`,
+        `The database belongs to a newer release (it has ${name}): start that release, or restore a backup from this one.`,
       );
     }
     if (migration?.name !== name) {
       throw new StartupError(
-        `Migration ${migration?.name} comes before ${name}, which is applied already: give it a higher number.`,
+        `Migration ${migration?.name} comes before ${name}, which has already been applied: give it a higher number.`,
       );
     }
     if (migration.sha256 !== sha256) {
       throw new StartupError(
-        `Migration ${name} was changed after it was applied: restore the file, and put the change into a new one.`,
+        `Migration ${name} was changed after it was applied: restore the file, and put the change into a new migration.`,
       );
     }
   }

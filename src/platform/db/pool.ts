@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Log } from '../lib/log.ts';
 
 export type PoolOptions = {
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -11,9 +11,9 @@ export type PoolOptions = {
 };
 
 /**
- * Settings of every session. Statements without a name are planned for the values at hand: a generic plan, made while a
- * table was small, has slowed batch statements down a hundred times; only those marked `onePlan` may have one. The
- * timeouts end what would hold back vacuum or a pool slot for ever.
+ * Settings of every session. Statements without a name are planned for the values at hand: a generic plan made while a
+ * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one. The
+ * timeouts end whatever would hold back vacuum or occupy a pool slot forever.
  */
 const SESSION_SETTINGS = [
   'plan_cache_mode=auto',
@@ -24,10 +24,13 @@ const SESSION_SETTINGS = [
 ];
 
 const { INT8, DATE } = pg.types.builtins;
-/** bigint[], which the library has no name for. */
+/** The OID of bigint[], for which the library has no name. */
 const INT8_ARRAY = 1016;
 
-/** bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as Date, date as 'YYYY-MM-DD'. */
+/**
+ * How the driver parses values: bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as a
+ * Date, date as 'YYYY-MM-DD'.
+ */
 export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (format === 'binary') return pg.types.getTypeParser(oid, format);
@@ -43,15 +46,15 @@ function parseBigint(text: string): number {
   return value;
 }
 
-/** An array of one dimension, as PostgreSQL writes it: {1,NULL,3}. */
+/** Parses a one-dimensional array as PostgreSQL writes it: {1,NULL,3}. */
 function parseBigints(text: string): (number | null)[] {
   const items = text.slice(1, -1);
   return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : parseBigint(item)));
 }
 
 /**
- * A pool of sessions with the settings and types above. Connections are opened when they are needed, so this never
- * fails. A connection that is lost is logged, its query rejects, and the next query opens a new one.
+ * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this never fails.
+ * When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -60,14 +63,14 @@ export function createPool(connectionString: string, { max, applicationName, log
     application_name: applicationName,
     options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
     types: TYPES,
-    // Statements go out without waiting for the answers to those before them: `burst` needs one trip for a transaction.
+    // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per transaction.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
   });
-  // The library takes its own listener away while a client is checked out; an 'error' without a listener ends the
-  // process.
+  // The library removes its own listener while a client is checked out, and an 'error' event without a listener ends
+  // the process.
   pool.on('connect', (client) => {
     client.on('error', (error) => {
       if (!pool.ending) log.warn({ err: error }, 'database connection lost');

@@ -2,13 +2,13 @@ import { type Db, many, sql } from './query.ts';
 import { TENANT_ROLE } from './tenant-role.ts';
 
 /**
- * Holds the schema to the second wall between accounts (docs/decisions/0010-two-walls.md). Returns one sentence for each
- * violation, none when the schema keeps the rules:
+ * Checks that the schema keeps up the second wall between accounts (docs/decisions/0010-two-walls.md). Returns one
+ * sentence per violation, an empty list if there is none. The rules:
  *
  * - a table with account_id has row-level security, a policy for all commands that compares account_id with
- *   app.account_id, no other policy (they would be joined by OR), and may be read by the tenant role;
- * - of a table without policies the tenant role may read single columns that were granted by name, and nothing else;
- * - partitions, which have no policies of their own, are out of its reach.
+ *   app.account_id, no other policy (PostgreSQL joins policies by OR), and the tenant role may read it;
+ * - of a table without policies the tenant role may only read columns that were granted by name;
+ * - the tenant role has no rights on partitions, which have no policies of their own.
  */
 export async function checkRlsRules(db: Db): Promise<string[]> {
   const tables = await many<TableRules>(db, RULES);
@@ -20,14 +20,14 @@ type TableRules = {
   partition: boolean;
   has_account: boolean;
   secured: boolean;
-  /** As PostgreSQL writes them, those for all commands. */
+  /** The policies for all commands, as PostgreSQL writes them. */
   policies: string[];
   other_policies: number;
   reads: boolean;
   writes: boolean;
 };
 
-/** What PostgreSQL makes of the comparison in 0016_rls.sql. */
+/** The comparison in 0016_rls.sql, as PostgreSQL writes it. */
 const OWN_ACCOUNT = "(account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)";
 
 const RULES = sql`
@@ -46,7 +46,7 @@ const RULES = sql`
 
 function violation({ name, partition, ...table }: TableRules): string | undefined {
   if (partition)
-    return table.reads || table.writes ? `${name}: a partition is reached through its table only` : undefined;
+    return table.reads || table.writes ? `${name}: a partition may only be used through its table` : undefined;
   if (table.has_account) return accountViolation(name, table);
   if (!table.reads && !table.writes) return undefined;
   return table.secured && table.policies.length === 1

@@ -6,9 +6,9 @@ const HEADER = `-- The schema after all migrations, for reading and for review. 
 `;
 
 /**
- * The schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition key,
+ * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition key,
  * storage options, indexes, triggers, policies, comments), views and functions of the schema `public`. The same schema
- * always gives the same text. Partitions are left out: their names depend on the day.
+ * always gives the same text. Partitions are left out, since their names depend on the day.
  */
 export async function dumpSchema(db: Db): Promise<string> {
   const sections = [
@@ -63,7 +63,7 @@ const ENUMS = sql`
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = t.oid AND d.deptype = 'e')
    GROUP BY t.oid ORDER BY t.typname`;
 
-/** Those of identity columns belong to their column. */
+/** Without the sequences of identity columns, which belong to their column. */
 const SEQUENCES = sql`
   SELECT format('CREATE SEQUENCE %I AS %s START %s INCREMENT %s;', c.relname, s.seqtypid::regtype, s.seqstart, s.seqincrement) AS text
     FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
@@ -96,7 +96,7 @@ const COLUMNS = sql`
    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
    ORDER BY a.attrelid, a.attnum`;
 
-/** NOT NULL, also a constraint to PostgreSQL, stands with its column. */
+/** Without NOT NULL, which PostgreSQL also treats as a constraint but which is shown with its column. */
 const CONSTRAINTS = sql`
   SELECT conrelid::regclass::text AS owner, format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) AS text
     FROM pg_constraint

@@ -3,20 +3,23 @@ import { type Columns, type Db, type Query, tuples } from './query.ts';
 
 declare const TYPE: unique symbol;
 
-/** An expression of a select list and the type that the driver makes of it. */
+/** An expression of a select list, with the type of the values that the driver returns for it. */
 type Column<T> = { readonly expression: string | Sql; readonly [TYPE]?: T };
 
 type RowOfColumns<C> = { -readonly [K in keyof C]: C[K] extends Column<infer T> ? T : never };
 
-/** The type of the rows that a select list gives: `type Route = RowOf<typeof ROUTE>`. */
+/** The row type of a select list: `type Route = RowOf<typeof ROUTE>`. */
 export type RowOf<C> = C extends Columns<infer R> ? R : never;
 
-/** One column: its expression, as SQL text or a statement, with the type that the driver makes of its values. */
+/**
+ * Declares one column of a select list: its expression, as SQL text or (with parameters) as a statement, and the type of
+ * the values that the driver returns for it.
+ */
 export const as = <T>(expression: string | Sql): Column<T> => ({ expression });
 
 /**
- * A select list whose names and types stand in one place, so that a column which is added to it reaches the type of the
- * rows, and the other way round:
+ * Builds a select list in which the name, the expression and the type of each column stand in one place, so that the SQL
+ * and the row type cannot drift apart:
  *
  *     const ROUTE = columns({ id: as<number>('r.id'), connectionId: as<number>('r.connection_id') });
  *     type Route = RowOf<typeof ROUTE>;
@@ -32,8 +35,11 @@ export function columns<C extends Readonly<Record<string, Column<unknown>>>>(lis
 }
 
 /**
- * The rows of a statement that selects exactly `list`, for batches: rows come as arrays and get their names here, which
- * takes a third of the time that the driver takes for objects with a dozen fields.
+ * Runs a statement that selects exactly the columns of `list`, in their order, and returns its rows as objects. Unlike
+ * `many`, the rows come from the driver as arrays and get their names here.
+ *
+ * Measured with 1,000 rows of 12 columns on the built-in PostgreSQL: 1.75 ms of CPU time a call, against 1.70 ms for
+ * `many` and 1.60 ms for `tuples`. It is therefore not faster than `many`.
  */
 export async function manyOf<R>(db: Db, list: Columns<R>, query: Query<R>): Promise<R[]> {
   const { names } = list;

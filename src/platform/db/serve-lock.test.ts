@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { runOn } from '../../../test/support/cluster.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
-import { holdServeLock } from './serve-lock.ts';
+import { acquireServeLock } from './serve-lock.ts';
 
 const database = await createTestDatabase({ empty: true });
 const { connectionString } = database;
@@ -10,17 +10,17 @@ afterAll(() => database[Symbol.asyncDispose]());
 const first = 'process 4711, http://127.0.0.1:8080';
 
 test('a second program is told who serves already, and may serve once the first has let go', async () => {
-  const lock = await holdServeLock(connectionString, first);
-  expect(await holdServeLock(connectionString, 'another')).toEqual({ held: false, holder: first });
+  const lock = await acquireServeLock(connectionString, first);
+  expect(await acquireServeLock(connectionString, 'another')).toEqual({ held: false, holder: first });
   if (lock.held) await lock.release();
-  const next = await holdServeLock(connectionString, 'another');
+  const next = await acquireServeLock(connectionString, 'another');
   expect(next.held).toBe(true);
   if (next.held) await next.release();
 });
 
 test('programs on two databases of one server do not meet', async () => {
   await using other = await createTestDatabase({ empty: true });
-  const locks = [await holdServeLock(connectionString, first), await holdServeLock(other.connectionString, 'b')];
+  const locks = [await acquireServeLock(connectionString, first), await acquireServeLock(other.connectionString, 'b')];
   for (const lock of locks) {
     expect(lock.held).toBe(true);
     if (lock.held) await lock.release();
@@ -28,12 +28,12 @@ test('programs on two databases of one server do not meet', async () => {
 });
 
 test('a holder whose connection is cut off holds nothing and does not crash', async () => {
-  const lock = await holdServeLock(connectionString, 'cut off');
+  const lock = await acquireServeLock(connectionString, 'cut off');
   await runOn(
     connectionString,
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'cut off'",
   );
-  const next = await holdServeLock(connectionString, 'another');
+  const next = await acquireServeLock(connectionString, 'another');
   expect(next.held).toBe(true);
   if (next.held) await next.release();
   if (lock.held) await lock.release();

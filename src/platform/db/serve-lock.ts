@@ -1,21 +1,22 @@
 import pg from 'pg';
 
-/** The same in every release. */
+/** The advisory lock; it must be the same in every release. */
 const LOCK_KEY = 4_202_512;
 
+/** The result of trying to take the lock. */
 export type ServeLock =
   | { readonly held: true; release(): Promise<void> }
-  /** Who holds it, in the words of that process. */
+  /** `holder` describes the process that has the lock, in its own words. */
   | { readonly held: false; readonly holder: string };
 
 /**
- * Makes this process the only `serve` on the database, so that a second start can say that one runs already. It guards
- * against a mistake, nothing depends on it: any number of processes may work on one database.
+ * Tries to make this process the only `serve` on the database, so that a second start can report that one is running. It
+ * only guards against mistakes, and nothing depends on it: any number of processes may work on one database.
  *
- * The lock is that of a session: a killed process cannot leave it behind, and a restart of PostgreSQL ends it.
- * `holder` is shown to whoever is turned away, for example 'process 4711, http://127.0.0.1:8080' (63 bytes at most).
+ * It is a session lock: a killed process cannot leave it behind, and a restart of PostgreSQL ends it.
+ * `holder` is shown to the process that is refused, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
  */
-export async function holdServeLock(connectionString: string, holder: string): Promise<ServeLock> {
+export async function acquireServeLock(connectionString: string, holder: string): Promise<ServeLock> {
   const client = new pg.Client({ connectionString, application_name: holder, keepAlive: true });
   client.on('error', () => {});
   await client.connect();

@@ -1,27 +1,27 @@
 import type { Readable } from 'node:stream';
 import pg from 'pg';
 import { to } from 'pg-copy-streams';
-import { inlined } from './inlined.ts';
+import { inlineValues } from './inlined.ts';
 import { TYPES } from './pool.ts';
 import type { Db, Sql } from './query.ts';
 import { enterTenant } from './tenant.ts';
 
-/** The database of one account as it was at one moment, to be read at length. */
+/** The data of one account as of one moment, for long reads. */
 export type Snapshot = {
   readonly db: Db;
-  /** The rows of a query as COPY writes them: `options` are those of COPY. Nothing else may be asked until its end. */
+  /** Streams the rows of a query as COPY writes them, with the given COPY options. Allows no other query until its end. */
   copy(query: Sql, options: string): Readable;
-  /** Ends at once, in the middle of a COPY too. */
+  /** Ends the session at once, even in the middle of a COPY. */
   close(): Promise<void>;
 };
 
-/** Longer than any file should take; what is stuck must not keep vacuum from the tables for ever. */
-const MOST_MINUTES = 60;
-const OPTIONS = [`statement_timeout=${MOST_MINUTES}min`, 'timezone=UTC', 'jit=off'];
+/** Longer than any file should take: a stuck query must not hold back vacuum forever. */
+const STATEMENT_TIMEOUT_MINUTES = 60;
+const OPTIONS = [`statement_timeout=${STATEMENT_TIMEOUT_MINUTES}min`, 'timezone=UTC', 'jit=off'];
 
 /**
- * Opens a session of its own, since COPY wants one that waits for each answer, with one transaction that only reads, as one
- * account may see the database. While it is open vacuum removes no row that this moment could see, so close it soon.
+ * Opens a snapshot with its own session, since COPY does not work on pipelined ones, in one read-only transaction with the
+ * rights of the account. While it is open, vacuum cannot remove rows that it might see, so close it soon.
  */
 export async function openSnapshot(connectionString: string, { accountId }: { accountId: number }): Promise<Snapshot> {
   const client = new pg.Client({
@@ -31,7 +31,7 @@ export async function openSnapshot(connectionString: string, { accountId }: { ac
     types: TYPES,
     options: OPTIONS.map((option) => `-c ${option}`).join(' '),
   });
-  // What is under way is told by its own promise.
+  // A query in progress reports the error through its own promise.
   client.on('error', () => undefined);
   const close = (): Promise<void> => client.end();
   try {
@@ -44,7 +44,7 @@ export async function openSnapshot(connectionString: string, { accountId }: { ac
   }
   return {
     db: client,
-    copy: (query, options) => client.query(to(`COPY (${inlined(query)}) TO STDOUT (${options})`)),
+    copy: (query, options) => client.query(to(`COPY (${inlineValues(query)}) TO STDOUT (${options})`)),
     close,
   };
 }

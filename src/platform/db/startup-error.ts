@@ -1,24 +1,24 @@
 /**
- * Something that a person has to put right before the program can run. The message is for that person: what is wrong
- * and what to do, without a stack trace. Whoever starts the program prints it and exits with 1.
+ * A problem that a person has to solve before the program can run. The message says what is wrong and what to do. It is
+ * printed without a stack trace, and the program exits with 1.
  */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
 }
 
-/** Explanations by SQLSTATE or by system error code. */
+/** Explanations by SQLSTATE or system error code. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
-  '28P01': 'PostgreSQL refuses the password: correct the user and the password in DATABASE_URL.',
-  '28000': 'PostgreSQL refuses this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
+  '28P01': 'PostgreSQL rejected the password: correct the user and the password in DATABASE_URL.',
+  '28000': 'PostgreSQL rejected this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
   '3D000': 'The database named in DATABASE_URL does not exist: create it, or correct the name.',
-  '42501': 'The database user may not do this: make it the owner of the database named in DATABASE_URL.',
+  '42501': 'The database user lacks privileges: make it the owner of the database named in DATABASE_URL.',
   '53100': 'The disk of the database is full: free some space, then start again.',
-  '53300': 'PostgreSQL has no connection left: raise its max_connections, or lower DATABASE_POOL.',
+  '53300': 'PostgreSQL has no free connection slots: raise its max_connections, or lower DATABASE_POOL.',
   '57P03': 'PostgreSQL is starting or stopping: try again in a moment.',
   ECONNREFUSED: 'Nothing answers at the address in DATABASE_URL: start PostgreSQL there, or correct host and port.',
   ETIMEDOUT: 'The address in DATABASE_URL does not answer: check host, port and firewall.',
-  ENOTFOUND: 'The host name in DATABASE_URL is not known: correct it.',
-  EAI_AGAIN: 'The host name in DATABASE_URL could not be looked up: check the name service of this machine.',
+  ENOTFOUND: 'The host name in DATABASE_URL does not exist: correct it.',
+  EAI_AGAIN: 'The host name in DATABASE_URL could not be resolved: check the DNS settings of this machine.',
   ENOSPC: 'The disk is full: free some space, then start again.',
   EROFS: 'PATH is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
   EACCES: 'PATH may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',
@@ -26,8 +26,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error as one sentence that says what to do, when it is one that a person can put right: database unreachable,
- * wrong password, disk full, folder not writable. Any other error is returned as it is.
+ * Turns an error that a person can solve (database unreachable, wrong password, disk full, folder not writable) into a
+ * StartupError that says what to do. Any other error is returned as it is.
  */
 export function explainDatabaseError(error: unknown): unknown {
   if (error instanceof StartupError) return error;
@@ -37,24 +37,24 @@ export function explainDatabaseError(error: unknown): unknown {
     : new StartupError(explanation.replace('PATH', pathOf(error)), { cause: error });
 }
 
-/** The server is on its way up or down, or went away in mid-sentence: a moment later it may answer. */
+/** Whether the server is starting or stopping, or closed the connection: a retry a moment later may succeed. */
 export const isDatabaseStarting = (error: unknown): boolean =>
   /^57P0[123]$/.test(errorCode(error)) || (error instanceof Error && /connection terminated/i.test(error.message));
 
 const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : 'DATA_DIR';
 
-/** `code` of a system or PostgreSQL error; a host with several addresses fails with an AggregateError of them. */
+/** Returns the code of a system or PostgreSQL error; a host with several addresses fails with an AggregateError. */
 function errorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   if ('code' in error && typeof error.code === 'string') return error.code;
   return error instanceof AggregateError ? errorCode(error.errors[0]) : '';
 }
 
-/** pg reports these without a code. */
+/** Explains the errors that pg reports without a code. */
 function explainText(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
   if (/timeout expired|timeout exceeded|connection timeout/i.test(text)) return EXPLANATIONS['ETIMEDOUT'];
-  if (/does not support SSL/i.test(text)) return 'PostgreSQL has no TLS: remove sslmode from DATABASE_URL.';
-  return /password must be a string/i.test(text) ? 'DATABASE_URL names no password: add it.' : undefined;
+  if (/does not support SSL/i.test(text)) return 'PostgreSQL does not support TLS: remove sslmode from DATABASE_URL.';
+  return /password must be a string/i.test(text) ? 'DATABASE_URL has no password: add it.' : undefined;
 }

@@ -2,11 +2,11 @@ import type { Pool } from 'pg';
 import { every, type Task } from '../lib/task.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import { ensurePartitions } from './partitions.ts';
-import { createPastDays } from './past-days.ts';
+import { createPastDayIndexer } from './past-day-indexes.ts';
 
 /** Makes the partitions of coming days, and the indexes of past ones. */
 export function partitionTasks({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] {
-  const pastDays = createPastDays(pool);
+  const pastDays = createPastDayIndexer(pool);
   return [
     { name: 'partitions', work: every(HOUR_MS, () => ensurePartitions(pool, now())) },
     { name: 'past days', work: every(HOUR_MS, () => pastDays.work(now())), interrupt: pastDays.stop },

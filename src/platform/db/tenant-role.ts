@@ -1,18 +1,18 @@
 import { type Db, exec, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The role whose rights a query for one account has: no owner, no login, under row-level security. */
+/** The role that queries for one account run as: it owns nothing, cannot log in, and is under row-level security. */
 export const TENANT_ROLE = 'heliograph_tenant';
 
 const NOT_ALLOWED = '42501';
 
 /**
- * Makes sure that the tenant role exists and that this database user may take it on. Roles belong to the cluster, not
- * to the database: another database of it may have made the role already, or be making it at this moment, and a backup
- * that is restored elsewhere comes without it. So this is looked at on every start and is not part of a migration.
+ * Makes sure that the tenant role exists and that this database user may switch to it. Roles belong to the cluster, not to
+ * the database: another database may have created the role already, or be creating it at this moment, and a backup
+ * restored elsewhere comes without it. So this is checked at every start and is not part of a migration.
  *
- * Throws a StartupError that says what to run when the user may not do this itself. There is no way to go on without:
- * a gateway with one wall in place of two should not look like any other.
+ * Throws a StartupError with the statements to run if the user lacks the privileges. The program must not continue without
+ * the role: a gateway with one wall instead of two should not look like any other.
  */
 export async function ensureTenantRole(db: Db): Promise<void> {
   try {
@@ -21,15 +21,15 @@ export async function ensureTenantRole(db: Db): Promise<void> {
     if (!isNotAllowed(cause)) throw cause;
     const { user } = await one<{ user: string }>(db, sql`SELECT quote_ident(current_user) AS user`);
     throw new StartupError(
-      `PostgreSQL does not let ${user} make or take on the role ${TENANT_ROLE}, which keeps accounts apart. ` +
-        `Run this once as a superuser (leave the first out if the role exists), then start again:  ` +
+      `PostgreSQL does not allow ${user} to create or use the role ${TENANT_ROLE}, which separates the accounts. ` +
+        `Run this once as a superuser (skip the first statement if the role exists), then start again:  ` +
         `CREATE ROLE ${TENANT_ROLE} NOLOGIN;  GRANT ${TENANT_ROLE} TO ${user};`,
       { cause },
     );
   }
 }
 
-/** Two that do this at the same time: the second waits for the first and finds it done. */
+/** Of two concurrent runs the second waits for the first and then finds nothing left to do. */
 const ENSURE = sql`
   DO $$
   BEGIN

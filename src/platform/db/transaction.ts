@@ -1,19 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Db } from './query.ts';
+import { type Db, exec, sql } from './query.ts';
 
 /**
- * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. A client whose rollback
- * fails is thrown away, not returned to the pool with a transaction open.
+ * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. A client whose rollback fails
+ * is discarded instead of returning to the pool with an open transaction.
  */
 export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    // Travels with the first statement. When it fails the connection is gone, and so does that one.
+    // Sent together with the first statement. If it fails, the connection is gone, and that statement fails too.
     client.query('BEGIN').catch(() => undefined);
     const result = await work(client);
     const { command } = await client.query('COMMIT');
-    // After a failed statement whose error the work has swallowed: PostgreSQL says so only here, and as no error.
+    // If `work` swallowed the error of a statement, PostgreSQL reports it only here, and not as an error.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
     return result;
   } catch (error) {
@@ -29,21 +29,21 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
 type Promises<T extends readonly unknown[]> = { readonly [K in keyof T]: Promise<T[K]> };
 
 /**
- * Runs statements that need no answer of each other in one transaction and one trip to the server: BEGIN, all of them
- * and COMMIT are sent together. Resolves with their results when committed; rejects with the first error, and then
- * nothing is stored.
+ * Runs statements that do not depend on each other's results in one transaction and one round trip: BEGIN, the
+ * statements and COMMIT are sent together. Resolves with the results when committed; rejects with the first error, and
+ * then nothing is stored.
  *
  * With four statements a transaction of 25 rows took a fifth of the time, and a row that many transactions lock is
- * locked for the commit alone.
+ * locked only during the commit.
  *
- * @param send issues every statement before it returns: one that is issued later fails, since the transaction is over
+ * @param send must issue every statement before it returns: one issued later fails, since the transaction is over
  */
 export async function burst<T extends readonly unknown[]>(pool: Pool, send: (tx: Db) => Promises<T>): Promise<T> {
   const client = await pool.connect();
   let open = true;
   const tx: Db = {
     query: (query) =>
-      open ? client.query(query) : Promise.reject(new Error('this burst is sent: the statement came too late')),
+      open ? client.query(query) : Promise.reject(new Error('the burst has been sent: this statement came too late')),
   };
   const begun = client.query('BEGIN');
   const sent = send(tx);
@@ -52,8 +52,15 @@ export async function burst<T extends readonly unknown[]>(pool: Pool, send: (tx:
   const [, commit, ...rest] = await Promise.allSettled([begun, committed, ...sent]);
   client.release(commit.status === 'rejected' ? true : undefined);
   for (const result of [...rest, commit]) if (result.status === 'rejected') throw result.reason;
-  // An aborted transaction answers COMMIT with ROLLBACK, without an error.
+  // PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, not with an error.
   if (commit.status === 'fulfilled' && commit.value.command !== 'COMMIT')
     throw new Error('the transaction was rolled back');
   return rest.map((result) => (result.status === 'fulfilled' ? result.value : undefined)) as unknown as T;
 }
+
+/**
+ * Raises the statement timeout of one transaction over millions of rows; without it, every session has one minute
+ * (src/platform/db/pool.ts).
+ */
+export const setStatementTimeoutMinutes = (tx: Db, minutes: number): Promise<number> =>
+  exec(tx, sql`SELECT set_config('statement_timeout', ${`${minutes}min`}, true)`);

@@ -6,32 +6,32 @@ import { type Sql, sql } from './query.ts';
 const RECONNECT_MS = 500;
 
 export type WorkerSession = {
-  /** The advisory lock key that tells other workers that this one lives. */
+  /** The key of the advisory lock that shows other workers that this one is alive. */
   readonly owner: number;
   close(): Promise<void>;
 };
 
-/** A random advisory lock key for a worker. */
-export const newOwner = (): number => randomInt(1, 2 ** 47);
+/** Returns a random advisory lock key for a worker. */
+export const newOwnerKey = (): number => randomInt(1, 2 ** 47);
 
 /**
- * A worker's own session: it holds the advisory lock that dies with the worker, and listens. When the connection is
- * lost it is opened again under the same key; meanwhile other workers may take this one's chunks, which the fence of
- * every settle notices.
+ * Opens a worker's own session. It holds the advisory lock that is released when the worker dies, and listens for
+ * notifications. A lost connection is reopened with the same key; in the meantime other workers may take over this
+ * worker's chunks, which every settling statement detects by its fence.
  *
- * @param channels NOTIFY channels; `onNotify` also hears each of them once after a reconnection, with payload ''
+ * @param options.channels NOTIFY channels; after a reconnection `onNotify` is also called once for each, with payload ''
  */
 export async function openWorkerSession(options: {
-  /** The advisory lock key; made up where nobody needs it before. */
+  /** The advisory lock key; a new one by default. */
   owner?: number;
   connectionString: string;
   channels: readonly string[];
   onNotify: (channel: string, payload: string) => void;
-  /** The connection is gone. */
+  /** Called when the connection is lost. */
   onLost?: () => void;
   log: Log;
 }): Promise<WorkerSession> {
-  const owner = options.owner ?? newOwner();
+  const owner = options.owner ?? newOwnerKey();
   let client: pg.Client | null = null;
   let closed = false;
 
@@ -60,7 +60,7 @@ export async function openWorkerSession(options: {
         for (const channel of options.channels) options.onNotify(channel, '');
         return;
       } catch (err) {
-        options.log.warn({ err }, 'worker session lost, connecting again');
+        options.log.warn({ err }, 'worker session lost, reconnecting');
         await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
       }
     }
@@ -76,8 +76,8 @@ export async function openWorkerSession(options: {
   };
 }
 
-/** A condition: the worker with this key lives, that is, holds its lock. */
-export const isAlive = (owner: Sql): Sql => sql`EXISTS (
+/** An SQL condition: the worker with this key is alive, that is, holds its lock. */
+export const isOwnerAlive = (owner: Sql): Sql => sql`EXISTS (
   SELECT 1 FROM pg_locks l
   WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())

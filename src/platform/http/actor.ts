@@ -3,7 +3,7 @@ import type { Channel } from '../lib/channel.ts';
 import type { Plan } from '../lib/plan.ts';
 import type { Role, Scope } from '../lib/scope.ts';
 
-/** A person who is signed in, as they are in their own account, whichever one they look at. */
+/** The session of a signed-in user, as of the user's own account, whichever account the session is looking at. */
 export type Session = {
   readonly id: number;
   readonly accountId: number;
@@ -11,60 +11,60 @@ export type Session = {
   readonly username: string;
   readonly role: Role;
   readonly createdAt: Date;
-  /** At the latest. */
+  /** The latest possible end; the session ends earlier when idle. */
   readonly expiresAt: Date;
 };
 
 /**
- * Who calls: one key or one person, always of exactly one account. Every verb takes it; every row is reached by it.
- * `operator` is an operator of the gateway who looks at an account that is not theirs.
+ * The caller: one API key or one user, always acting in exactly one account. Every operation takes an actor and reaches
+ * rows only through its account. The kind `operator` is an operator of the gateway looking at another account.
  */
 export type Actor = {
   readonly kind: 'key' | 'user' | 'operator';
   readonly accountId: number;
-  /** null when a person calls with a password. */
+  /** Null unless the caller is a key. */
   readonly keyId: number | null;
-  /** The person of the account, or the one who made the key; null for an operator, and for a key that one made. */
+  /** The user, or the user who made the key; null for an operator, and for a key that an operator made. */
   readonly userId: number | null;
   readonly username: string | null;
   readonly role: Role;
-  /** What this caller may touch: `requireScope` asks here. */
+  /** The scopes of this caller; checked by `requireScope`. */
   readonly operations: ReadonlySet<Scope>;
   readonly plan: Plan;
-  /** Those of the account's plan. `requireScope` asks here too. */
+  /** The channels in the account's plan; checked by `requireScope`. */
   readonly channels: ReadonlySet<Channel>;
-  /** False: nobody has ever opted out of this account's messages, so sends need not ask. Undefined: unknown. */
+  /** False if nobody ever opted out of this account's messages, so that sends need not check; undefined if unknown. */
   readonly hasOptOuts?: boolean;
-  /** A person who may see to all accounts: `requireOperator` asks here. Never a key. */
+  /** Whether the caller is a user who may manage all accounts; checked by `requireOperator`. Never true for a key. */
   readonly isOperator?: boolean;
-  /** Absent when the caller shows a key or a password. */
+  /** Absent when the caller authenticates with a key or a password. */
   readonly session?: Session;
 };
 
-/** A request, as far as it tells who calls: a Fastify request is one. */
-export type Call = {
+/** The parts of a request that authentication needs; a Fastify request has them. */
+export type AuthRequest = {
   readonly headers: IncomingHttpHeaders;
-  /** Where it comes from, as the proxies that we trust saw it; not yet in one form (src/platform/lib/address.ts). */
+  /** The client's address as seen by the trusted proxies; not yet canonical (src/platform/lib/address.ts). */
   readonly ip: string;
-  /** `http` or `https`, as those proxies saw it. */
+  /** `http` or `https`, as seen by the trusted proxies. */
   readonly protocol: string;
 };
 
-/** Who calls, and the headers that say how much more they may (contract 1, "Rate limits"). */
-export type Admitted = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
+/** The authenticated caller, and the rate-limit headers of the answer (contract 1, "Rate limits"). */
+export type Authenticated = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
 
 /**
- * Tells who calls. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired credentials all
- * read alike), `forbidden` (403: the account is suspended, or the address is not on its list), `rate_limited` (429: too
- * many requests, or too many failed attempts) or `unavailable` (503).
+ * Authenticates a request. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired credentials
+ * get the same answer), `forbidden` (403: the account is suspended, or the address is not on its allow-list),
+ * `rate_limited` (429: too many requests, or too many failed attempts) or `unavailable` (503).
  */
-export type Authenticate = (call: Call) => Promise<Admitted>;
+export type Authenticate = (call: AuthRequest) => Promise<Authenticated>;
 
 /**
- * Lets in who shows a username and a password, with the same limits and refusals. `passwordHash` is the stored one that
- * the password fitted: what is made of it can be made to fail when it was changed meanwhile.
+ * Authenticates by username and password, with the same limits and errors as `Authenticate`. `passwordHash` is the stored
+ * hash that the password matched, so that a later write can fail if the password was changed in the meantime.
  */
 export type CheckPassword = (
   shown: { readonly username: string; readonly password: string },
   ip: string,
-) => Promise<Admitted & { readonly passwordHash: string }>;
+) => Promise<Authenticated & { readonly passwordHash: string }>;

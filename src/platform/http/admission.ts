@@ -1,20 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { nulRefused } from './body.ts';
+import { nulError } from './body.ts';
 import { isPlaintext } from './plaintext.ts';
 import { REQUEST_ID } from './request-id.ts';
 
-/** Probed by machines on the network, which speak plain HTTP; the answers hold nothing that needs hiding. */
-const PLAINTEXT_ALLOWED = '/health/';
+/** Machines on the network probe these paths over plain HTTP; the answers contain nothing confidential. */
+const PLAINTEXT_ALLOWED_PREFIX = '/health/';
 
+/** Checks that apply to every request, whatever its route. */
 export type Admission = {
-  /** The headers of every answer. */
+  /** Sets the headers that every answer has. */
   stamp(request: FastifyRequest, reply: FastifyReply): void;
-  /** Why a request goes no further, whatever it asks for; undefined lets it pass. */
+  /** Returns why a request is rejected; undefined if it may proceed. */
   refusal(request: FastifyRequest): AppError | undefined;
 };
 
+/** Creates the checks: plaintext from the network, a missing Host, and NUL in the URL are rejected. */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
   const secure = config.tls !== undefined || config.trustProxy.length > 0;
   return {
@@ -29,12 +31,12 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
         remoteAddress: socket.remoteAddress,
         forwardedProto: headers['x-forwarded-proto'],
       };
-      if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED))
+      if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED_PREFIX))
         return new AppError('plaintext_refused');
       if (headers.host === undefined && httpVersion === '1.1') return missingHost();
-      return url.includes('%00') ? nulRefused('url') : undefined;
+      return url.includes('%00') ? nulError('url') : undefined;
     },
   };
 }
 
-const missingHost = (): AppError => new AppError('invalid', { message: 'The header Host is missing' });
+const missingHost = (): AppError => new AppError('invalid', { message: 'The Host header is missing' });

@@ -1,6 +1,6 @@
 const PG = '/api/partner-gateway/v1';
 
-/** Older and shorter spellings of a prefix, each rewritten to the one that has the routes (contract 1). */
+/** Older and shorter forms of a prefix, each rewritten to the prefix that has the routes (contract 1). */
 const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
   ['/partner-gateway/v1', PG],
   ['/api/v1/partner-gateway', PG],
@@ -8,7 +8,7 @@ const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
 ];
 const CONVERSATIONS: readonly [string, string] = [`${PG}/conversations`, `${PG}/inbox/conversations`];
 
-/** The URL under which the routes know it; path and query otherwise untouched. */
+/** Rewrites an alias to the URL under which its route is registered; the rest of path and query stays the same. */
 export function canonicalUrl(url: string): string {
   for (const [alias, prefix] of ALIASES) {
     if (isUnder(url, alias)) return replaceConversations(prefix + url.slice(alias.length));
@@ -19,7 +19,7 @@ export function canonicalUrl(url: string): string {
 const replaceConversations = (url: string): string =>
   isUnder(url, CONVERSATIONS[0]) ? CONVERSATIONS[1] + url.slice(CONVERSATIONS[0].length) : url;
 
-/** Under the prefix, and not merely beginning with its letters: `/v1` is not a prefix of `/v10`. */
+/** Whether the URL is under the prefix as a path: `/v10` is not under `/v1`. */
 function isUnder(url: string, prefix: string): boolean {
   if (!url.startsWith(prefix)) return false;
   const next = url.charAt(prefix.length);

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
 import { CHANNELS } from '../lib/channel.ts';
 import { type Role, type Scope, scopesOfRole } from '../lib/scope.ts';
-import type { Actor, Admitted, Authenticate } from './actor.ts';
+import type { Actor, Authenticated, Authenticate } from './actor.ts';
 import { authentication, requireScope } from './auth.ts';
 
-const admitted = (role: Role, operations?: ReadonlySet<Scope>): Admitted => ({
+const admitted = (role: Role, operations?: ReadonlySet<Scope>): Authenticated => ({
   actor: actorOf(role, operations),
   headers: { 'x-ratelimit-remaining': '7' },
 });

@@ -12,21 +12,21 @@ const FAULTS: Readonly<Record<string, readonly [status: number, message: string]
 const MALFORMED = [400, 'The request is not valid HTTP'] as const;
 
 /**
- * Answers what is not HTTP, or never ends, in the one error shape and with a request id, then closes. Nothing can be
- * said any more when the peer is gone or an answer is already under way.
+ * Answers requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request id, then
+ * closes the connection. It only closes when the peer is gone or an answer has already started.
  */
 export const answerClientErrors =
   (log: AppLog) =>
   (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) return void socket.destroy();
+    if (error.code === 'ECONNRESET' || !socket.writable || hasStartedAnswer(socket)) return void socket.destroy();
     const requestId = randomUUIDv7();
     const [status, message] = FAULTS[error.code ?? ''] ?? MALFORMED;
     log.info({ requestId, status, code: error.code }, 'malformed request');
     socket.end(response(status, JSON.stringify(standardError({ status, message }, requestId)), requestId));
   };
 
-/** Node keeps the answer under way here; its own handler of such errors looks at the same place. */
-function isAnswering(socket: Socket): boolean {
+/** Node keeps the answer in progress in this private property; its own handler of such errors reads it too. */
+function hasStartedAnswer(socket: Socket): boolean {
   const message: unknown = Reflect.get(socket, '_httpMessage');
   return typeof message === 'object' && message !== null && Reflect.get(message, 'headersSent') === true;
 }

@@ -7,39 +7,39 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import type { App } from './app.ts';
 
-/** What scripts/build-console.ts makes of web/. */
+/** The console as built from web/ by scripts/build-console.ts. */
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
-/** Addresses of the interface: what is unknown there is answered as JSON, never with a page. */
+/** Paths of the API: unknown ones are answered with JSON, never with a page. */
 const NOT_PAGES = /^\/(api|services|partner-gateway|docs|openapi\.json|health|metrics|oauth|assets)(\/|$)/;
 
-/** Stands in index.html where each answer gets a nonce of its own (web/vite.config.ts). */
+/** Placeholder in index.html that each answer replaces with a fresh nonce (web/vite.config.ts). */
 const NONCE = 'CSP_NONCE';
 
 const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Heliograph</title>
 <h1>The console is not built</h1>
-<p>The interface works. To build the console, run <code>node scripts/build-console.ts</code> where Heliograph is
-installed with its development packages, and load this page again. The interface is described at
+<p>The API is working. To build the console, run <code>node scripts/build-console.ts</code> where Heliograph is
+installed with its development packages, and reload this page. The API reference is at
 <a href="/docs">/docs</a>.</p></html>
 `;
 
-/** Answers addresses that are no route: a browser has them of a page of the console. */
+/** Answers paths that are not routes but may be pages of the console, opened in a browser. */
 export type Pages = {
-  takes(request: FastifyRequest): boolean;
+  handles(request: FastifyRequest): boolean;
   send(reply: FastifyReply): Promise<FastifyReply>;
 };
 
-/** The console's files, and its page under every address that it may have. */
+/** The console: its asset files, and its page under every path that it may have. */
 export type Console = { readonly pages: Pages; routes(app: App): void };
 
 /**
- * The console, served at `/` and without credentials: what it shows, it asks the interface for. The policy lets it run
- * our scripts alone and reach us alone (and the file store, where links to files may lead); it holds for an inbound
- * text that got into the page as markup, too.
+ * Creates the console, which is served at `/` without credentials: it gets all its data from the API. Its content
+ * security policy allows only our own scripts and connections only to us (and to the file store, where links to files may
+ * lead), so that an inbound text that got into the page as markup could do nothing.
  */
 export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUILT): Console {
   const fileOrigin = originOfStore(storage);
-  const takes = ({ method, url, headers }: FastifyRequest): boolean =>
+  const handles = ({ method, url, headers }: FastifyRequest): boolean =>
     (method === 'GET' || method === 'HEAD') &&
     !NOT_PAGES.test(url.split('?', 1)[0] ?? '/') &&
     /text\/html/.test(headers.accept ?? '');
@@ -49,10 +49,10 @@ export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUI
     const headers = pageHeaders(nonce, fileOrigin);
     return reply.code(200).headers(headers).type('text/html; charset=utf-8').send(page.replaceAll(NONCE, nonce));
   };
-  return { pages: { takes, send }, routes: (app) => serveAssets(app, join(folder, 'assets')) };
+  return { pages: { handles, send }, routes: (app) => serveAssets(app, join(folder, 'assets')) };
 }
 
-/** Their names change with their content, so a browser keeps them for good. */
+/** File names change with their content, so browsers may cache them forever. */
 function serveAssets(app: App, root: string): void {
   app.register(fastifyStatic, {
     root,
@@ -77,7 +77,7 @@ function pageHeaders(nonce: string, fileOrigin: string | undefined): Record<stri
   };
 }
 
-/** `default` is the one policy of trusted types that the page may make: it lets style sheets pass, and no markup. */
+/** `default` is the only trusted types policy that the page may create: it passes style sheets and no markup. */
 function contentPolicy(nonce: string, fileOrigin: string | undefined): string {
   const ours = ["'self'", ...(fileOrigin === undefined ? [] : [fileOrigin])].join(' ');
   return [
@@ -95,7 +95,7 @@ function contentPolicy(nonce: string, fileOrigin: string | undefined): string {
   ].join('; ');
 }
 
-/** Where links to files lead, when they are not served by us. */
+/** The origin that links to files lead to, if we do not serve the files ourselves. */
 function originOfStore(storage: Config['storage']): string | undefined {
   if (storage.kind === 'file') return undefined;
   if (storage.endpoint !== undefined) return new URL(storage.endpoint).origin;

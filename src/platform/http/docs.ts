@@ -2,7 +2,7 @@ import helmet from '@fastify/helmet';
 import Fastify, { type FastifyReply } from 'fastify';
 import type { App } from './app.ts';
 
-/** The reference page. Its script stands in files of ours, since the policy below runs nothing that stands in a page. */
+/** The API reference page. Its scripts are separate files, since the policy below forbids inline scripts. */
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -18,7 +18,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Scalar as it comes fetches fonts, sends telemetry and offers services of its maker: all off. */
+/** By default Scalar fetches fonts, sends telemetry and offers its vendor's services: all of that is off. */
 const SETTINGS = {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -28,10 +28,10 @@ const SETTINGS = {
   agent: { disabled: true },
   mcp: { disabled: true },
 };
-/** With the address that the reader knows us by, so that the examples can be run as they stand. */
+/** Uses the origin of the page as the server's URL, so that the examples can be run as they are. */
 const INIT = `Scalar.createApiReference('#app', { ...${JSON.stringify(SETTINGS)}, servers: [{ url: location.origin }] });\n`;
 
-/** Nothing from elsewhere, no script in the page. Scalar writes its styles into the page, hence `unsafe-inline`. */
+/** Allows nothing from other origins and no inline scripts. Scalar writes inline styles, hence `unsafe-inline`. */
 const POLICY = {
   defaultSrc: ["'self'"],
   styleSrc: ["'self'", "'unsafe-inline'"],
@@ -41,7 +41,7 @@ const POLICY = {
   baseUri: ["'none'"],
 };
 
-/** GET /openapi.json (the description) and /docs (a page to read it); no credentials. */
+/** Registers GET /openapi.json (the OpenAPI description) and /docs (a page that shows it); they need no credentials. */
 export function docsRoutes(app: App): void {
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   app.register(async (scope) => {
@@ -60,8 +60,8 @@ const file = (reply: FastifyReply, type: string, content: string) =>
 let script: Promise<string> | undefined;
 
 /**
- * Scalar's script, 4 MB in one module that takes 43 MB of memory: loaded when somebody first opens the page. It can be
- * had from its Fastify plugin alone, whose own page does not work under our policy.
+ * Loads Scalar's script, 4 MB in one module that takes 43 MB of memory, when the page is first opened. The script is only
+ * available through its Fastify plugin, whose own page does not work under our policy.
  */
 function scalarScript(): Promise<string> {
   script ??= import('@scalar/fastify-api-reference').then(async ({ default: scalar }) => {

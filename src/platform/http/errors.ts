@@ -8,8 +8,8 @@ import { asAppError } from './failure.ts';
 import { clientRequestId, routeOf } from './request-id.ts';
 import { invalidInput, isInputError } from './validation.ts';
 
-/** Every failure of a request ends here: thrown, rejected, refused by a schema or by the framework. */
-export function answerErrors(
+/** Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes. */
+export function registerErrorHandlers(
   app: App,
   log: AppLog,
   allowedMethods: (path: string) => readonly string[],
@@ -17,16 +17,18 @@ export function answerErrors(
 ): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = isInputError(error) ? await invalidInput(request).catch(asAppError) : asAppError(error);
-    if (failure.status >= 500) logFailure(log, request, failure);
-    return sendFailure(request, reply, failure);
+    if (failure.status >= 500) logError(log, request, failure);
+    return sendError(request, reply, failure);
   });
   app.setNotFoundHandler((request, reply) =>
-    pages?.takes(request) ? pages.send(reply) : sendFailure(request, reply, noRoute(request, reply, allowedMethods)),
+    pages?.handles(request)
+      ? pages.send(reply)
+      : sendError(request, reply, unknownRouteError(request, reply, allowedMethods)),
   );
 }
 
-/** 405 with Allow when the path exists with other methods alone, else 404: a file that is not there has its own. */
-export function noRoute(
+/** Returns 405 (and sets Allow) if the path exists with other methods only, else 404. */
+export function unknownRouteError(
   request: FastifyRequest,
   reply: FastifyReply,
   allowedMethods: (path: string) => readonly string[],
@@ -38,12 +40,12 @@ export function noRoute(
 }
 
 /**
- * Writes the failure in the form of its interface. As text, so that a route's own response schemas (which describe
- * its answers) cannot reshape it.
+ * Sends an error in the form of the requested URL. It is sent as text, so that the route's own response schemas cannot
+ * reshape it.
  */
-export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: AppError): FastifyReply {
-  // Fastify closes after a body that it refused. Closing on a body that is still coming resets the connection, and
-  // the client sees a broken pipe in place of this answer; so the rest is read and thrown away instead.
+export function sendError(request: FastifyRequest, reply: FastifyReply, failure: AppError): FastifyReply {
+  // Fastify closes the connection after a body that it rejected. Closing while the body is still arriving resets the
+  // connection, and the client sees a broken pipe instead of this answer; so the rest is read and discarded.
   reply.removeHeader('connection');
   if (failure.headers !== undefined) reply.headers(failure.headers);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterSeconds));
@@ -53,7 +55,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
     .send(JSON.stringify(errorForm(request.url)(failure, request.id)));
 }
 
-function logFailure(log: AppLog, request: FastifyRequest, failure: AppError): void {
+function logError(log: AppLog, request: FastifyRequest, failure: AppError): void {
   log.error(
     {
       requestId: request.id,

@@ -2,43 +2,43 @@ import { Type } from 'typebox';
 import type { Metrics } from '../metrics.ts';
 import type { App } from './app.ts';
 
-/** One question that /health/ready asks. `detail` is public: no addresses, no secrets. */
+/** One check of /health/ready. `detail` is public: it must not contain addresses or secrets. */
 export type Probe = {
   readonly name: string;
-  /** The failure of a critical probe makes the program unfit for requests (503); that of another is only reported. */
+  /** Whether a failure makes the program unable to serve requests (503); other failures are only reported. */
   readonly critical: boolean;
   check(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 };
 
 export type HealthDeps = { readonly probes: readonly Probe[]; readonly metrics: Metrics };
 
-/** A probe that has not answered by then counts as failed: whoever asks has little patience. */
+/** A probe that has not answered by then counts as failed: callers time out soon. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const Live = Type.Object({ status: Type.Literal('ok') });
 const Ready = Type.Object({
   status: Type.Enum(['ok', 'degraded', 'unavailable'], {
     type: 'string',
-    description: 'degraded: something is wrong, and requests are served all the same.',
+    description: 'degraded: a check failed, but requests are served.',
   }),
   checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
 });
 
 const open = { tags: ['Operation'], security: [] };
 
-/** For load balancers, supervisors and Prometheus; no credentials. */
+/** Registers the endpoints for load balancers, supervisors and Prometheus; they need no credentials. */
 export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
   app.get('/health/live', {
-    schema: { ...open, operationId: 'healthLive', summary: 'The process runs', response: { 200: Live } },
+    schema: { ...open, operationId: 'healthLive', summary: 'Check that the process is running', response: { 200: Live } },
     handler: () => ({ status: 'ok' as const }),
   });
 
-  const ready = shared(() => checkAll(probes));
+  const ready = shareInFlight(() => checkAll(probes));
   app.get('/health/ready', {
     schema: {
       ...open,
       operationId: 'healthReady',
-      summary: 'The program can do its work: every check with its result',
+      summary: 'Check that the program is ready, with the result of each check',
       response: { 200: Ready, 503: Ready },
     },
     handler: async (_request, reply) => {
@@ -51,7 +51,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
     schema: {
       ...open,
       operationId: 'metrics',
-      summary: 'Measurements in the text format of Prometheus',
+      summary: 'Get metrics in the Prometheus text format',
       produces: ['text/plain'],
       response: { 200: Type.String() },
     },
@@ -72,13 +72,13 @@ async function checkAll(probes: readonly Probe[]): Promise<Readiness> {
 async function checkOne(probe: Probe): Promise<Result> {
   const { promise: late, resolve } = Promise.withResolvers<Result>();
   const timer = setTimeout(() => resolve({ ok: false, detail: 'no answer in time' }), PROBE_TIMEOUT_MS);
-  // The text of an unexpected error may name addresses: it is for the log, and the probe's own matter.
+  // The text of an unexpected error may contain addresses: logging it is up to the probe.
   const result = probe.check().catch(() => ({ ok: false, detail: 'failed' }));
   return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
-/** Those who ask while an answer is being found get the same one: no flood of questions reaches the database. */
-function shared<T>(find: () => Promise<T>): () => Promise<T> {
+/** Shares one call among concurrent callers, so that a flood of requests does not reach the database. */
+function shareInFlight<T>(find: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
   return () => {
     current ??= find().finally(() => {

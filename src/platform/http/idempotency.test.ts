@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
 import { AppError } from '../errors.ts';
-import { createAnswers, type Answers } from '../idempotency/answers.ts';
+import { createAnswerStore, type AnswerStore } from '../idempotency/answers.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { createSignal } from '../lib/signal.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
@@ -11,11 +11,11 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { actor } from '../../../test/support/drafts.ts';
 import { authentication } from './auth.ts';
 import type { App } from './app.ts';
-import { keeping, once, takeIdempotencyKeys } from './idempotency.ts';
+import { idempotentHandler, idempotentTx, acceptIdempotencyKeys } from './idempotency.ts';
 import { createServer } from './server.ts';
 
 let database: TestDatabase;
-let answers: Answers;
+let answers: AnswerStore;
 let app: App;
 /** How often work was done, by path. */
 let done: Record<string, number>;
@@ -30,12 +30,12 @@ const count = (path: string): number => {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  answers = createAnswers({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 7)) });
+  answers = createAnswerStore({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 7)) });
   app = createServer(apiDeps());
   app.register(async (closed: App) => {
     const authenticate = () => Promise.resolve({ actor: actor(), headers: {} });
     closed.register(authentication, { authenticate });
-    takeIdempotencyKeys(closed, { answers });
+    acceptIdempotencyKeys(closed, { answers });
     registerRoutes(closed);
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -52,29 +52,29 @@ beforeEach(async () => {
 
 function registerRoutes(closed: App): void {
   const deps = { pool: database.pool, answers };
-  const work = (path: string) => once(deps, 201, async () => ({ n: count(path), text: 'às 9 €' }));
+  const work = (path: string) => idempotentTx(deps, 201, async () => ({ n: count(path), text: 'às 9 €' }));
   closed.post('/work', work('/work'));
   closed.put('/confirm', { config: { idempotent: true } }, work('/confirm'));
   closed.put('/plain', async () => ({ n: count('/plain') }));
   closed.post(
     '/empty',
-    once(deps, 204, async () => void count('/empty')),
+    idempotentTx(deps, 204, async () => void count('/empty')),
   );
   closed.post(
     '/conflict',
-    once(deps, 201, () => Promise.reject(new AppError('conflict', { message: `${count('/conflict')}` }))),
+    idempotentTx(deps, 201, () => Promise.reject(new AppError('conflict', { message: `${count('/conflict')}` }))),
   );
   closed.post(
     '/broken',
-    once(deps, 201, () => Promise.reject(new Error(`${count('/broken')}`))),
+    idempotentTx(deps, 201, () => Promise.reject(new Error(`${count('/broken')}`))),
   );
   closed.post(
     '/limited',
-    once(deps, 201, () => Promise.reject(new AppError('rate_limited', { message: `${count('/limited')}` }))),
+    idempotentTx(deps, 201, () => Promise.reject(new AppError('rate_limited', { message: `${count('/limited')}` }))),
   );
   closed.post(
     '/wait',
-    once(deps, 201, async () => {
+    idempotentTx(deps, 201, async () => {
       waiting.raise();
       await release.wait(60_000);
       return { n: count('/wait') };
@@ -82,18 +82,18 @@ function registerRoutes(closed: App): void {
   );
   closed.post(
     '/read',
-    keeping(deps, async () => ({ n: count('/read') })),
+    idempotentHandler(deps, async () => ({ n: count('/read') })),
   );
   closed.register(async (files: App) => {
     files.addContentTypeParser('application/octet-stream', (_request, _payload, ready) => ready(null));
     // As an upload does: its handler reads the stream that the parser left.
     files.post(
       '/upload',
-      keeping(deps, async (request, _reply, keep) => {
+      idempotentHandler(deps, async (request, _reply, pendingAnswer) => {
         let bytes = 0;
         for await (const chunk of request.raw.on('data', () => undefined).iterator()) bytes += (chunk as Buffer).length;
         const answer = { bytes, n: count('/upload') };
-        if (keep) await answers.keepSoon(keep.seal(answer));
+        if (pendingAnswer) await answers.storeSoon(pendingAnswer.seal(answer));
         return answer;
       }),
     );
@@ -193,7 +193,7 @@ describe('an answer', () => {
     await send('/work', 'a');
     const [row] = await stored();
     expect(row?.answer.toString('latin1')).not.toContain('"n"');
-    const other = createAnswers({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 8)) });
+    const other = createAnswerStore({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 8)) });
     await expect(other.find({ accountId: 1, key: 'a' })).rejects.toThrow('another key');
     expect(await answers.find({ accountId: 1, key: 'a' })).toMatchObject({ status: 201 });
     expect(await answers.find({ accountId: 2, key: 'a' })).toBeUndefined();
@@ -245,7 +245,7 @@ describe('a streamed body', () => {
 
 test('a POST whose handler sees to no answer is refused at its registration', () => {
   const careless = createServer(apiDeps());
-  takeIdempotencyKeys(careless, { answers });
+  acceptIdempotencyKeys(careless, { answers });
   expect(() => careless.post('/careless', async () => ({}))).toThrow(
     'POST /careless must have a handler made by once()',
   );

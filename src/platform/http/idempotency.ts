@@ -6,95 +6,98 @@ import type { Pool, PoolClient } from 'pg';
 import { tenantTransaction } from '../db/tenant.ts';
 import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
-import type { Answers } from '../idempotency/answers.ts';
+import type { AnswerStore } from '../idempotency/answers.ts';
 import type { Key, SealedAnswer } from '../idempotency/sql.ts';
 import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The Idempotency-Key of this request; null without one, and on routes that take none. */
+    /** The Idempotency-Key of this request; null without one, and on routes that accept none. */
     keyed: Keyed | null;
   }
   interface FastifyContextConfig {
-    /** Takes an Idempotency-Key though it is no POST. */
+    /** Makes a route accept an Idempotency-Key although it is not a POST. */
     idempotent?: boolean;
   }
 }
 
 /** A request with an Idempotency-Key. */
 export type Keyed = Key & {
-  /** SHA-256 of method, URL and the body as received; undefined while some of the body has not been read. */
+  /** Returns the SHA-256 of method, URL and body as received; undefined until the whole body has been read. */
   requestHash(): Buffer | undefined;
 };
 
-type Deps = { readonly pool: Pool; readonly answers: Answers };
+type Deps = { readonly pool: Pool; readonly answers: AnswerStore };
 
 const HEADER = 'idempotency-key';
 /** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Answers that another try may well not get again, though the request is the same. */
-const PASSING: ReadonlySet<number> = new Set([401, 403, 408, 429]);
+/** Statuses that a repeated request may not get again, although it is the same: they are not stored. */
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
- * Contract 1, for the routes registered after it: a POST (and a route with `config.idempotent`) with a key that was
- * answered before gets that answer again, with `Idempotency-Replayed: true`, and the same key for another request 409.
+ * Implements the Idempotency-Key of contract 1 for the routes registered after it. A POST (or a route with
+ * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the same
+ * key with a different request gets 409.
  *
- * An answer that goes with a change is stored by whoever makes the change, in its transaction: `once` does so, and a
- * handler marked by `keeping` sees to it itself. Answers of 4xx changed nothing and are stored here. A POST with
- * neither is refused at its registration. See docs/decisions/0009-idempotency.md.
+ * The answer to a request that changes something is stored by its handler, in the transaction of the change:
+ * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Answers with a 4xx status changed
+ * nothing and are stored here. Registering a POST with any other handler throws. See docs/decisions/0009-idempotency.md.
  */
-export function takeIdempotencyKeys(app: App, { answers }: Pick<Deps, 'answers'>): void {
+export function acceptIdempotencyKeys(app: App, { answers }: Pick<Deps, 'answers'>): void {
   app.decorateRequest('keyed', null);
-  app.addHook('onRoute', refuseUnsafe);
-  // After everything that may refuse the caller, before the body is read.
+  app.addHook('onRoute', requireIdempotentHandler);
+  // After everything that may reject the caller, before the body is read.
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const key = request.headers[HEADER];
-    if (key === undefined || !takesKey(request.routeOptions)) return done(null, payload);
-    if (typeof key !== 'string' || !KEY.test(key)) return done(badKey(), payload);
-    request.keyed = startKeyed(request, key);
+    if (key === undefined || !acceptsKey(request.routeOptions)) return done(null, payload);
+    if (typeof key !== 'string' || !KEY.test(key)) return done(invalidKey(), payload);
+    request.keyed = keyedRequest(request, key);
     done(null, payload);
   });
   app.addHook('preValidation', (request, reply, done) => {
     if (!request.keyed) return done();
-    answerAgain(answers, request, reply).then((answered) => (answered ? undefined : done()), done);
+    replayAnswer(answers, request, reply).then((answered) => (answered ? undefined : done()), done);
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    const answer = answerOfNothing(answers, request, reply, payload);
+    const answer = clientErrorAnswer(answers, request, reply, payload);
     const sent = (): void => done(null, payload);
-    // When it cannot be stored it is still the answer: nothing was changed.
-    if (answer) answers.keepSoon(answer).then(sent, sent);
+    // If it cannot be stored, it is still the right answer: nothing was changed.
+    if (answer) answers.storeSoon(answer).then(sent, sent);
     else sent();
   });
 }
 
-const badKey = (): AppError =>
+const invalidKey = (): AppError =>
   invalidFields([{ field: 'Idempotency-Key', message: 'must have 1 to 255 printable ASCII characters' }]);
 
-const inFlight = (): AppError =>
+const stillInProgress = (): AppError =>
   new AppError('conflict', {
-    message: 'A request with this Idempotency-Key is under way: try again to get its answer',
+    message: 'A request with this Idempotency-Key is in progress: retry to get its answer',
     retryAfterSeconds: 1,
   });
 
-const usedOtherwise = (): AppError =>
-  new AppError('conflict', { message: 'This Idempotency-Key was used for another request within 24 hours' });
+const keyReused = (): AppError =>
+  new AppError('conflict', {
+    message: 'This Idempotency-Key was already used for a different request within the last 24 hours',
+  });
 
 type Route = { readonly method?: unknown; readonly config?: { readonly idempotent?: boolean } };
-/** Whether a route reads the header. */
-export const takesKey = ({ method, config }: Route): boolean =>
+/** Whether a route accepts an Idempotency-Key. */
+export const acceptsKey = ({ method, config }: Route): boolean =>
   [method].flat().includes('POST') || config?.idempotent === true;
 
-const safeHandlers = new WeakSet<object>();
+const idempotentHandlers = new WeakSet<object>();
 
-function refuseUnsafe({ method, url, config = {}, handler }: RouteOptions): void {
-  if (!takesKey({ method, config }) || safeHandlers.has(handler)) return;
+function requireIdempotentHandler({ method, url, config = {}, handler }: RouteOptions): void {
+  if (!acceptsKey({ method, config }) || idempotentHandlers.has(handler)) return;
   throw new Error(
     `${[method].flat().join()} ${url} must have a handler made by once() or keeping() of src/platform/http/idempotency.ts`,
   );
 }
 
-function startKeyed(request: FastifyRequest, key: string): Keyed {
+function keyedRequest(request: FastifyRequest, key: string): Keyed {
   const { accountId } = request.actor;
   const hash = createHash('sha256').update(`${request.method} ${request.url}\n`);
   const read = hashBody(request.raw, hash);
@@ -102,11 +105,11 @@ function startKeyed(request: FastifyRequest, key: string): Keyed {
   return { accountId, key, requestHash: () => (read() ? (digest ??= hash.digest()) : undefined) };
 }
 
-/** Follows the body to wherever it is read, parsed at once or streamed. Tells whether the end has been read. */
+/** Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read. */
 function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   const { 'content-length': length, 'transfer-encoding': chunked } = raw.headers;
   let ended = chunked === undefined && (length === undefined || Number(length) === 0);
-  // A listener of our own would start the stream before its reader is there, so it is added together with that one.
+  // Our own 'data' listener would start the stream before its reader is attached, so it is added together with that one.
   const follow = (event: string | symbol): void => {
     if (event !== 'data') return;
     raw.off('newListener', follow);
@@ -119,21 +122,21 @@ function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   return () => ended;
 }
 
-/** Answers as the first time, if there was one. Rejects with 409 when the key belongs to another request. */
-async function answerAgain(answers: Answers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+/** Sends the stored answer of the key and returns true, or returns false if there is none. 409 if it was another request. */
+async function replayAnswer(answers: AnswerStore, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { keyed } = request;
   const stored = keyed && (await answers.find(keyed));
   if (!stored) return false;
-  // What is answered from here on is no first answer.
+  // Whatever is answered from here on must not be stored as a first answer.
   request.keyed = null;
-  if (!(await hashWhenRead(keyed, request.raw)).equals(stored.requestHash)) throw usedOtherwise();
+  if (!(await hashWhenRead(keyed, request.raw)).equals(stored.requestHash)) throw keyReused();
   reply.code(stored.status).header('idempotency-replayed', 'true');
   if (stored.type !== null) reply.type(stored.type);
   void reply.send(stored.body);
   return true;
 }
 
-/** A body that its route would have streamed is read here, and thrown away. */
+/** Returns the request's hash. A body that the route would have streamed is read here and discarded. */
 async function hashWhenRead(keyed: Keyed, raw: IncomingMessage): Promise<Buffer> {
   const known = keyed.requestHash();
   if (known) return known;
@@ -141,87 +144,93 @@ async function hashWhenRead(keyed: Keyed, raw: IncomingMessage): Promise<Buffer>
   return keyed.requestHash() ?? Promise.reject(new AppError('invalid', { message: 'The body was cut short' }));
 }
 
-/** The key of a request, and how its answer is stored. */
-export type Keep = Key & {
-  /** The row for this payload, at the status set on the reply. */
+/** The answer still to be made to a request with an Idempotency-Key: its key, and how to seal the answer for storage. */
+export type PendingAnswer = Key & {
+  /** Returns the row to store for this payload, with the status set on the reply. */
   seal(payload: unknown): SealedAnswer;
 };
 
-/** What a handler does in the transaction that also stores its answer. */
+/** The work of a handler, done in the transaction that also stores its answer. */
 type Work<Q extends FastifyRequest, R> = (request: Q, tx: PoolClient) => Promise<R>;
 
 /**
- * A handler whose work is one transaction, with the rights of the caller's account: what `work` returns is answered with
- * `status`, and for a request with a key stored in that same transaction. So the work of a key is done once, whatever
- * crashes: with the transaction that is rolled back the key is free again. While it runs, the key is answered 409.
+ * Makes a handler whose work is one transaction with the rights of the caller's account. It answers `status` with what
+ * `work` returns and, for a request with a key, stores that answer in the same transaction. The work of a key is
+ * therefore done exactly once, whatever crashes: a rollback also frees the key. While it runs, other requests with the
+ * key get 409.
  */
-export const once = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
-  onceIn(deps, status, work, ({ actor }, run) => tenantTransaction(deps.pool, actor, run));
+export const idempotentTx = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
+  idempotentIn(deps, status, work, ({ actor }, run) => tenantTransaction(deps.pool, actor, run));
 
-/** The same for operators: with the rights of the program, over all accounts. */
-export const onceForAll = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
-  onceIn(deps, status, work, (_request, run) => transaction(deps.pool, run));
+/** Like `idempotentTx`, for operators: the transaction has the rights of the program, over all accounts. */
+export const idempotentGlobal = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
+  idempotentIn(deps, status, work, (_request, run) => transaction(deps.pool, run));
 
-const onceIn = <Q extends FastifyRequest, R>(
+const idempotentIn = <Q extends FastifyRequest, R>(
   { answers }: Deps,
   status: number,
   work: Work<Q, R>,
   within: (request: Q, run: (tx: PoolClient) => Promise<R>) => Promise<R>,
 ) =>
-  keeping<Q, R>({ answers }, (request, reply, keep) => {
+  idempotentHandler<Q, R>({ answers }, (request, reply, pendingAnswer) => {
     reply.code(status);
     return within(request, async (tx) => {
-      if (keep) await answers.claim(tx, keep);
+      if (pendingAnswer) await answers.claim(tx, pendingAnswer);
       const payload = await work(request, tx);
-      if (keep) await answers.keep(tx, keep.seal(payload));
+      if (pendingAnswer) await answers.store(tx, pendingAnswer.seal(payload));
       return payload;
     });
   });
 
 /**
- * A handler that sees to its stored answer itself: when it is given `keep`, it stores what `keep.seal` makes of its payload in
- * the transaction of its work. A handler that changes nothing, or nothing that a second time could harm, may ignore it.
+ * Makes a handler that stores its own answer: when it gets a `pendingAnswer`, it must store what `pendingAnswer.seal`
+ * returns for its payload, in the transaction of its work. A handler that changes nothing, or nothing that a repetition
+ * could harm, may ignore it.
  */
-export function keeping<Q extends FastifyRequest, R>(
+export function idempotentHandler<Q extends FastifyRequest, R>(
   { answers }: Pick<Deps, 'answers'>,
-  handler: (request: Q, reply: FastifyReply, keep?: Keep) => Promise<R>,
+  handler: (request: Q, reply: FastifyReply, pendingAnswer?: PendingAnswer) => Promise<R>,
 ) {
   const safe = async (request: Q, reply: FastifyReply): Promise<R | undefined> => {
     try {
-      return await handler(request, reply, keepOf(answers, request, reply));
+      return await handler(request, reply, pendingAnswerOf(answers, request, reply));
     } catch (error) {
       if (!answers.isTaken(error)) throw error;
-      if (await answerAgain(answers, request, reply)) return undefined;
+      if (await replayAnswer(answers, request, reply)) return undefined;
       request.keyed = null;
-      throw inFlight();
+      throw stillInProgress();
     }
   };
-  safeHandlers.add(safe);
+  idempotentHandlers.add(safe);
   return safe;
 }
 
-function keepOf(answers: Answers, { keyed }: FastifyRequest, reply: FastifyReply): Keep | undefined {
+function pendingAnswerOf(
+  answers: AnswerStore,
+  { keyed }: FastifyRequest,
+  reply: FastifyReply,
+): PendingAnswer | undefined {
   if (!keyed) return undefined;
   const seal = (payload: unknown): SealedAnswer => {
     const requestHash = keyed.requestHash();
-    if (!requestHash) throw new Error('the answer is made before the end of the body was read');
+    if (!requestHash) throw new Error('the answer was made before the whole body was read');
     const empty = payload === null || payload === undefined;
     const body = empty ? '' : reply.serialize(payload);
-    if (typeof body !== 'string') throw new Error('only answers in JSON can be stored');
+    if (typeof body !== 'string') throw new Error('only JSON answers can be stored');
     const type = empty ? null : JSON_TYPE;
     return answers.seal({ ...keyed, requestHash }, { status: reply.statusCode, type, body });
   };
   return { accountId: keyed.accountId, key: keyed.key, seal };
 }
 
-/** The answer to a request that changed nothing, if another try must get it again. */
-function answerOfNothing(
-  answers: Answers,
+/** Returns the 4xx answer to store for a request that changed nothing; undefined if a retry need not get it again. */
+function clientErrorAnswer(
+  answers: AnswerStore,
   { keyed }: FastifyRequest,
   { statusCode: status }: FastifyReply,
   body: unknown,
 ): SealedAnswer | undefined {
-  if (!keyed || status < 400 || status >= 500 || PASSING.has(status)) return undefined;
+  if (!keyed || status < 400 || status >= 500 || TRANSIENT_STATUSES.has(status)) return undefined;
   const requestHash = keyed.requestHash();
   if (!requestHash || typeof body !== 'string') return undefined;
   return answers.seal({ ...keyed, requestHash }, { status, type: JSON_TYPE, body });

@@ -3,19 +3,19 @@ import { StartupError } from '../db/startup-error.ts';
 import type { App } from './app.ts';
 import { originOf } from './server.ts';
 
-/** A port, and the setting that says so. */
+/** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
 
-/** Why a server cannot listen, and what to do. */
+/** By error code: why a server cannot listen, and what to do. */
 const SENTENCES: Readonly<Record<string, (at: At & Pick<Config, 'host'>) => string>> = {
   EADDRINUSE: ({ port, setting }) =>
-    `Port ${port} is in use: stop the program that has it, or set ${setting} to another.`,
-  EACCES: ({ port, setting }) => `Port ${port} is not for this user: set ${setting} to one above 1023.`,
+    `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,
+  EACCES: ({ port, setting }) => `Port ${port} needs root privileges: set ${setting} to a port above 1023.`,
   EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine: correct HOST.`,
-  ENOTFOUND: ({ host }) => `The host name ${host} is not known: correct HOST.`,
+  ENOTFOUND: ({ host }) => `The host name ${host} cannot be resolved: correct HOST.`,
 };
 
-/** Listens on HOST and a port (PORT) and answers the origin. Throws a StartupError when they cannot be had. */
+/** Listens on HOST and a port (by default PORT) and returns the origin. Throws a StartupError if that is not possible. */
 export async function listen(
   app: App,
   config: Config,

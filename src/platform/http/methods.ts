@@ -1,9 +1,9 @@
 import type { App } from './app.ts';
 
 /**
- * Remembers which methods every path pattern has, for 405 and its Allow header. Call it before the routes are
- * registered. The answer is the union over all patterns that match: where `/list` and `/:id` both exist, `/list`
- * takes the methods of either, as the router does.
+ * Collects the methods of every route, for 405 and its Allow header. Call it before the routes are registered. The
+ * returned function gives the union over all matching patterns: where `/list` and `/:id` both exist, `/list` has the
+ * methods of both, as in the router.
  */
 export function collectMethods(app: App): (path: string) => readonly string[] {
   const patterns = new Map<string, { readonly matches: RegExp; readonly methods: Set<string> }>();
@@ -18,7 +18,7 @@ export function collectMethods(app: App): (path: string) => readonly string[] {
   };
 }
 
-/** Of a router pattern: `:name` is one segment, `*` the rest; a slash at the end does not count. */
+/** Turns a router pattern into an expression: `:name` is one segment, `*` the rest; a trailing slash is ignored. */
 function expression(pattern: string): RegExp {
   const source = pattern
     .replace(/\/$/, '')

@@ -5,20 +5,21 @@ import type { FieldError } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What else is wrong with a request that its schema refused: see `bodyFaults`. */
+    /** Finds further faults in a request that its schema rejected; made by `bodyFaults`. */
     moreFaults?: MoreFaults;
   }
 }
 
+/** Finds further faults in a request, given those that its schema found. */
 export type MoreFaults = (request: FastifyRequest, refused: readonly FieldError[]) => Promise<readonly FieldError[]>;
 
-/** Whether the schema refused this field of the body, or something in it: nothing is known of it then. */
+/** Tells whether the schema rejected this field of the body or something in it; the field then has no known value. */
 export type IsRefused = (field: string) => boolean;
 
 /**
- * For `config.moreFaults` of a route whose handler knows faults that no schema can (contract 1: an error names every
- * field at fault). When the schema refused some of the body, `find` gets the rest of it, every field optional, and
- * answers what the handler would have said of that. It changes nothing.
+ * Makes `config.moreFaults` for a route whose handler finds faults that no schema can express, since an error names every
+ * invalid field (contract 1). When the schema rejected a part of the body, `find` gets the rest of it, with every field
+ * optional, and returns the faults that the handler would have found in it. It must not change anything.
  */
 export const bodyFaults =
   <S extends TObject>(
@@ -32,11 +33,11 @@ export const bodyFaults =
   async (request, refused) => {
     const partial = Type.Partial(schema);
     const fields = fieldsOf(refused);
-    const sound = soundPart(request.body, fields);
+    const sound = validPart(request.body, fields);
     return Value.Check(partial, sound) ? find(sound, request, (field) => fields.has(field)) : [];
   };
 
-/** With the objects around them: `a.b` is also something in `a`. Of an entry of an array, the array. */
+/** The invalid fields and the objects around them: `a.b` also stands for `a`. An entry of an array stands for the array. */
 function fieldsOf(faults: readonly FieldError[]): ReadonlySet<string> {
   const fields = new Set<string>();
   for (const { field } of faults) {
@@ -48,14 +49,14 @@ function fieldsOf(faults: readonly FieldError[]): ReadonlySet<string> {
   return fields;
 }
 
-/** The fields that were not refused; of an object with some that were, its others. */
-function soundPart(body: unknown, refused: ReadonlySet<string>, path = ''): unknown {
+/** Returns the fields that were not rejected; of an object with rejected fields, its other fields. */
+function validPart(body: unknown, refused: ReadonlySet<string>, path = ''): unknown {
   if (!isRecord(body)) return body;
   return Object.fromEntries(
     Object.entries(body).flatMap(([key, value]) => {
       const at = path + key;
       if (!refused.has(at)) return [[key, value]];
-      return path === '' && isRecord(value) ? [[key, soundPart(value, refused, `${at}.`)]] : [];
+      return path === '' && isRecord(value) ? [[key, validPart(value, refused, `${at}.`)]] : [];
     }),
   );
 }

@@ -4,19 +4,19 @@ import { STATUS_CODES } from 'node:http';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type TSchema, Type } from 'typebox';
 import type { App } from './app.ts';
-import { takesKey } from './idempotency.ts';
+import { acceptsKey } from './idempotency.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
 
-const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST interface.
+const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
 
-Every answer carries \`X-Request-Id\`; name it when you ask for help. Each key has a limit of requests:
-\`X-RateLimit-Limit\` is what a minute takes, \`X-RateLimit-Remaining\` what is left of it, \`X-RateLimit-Reset\` the
-seconds until some of it comes back; beyond it, or too many in one second, is 429 with \`Retry-After\`. On 401 they speak
-of failed attempts from your address; 2147483647 is no limit. Errors have one shape (\`Error\`), with every field
-at fault in \`details\`. Unknown fields are ignored, wrong types refused. Lists are pages: \`page\` from 0, \`limit\` at
-most 1,000.`;
+Every response has an \`X-Request-Id\` header; quote it when you ask for support. Requests are rate-limited per key:
+\`X-RateLimit-Limit\` is the number of requests per minute, \`X-RateLimit-Remaining\` how many of them are left, and
+\`X-RateLimit-Reset\` the number of seconds until more become available. Beyond the limit, or with too many requests in
+one second, the response is 429 with \`Retry-After\`. On 401 these headers count failed attempts from your address;
+2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Unknown fields
+are ignored; wrong types are rejected. Lists are paginated: \`page\` starts at 0, \`limit\` is at most 1,000.`;
 
-/** How callers show who they are: a key, a user's password or the cookie of the console, on every operation that does not say otherwise. */
+/** The ways to authenticate: a key, a user's password or the console's cookie, unless an operation defines others. */
 const SECURITY = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   basic: { type: 'http', scheme: 'basic' },
@@ -25,43 +25,43 @@ const SECURITY = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The parts of a multipart/form-data body, for the description. */
+    /** The parts of a multipart/form-data body, for the OpenAPI description. */
     form?: TSchema;
   }
 }
 
-/** The areas of the interface, in reading order; an operation names its own in `tags`. */
+/** The areas of the API, in reading order; each operation names its area in `tags`. */
 const TAGS = [
   { name: 'Sending', description: 'Single messages and bulk' },
   { name: 'WhatsApp', description: 'Single messages, templates and phone numbers' },
   { name: 'RCS', description: 'Single messages, templates and agents' },
-  { name: 'Tracking', description: 'What became of messages' },
+  { name: 'Tracking', description: 'Status and history of messages' },
   { name: 'Campaigns' },
   { name: 'Contacts', description: 'Contacts and contact lists' },
   { name: 'Inbox', description: 'Conversations' },
-  { name: 'Webhooks', description: 'Events to your server' },
+  { name: 'Webhooks', description: 'Events sent to your server' },
   { name: 'Exports' },
   { name: 'Media' },
   { name: 'Social profiles' },
   { name: 'API keys' },
   { name: 'Account', description: 'Plan, credit, security' },
-  { name: 'Sessions', description: 'People who are signed in at the console' },
+  { name: 'Sessions', description: 'Users signed in to the console' },
   {
     name: 'Operator: accounts',
-    description: 'For operators of the gateway alone, like all that follows: every account',
+    description: 'All accounts. This area and the following ones are for operators of the gateway only',
   },
   { name: 'Operator: prices' },
   { name: 'Operator: connections', description: 'Links to carriers' },
-  { name: 'Operator: routes', description: 'Which connection takes which numbers' },
+  { name: 'Operator: routes', description: 'Which connection sends to which numbers' },
   { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },
-  { name: 'Operator: queues', description: 'What waits, and who sees to it' },
-  { name: 'Operator: open unknowns', description: 'Messages that were never answered' },
-  { name: 'Operator: sending', description: 'Pause and resume all of it' },
+  { name: 'Operator: queues', description: 'Waiting work and the workers that process it' },
+  { name: 'Operator: open unknowns', description: 'Messages whose submission was never answered' },
+  { name: 'Operator: sending', description: 'Pause and resume all sending' },
   { name: 'Operator: health', description: 'Overview, reconciliation, doctor, audit' },
-  { name: 'Operation', description: 'Health, measurements and callbacks of carriers, for those who run the server' },
+  { name: 'Operation', description: 'Health, metrics and carrier callbacks, for those who run the server' },
 ];
 
-/** Makes `app.swagger()` the OpenAPI 3.1 description of the routes registered after it. */
+/** Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call. */
 export function describeApi(app: App): void {
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
   app.register(swagger, {
@@ -80,7 +80,7 @@ export function describeApi(app: App): void {
   });
 }
 
-/** Described on every operation that takes it; src/platform/http/idempotency.ts reads it. */
+/** Described on every operation that accepts it; src/platform/http/idempotency.ts reads the header. */
 const KeyHeader = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
@@ -88,17 +88,17 @@ const KeyHeader = Type.Object({
       maxLength: 255,
       pattern: '^[\\x20-\\x7e]+$',
       description:
-        'Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing ' +
-        'and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under ' +
-        'way, 409.',
+        'Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request ' +
+        'with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key ' +
+        'for a different request, or while the first is in progress, is 409.',
     }),
   ),
 });
 
-/** Adds the header and the errors that a route can answer with besides what it says itself, for the description only. */
+/** Adds the headers and errors that a route does not declare itself, for the description only. */
 const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
-  const keyed = schema.security?.length !== 0 && takesKey(route);
+  const keyed = schema.security?.length !== 0 && acceptsKey(route);
   const errors = Object.fromEntries(
     errorsOf({ ...schema, ...formOf(route) }, route).map((status) => [status, errorAnswer(url, status)]),
   );
@@ -110,14 +110,14 @@ const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   };
 };
 
-/** A form is read as it comes, so no schema checks it. */
+/** A form is streamed, so no schema checks it; this describes it. */
 const formOf = ({ config }: RouteOptions) =>
   config?.form ? { consumes: ['multipart/form-data'], body: config.form } : {};
 
-/** The statuses of the errors that a route can answer with, as far as its description tells. */
+/** The statuses of the errors that a route can return, as far as its description tells. */
 function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {
   const open = schema.security?.length === 0;
-  const keyed = !open && takesKey(route);
+  const keyed = !open && acceptsKey(route);
   const { body, querystring, params, headers } = schema;
   return [
     ...(body || querystring || params || headers || keyed ? [400] : []),
@@ -129,7 +129,7 @@ function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {
   ];
 }
 
-/** An answer that says nothing of itself is called by its status. */
+/** A response without a description gets the name of its status. */
 const described = ([status, answer]: [string, unknown]): [string, unknown] => [
   status,
   isRecord(answer) ? { description: STATUS_CODES[status], ...answer } : answer,
@@ -154,7 +154,7 @@ const finished: SwaggerTransformObject = (document) => {
   return { ...openapiObject, tags: TAGS.filter(({ name }) => used.has(name)) };
 };
 
-/** A body that may be left out is `null` to its schema; in the description it is one that is not required. */
+/** A schema expresses an optional body as one that may be `null`; the description marks it as not required. */
 function markOptionalBodies(operations: readonly unknown[]): void {
   for (const operation of operations) {
     const body = inside(operation, 'requestBody');
@@ -165,7 +165,7 @@ function markOptionalBodies(operations: readonly unknown[]): void {
   }
 }
 
-/** A parameter with a default is there for its handler, and may be left out by who asks. */
+/** A parameter with a default always has a value for its handler, but callers may leave it out. */
 function markOptionalParameters(operations: readonly unknown[]): void {
   for (const parameter of operations.flatMap((operation) => inside(operation, 'parameters') ?? [])) {
     if (isRecord(parameter) && inside(parameter, 'schema', 'default') !== undefined) parameter['required'] = false;

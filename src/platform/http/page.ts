@@ -1,29 +1,30 @@
 import { type Static, type TSchema, Type } from 'typebox';
 
-/** The query fields of every list (contract 1): page from 0, limit 10 unless said, at most 1,000 (beyond: 400). */
+/** The query fields of every list (contract 1): page from 0, limit 10 by default and at most 1,000 (else 400). */
 export const PageQuery = Type.Object({
-  page: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'From 0.' }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'Entries on a page.' }),
+  page: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Page number, from 0.' }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'Entries per page.' }),
 });
 
-/** Lists that filter and sort besides: `Type.Object({ ...pageFields, search: … })`. */
+/** The fields of `PageQuery`, for lists that also filter or sort: `Type.Object({ ...pageFields, search: … })`. */
 export const pageFields = PageQuery.properties;
 
-/** The answer of every list. */
+/** The response schema of every list. */
 export const PageOf = <S extends TSchema>(item: S) =>
   Type.Object({
     data: Type.Array(item),
     page: Type.Integer(),
     limit: Type.Integer(),
-    total: Type.Integer({ description: 'Entries on all pages, exact.' }),
+    total: Type.Integer({ description: 'Exact number of entries on all pages.' }),
   });
 
 export type PageRequest = Static<typeof PageQuery>;
 export type Page<T> = PageRequest & { readonly data: T[]; readonly total: number };
 
-/** For SQL: how many rows to leave out. */
+/** The OFFSET of a page: the number of rows to skip. */
 export const offsetOf = ({ page, limit }: PageRequest): number => page * limit;
 
+/** Builds the response of a list. */
 export const pageOf = <T>({ page, limit }: PageRequest, data: T[], total: number): Page<T> => ({
   data,
   page,

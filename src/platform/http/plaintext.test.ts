@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { isPlaintext, trustedProxies } from './plaintext.ts';
+import { isPlaintext, createProxyCheck } from './plaintext.ts';
 
 const LB = '10.0.0.5';
-const proxies = trustedProxies([LB, 'fd00::/8', '192.168.0.0/24']);
-const nobody = trustedProxies([]);
+const proxies = createProxyCheck([LB, 'fd00::/8', '192.168.0.0/24']);
+const nobody = createProxyCheck([]);
 
 const arrival = (remoteAddress: string | undefined, forwardedProto?: string | string[], encrypted = false) => ({
   remoteAddress,
@@ -45,7 +45,7 @@ describe('behind a proxy', () => {
     expect(isPlaintext(arrival('127.0.0.1'), proxies)).toBe(false);
   });
   test('a proxy on loopback must say https like any other', () => {
-    const local = trustedProxies(['127.0.0.1']);
+    const local = createProxyCheck(['127.0.0.1']);
     expect(isPlaintext(arrival('127.0.0.1', 'http'), local)).toBe(true);
     expect(isPlaintext(arrival('127.0.0.1'), local)).toBe(true);
     expect(isPlaintext(arrival('127.0.0.1', 'https'), local)).toBe(false);

@@ -1,16 +1,19 @@
 import { BlockList, isIP } from 'node:net';
 
-/** How a request reached us, as far as encryption goes. */
+/** How a request reached us, as far as encryption is concerned. */
 export type Arrival = {
-  /** The connection to us is TLS. */
+  /** Whether the connection to us uses TLS. */
   readonly encrypted: boolean;
   readonly remoteAddress: string | undefined;
-  /** X-Forwarded-Proto as received; several hops stand in it with commas between. */
+  /** X-Forwarded-Proto as received; several hops are separated by commas. */
   readonly forwardedProto: string | string[] | undefined;
 };
 
-/** Tells whether an address is one of TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address is its IPv4). */
-export function trustedProxies(blocks: readonly string[]): (address: string | undefined) => boolean {
+/**
+ * Creates a check of whether an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address counts
+ * as its IPv4 address).
+ */
+export function createProxyCheck(blocks: readonly string[]): (address: string | undefined) => boolean {
   if (blocks.length === 0) return () => false;
   const list = new BlockList();
   for (const block of blocks) addBlock(list, block);
@@ -28,8 +31,9 @@ function addBlock(list: BlockList, block: string): void {
 }
 
 /**
- * Whether a request came unencrypted over a network (contract 12). A trusted proxy must say that every hop before it
- * was https, and says so itself: silence counts as plaintext. Anyone else's word is not heard: TLS to us, or loopback.
+ * Whether a request arrived unencrypted over a network (contract 12). A trusted proxy must state in X-Forwarded-Proto that
+ * every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored: the
+ * connection must use TLS or come from loopback.
  */
 export function isPlaintext(arrival: Arrival, isTrusted: (address: string | undefined) => boolean): boolean {
   if (!isTrusted(arrival.remoteAddress)) return !arrival.encrypted && !isLoopbackPeer(arrival.remoteAddress);
@@ -39,6 +43,6 @@ export function isPlaintext(arrival: Arrival, isTrusted: (address: string | unde
     .every((hop) => hop.trim().toLowerCase() === 'https');
 }
 
-/** By prefix, since this runs on every request; the kernel writes addresses in one form only. */
+/** Compares prefixes, since this runs on every request; the kernel writes addresses in one form only. */
 const isLoopbackPeer = (address: string | undefined): boolean =>
   address !== undefined && (address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.'));

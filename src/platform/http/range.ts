@@ -1,8 +1,9 @@
 import type { Range } from '../storage/storage.ts';
 
 /**
- * The header Range (RFC 9110, 14.2) for a file of this size. `whole`: there is none, it is none of ours (several ranges,
- * another unit), or it makes no sense, which RFC 9110 lets us pass over. `beyond`: it begins behind the end.
+ * Reads the Range header (RFC 9110, 14.2) for a file of this size. Returns `whole` if there is none, if it is not
+ * supported (several ranges, another unit) or if it is invalid, which RFC 9110 lets us ignore; and `beyond` if it begins
+ * after the end of the file.
  */
 export function readRange(header: string | undefined, sizeBytes: number): Range | 'whole' | 'beyond' {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];

@@ -8,10 +8,10 @@ import { createServer } from './server.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { until } from '../../../test/support/until.ts';
-import { type Bounds, FORM_LIMITS, receiveForm } from './receive-form.ts';
-import { openTemporary } from '../storage/temporary-file.ts';
+import { type FormBounds, MULTIPART_LIMITS, receiveForm } from './receive-form.ts';
+import { openTemporaryFile } from '../storage/temporary-file.ts';
 
-const BOUNDS: Bounds = { fileBytes: 1_000_000, bodyBytes: 1_000_000, stallMs: 250, wholeMs: 1500, lingerMs: 500 };
+const BOUNDS: FormBounds = { fileBytes: 1_000_000, bodyBytes: 1_000_000, stallTimeoutMs: 250, totalTimeoutMs: 1500, drainTimeoutMs: 500 };
 let app: App;
 let port: number;
 let folder: string;
@@ -19,9 +19,9 @@ let folder: string;
 beforeAll(async () => {
   folder = await temporaryFolder('heliograph-receive-');
   app = createServer(apiDeps());
-  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: BOUNDS.fileBytes } });
+  app.register(multipart, { limits: { ...MULTIPART_LIMITS, fileSize: BOUNDS.fileBytes } });
   app.post('/', async (request) => {
-    await using file = await openTemporary(folder);
+    await using file = await openTemporaryFile(folder);
     const { fileName, fields } = await receiveForm(request, file, BOUNDS);
     const text = await readFile(`/proc/self/fd/${file.fd}`, 'utf8');
     return { fileName, fields: Object.fromEntries(fields), text };

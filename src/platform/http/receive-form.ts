@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
 import { AppError, invalidFields } from '../errors.ts';
 
-/** For the multipart parser. */
-export const FORM_LIMITS = {
+/** Limits for the multipart parser. */
+export const MULTIPART_LIMITS = {
   files: 1,
   fields: 20,
   parts: 21,
@@ -15,79 +15,79 @@ export const FORM_LIMITS = {
 };
 
 const KIB = 1024;
-/** How a body must come. */
-export type Bounds = {
-  /** Of the file; for the multipart parser too (`fileSize`). */
+/** Limits on the size and the duration of an upload. */
+export type FormBounds = {
+  /** Maximum size of the file; the multipart parser gets it too (`fileSize`). */
   readonly fileBytes: number;
-  /** The file, the fields and what parts them. */
+  /** Maximum size of the body: the file, the fields and the boundaries between them. */
   readonly bodyBytes: number;
-  /** A body of which nothing comes for so long is given up… */
-  readonly stallMs: number;
-  /** … and so is one that takes so long. */
-  readonly wholeMs: number;
+  /** An upload that receives nothing for this long is rejected. */
+  readonly stallTimeoutMs: number;
+  /** An upload that takes longer than this is rejected. */
+  readonly totalTimeoutMs: number;
   /**
-   * How long what still comes after the answer is read and thrown away. The connection is cut then, and an answer that
-   * the other side has not read yet is lost with it.
+   * How long the rest of a rejected body is read and discarded. Then the connection is closed, and an answer that the
+   * client has not read by then is lost.
    */
-  readonly lingerMs: number;
+  readonly drainTimeoutMs: number;
 };
 
-/** For a form whose file has at most so many bytes. */
-export const boundsFor = (fileBytes: number): Bounds => ({
+/** Returns the limits of a form whose file has at most `fileBytes` bytes. */
+export const formBounds = (fileBytes: number): FormBounds => ({
   fileBytes,
-  bodyBytes: fileBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB,
-  stallMs: 20_000,
-  wholeMs: 240_000,
-  lingerMs: 5000,
+  bodyBytes: fileBytes + MULTIPART_LIMITS.fields * MULTIPART_LIMITS.fieldSize + 64 * KIB,
+  stallTimeoutMs: 20_000,
+  totalTimeoutMs: 240_000,
+  drainTimeoutMs: 5000,
 });
 
-/** A form as it was sent: its file, which stands in `file` now, and its fields by name. */
+/** A received form: the properties of its file, whose content was written into `file`, and its fields by name. */
 export type Form = {
   readonly fileName: string;
-  /** What the sender says of the file: `application/octet-stream` where nothing. */
+  /** The type that the sender declares; `application/octet-stream` if none. */
   readonly contentType: string;
   readonly fields: ReadonlyMap<string, string>;
 };
 
-/** A request whose body is a form; `parts` begins to read it. */
+/** A request whose body is a form; `parts` starts reading it. */
 export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterable<Multipart> };
 
 /**
- * Receives the form of an upload and writes its file into `file`. Every way for a body not to end is bounded: its size, its
- * parts, its pauses, its time.
- * Errors: 400 for a broken form, without a file, or one that comes too slowly; 413 beyond the bounds.
+ * Receives the form of an upload and writes its file into `file`. Size, number of parts, pauses and total time of the body
+ * are all limited.
+ * Errors: 400 for a malformed form, one without a file, or one that arrives too slowly; 413 beyond a size limit.
  */
-export async function receiveForm(request: FormRequest, file: FileHandle, bounds: Bounds): Promise<Form> {
+export async function receiveForm(request: FormRequest, file: FileHandle, bounds: FormBounds): Promise<Form> {
   const { raw } = request;
-  if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooMuch(bounds);
+  if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooLarge(bounds);
   const given = new AbortController();
   const watch = watchBody(raw, bounds);
   try {
     return await Promise.race([readParts(request, { file, bounds, signal: given.signal }), watch.broken]);
   } catch (error) {
     given.abort();
-    endBody(raw, bounds);
-    throw faultOf(error);
+    drainBody(raw, bounds);
+    throw asClientError(error);
   } finally {
     watch.stop();
   }
 }
 
-const tooMuch = ({ fileBytes }: Pick<Bounds, 'fileBytes'>) =>
-  new AppError('too_large', { message: `An upload has at most ${Math.floor(fileBytes / KIB / KIB)} MiB` });
+const tooLarge = ({ fileBytes }: Pick<FormBounds, 'fileBytes'>) =>
+  new AppError('too_large', { message: `An upload may have at most ${Math.floor(fileBytes / KIB / KIB)} MiB` });
 
 /** Rejects when the body is too large or too slow. */
-function watchBody(raw: IncomingMessage, bounds: Bounds): { broken: Promise<never>; stop(): void } {
-  const { bodyBytes, stallMs, wholeMs } = bounds;
+function watchBody(raw: IncomingMessage, bounds: FormBounds): { broken: Promise<never>; stop(): void } {
+  const { bodyBytes, stallTimeoutMs, totalTimeoutMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
-  const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not come in time' }]));
-  const timers = [setTimeout(tooSlow, stallMs), setTimeout(tooSlow, wholeMs)];
+  const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not arrive in time' }]));
+  const timers = [setTimeout(tooSlow, stallTimeoutMs), setTimeout(tooSlow, totalTimeoutMs)];
   let bytes = 0;
   const count = (octets: Buffer): void => {
     timers[0]?.refresh();
     bytes += octets.length;
-    if (bytes > bodyBytes) reject(tooMuch(bounds));
+    if (bytes > bodyBytes) reject(tooLarge(bounds));
   };
   raw.on('data', count);
   return {
@@ -99,7 +99,7 @@ function watchBody(raw: IncomingMessage, bounds: Bounds): { broken: Promise<neve
   };
 }
 
-type Target = { readonly file: FileHandle; readonly bounds: Bounds; readonly signal: AbortSignal };
+type Target = { readonly file: FileHandle; readonly bounds: FormBounds; readonly signal: AbortSignal };
 
 async function readParts(request: FormRequest, target: Target): Promise<Form> {
   const fields = new Map<string, string>();
@@ -114,7 +114,7 @@ async function readParts(request: FormRequest, target: Target): Promise<Form> {
     }
   }
   if (given === undefined)
-    throw invalidFields([{ field: 'file', message: 'is missing: send it as a part with a file name' }]);
+    throw invalidFields([{ field: 'file', message: 'is required: send it as a part with a file name' }]);
   return { ...given, fields };
 }
 
@@ -129,22 +129,22 @@ async function store(part: MultipartFile, { file, bounds, signal }: Target): Pro
     },
     { signal },
   );
-  if (part.file.truncated) throw tooMuch(bounds);
+  if (part.file.truncated) throw tooLarge(bounds);
 }
 
-/** What is wrong with the form is its sender's; what is wrong with the disk is ours. */
-function faultOf(error: unknown): unknown {
+/** Turns errors of the form into client errors; errors of the disk are ours and stay as they are. */
+function asClientError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof AppError || 'syscall' in error) return error;
   if ('statusCode' in error && error.statusCode === 413)
     return new AppError('too_large', { message: `The form: ${error.message}` });
   return new AppError('invalid', { message: `The form cannot be read: ${error.message}`, cause: error });
 }
 
-/** Lets the answer go out and then ends a connection on which the body still comes. */
-function endBody(raw: IncomingMessage, { lingerMs }: Bounds): void {
+/** Discards the rest of a rejected body so that the answer can be read, and closes the connection if it goes on. */
+function drainBody(raw: IncomingMessage, { drainTimeoutMs }: FormBounds): void {
   raw.resume();
   const timer = setTimeout(() => {
     if (!raw.readableEnded) raw.destroy();
-  }, lingerMs);
+  }, drainTimeoutMs);
   raw.once('end', () => clearTimeout(timer));
 }

@@ -4,26 +4,26 @@ import { AppError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readRange } from './range.ts';
 
-/** A file in the store, as an answer. */
+/** A stored file to be sent as a response. */
 export type ServedFile = {
   readonly key: string;
   readonly sizeBytes: number;
   readonly contentType: string;
-  /** What a browser saves it as. */
+  /** The name under which a browser saves it. */
   readonly fileName: string;
-  /** Whether a browser may show it; only types that cannot carry a script. */
+  /** Whether a browser may display it; only for types that cannot contain scripts. */
   readonly inline?: boolean;
-  /** Of these octets and no others; without quotes. */
+  /** Identifies exactly these bytes; without quotes. */
   readonly etag: string;
 };
 
-/** Whatever the octets are, they load nothing and run nothing, and links to them do not travel on. */
+/** Whatever the file contains, it may not load or run anything. */
 const POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
 /**
- * Answers with a stored file (RFC 9110): the whole, one range (206, or 416 beyond its end), its headers alone, or 304. A
- * list of several ranges is answered with the whole. A copy is asked about each time it is used, since a link may have
- * been taken back.
+ * Answers with a stored file (RFC 9110): all of it, one range (206, or 416 beyond its end), only its headers, or 304. A
+ * request for several ranges gets the whole file. Caches must revalidate their copy each time, since a link may have been
+ * revoked.
  */
 export async function sendFile(
   { method, headers }: FastifyRequest,
@@ -32,7 +32,7 @@ export async function sendFile(
   file: ServedFile,
 ): Promise<FastifyReply> {
   const etag = `"${file.etag}"`;
-  // Of a copy of other octets no part is of use.
+  // A range is of no use to a client whose partial copy is of another version.
   const isOther = headers['if-range'] !== undefined && headers['if-range'] !== etag;
   const range = isOther ? 'whole' : readRange(headers.range, file.sizeBytes);
   if (range === 'beyond') throw beyond(file);
@@ -42,7 +42,7 @@ export async function sendFile(
   const { start, end } = part ?? { start: 0, end: file.sizeBytes - 1 };
   if (part) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.sizeBytes}`);
   reply.header('content-length', end - start + 1);
-  // The framework would count the octets of anything but a stream.
+  // The framework would replace the content length for anything but a stream.
   if (method === 'HEAD') return reply.send(Readable.from([]));
   return reply.send(await storage.get(file.key, part));
 }
@@ -60,7 +60,7 @@ const safeHeaders = ({ contentType, fileName, inline = false }: ServedFile) => (
   'accept-ranges': 'bytes',
 });
 
-/** RFC 6266: the name twice, for clients that read ASCII only and for the others. */
+/** RFC 6266: the name in two forms, for clients that read only ASCII and for the others. */
 function disposition(kind: 'inline' | 'attachment', fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
   const exact = encodeURIComponent(fileName.toWellFormed()).replace(

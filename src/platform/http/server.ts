@@ -8,24 +8,24 @@ import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import { createAdmission } from './admission.ts';
 import { canonicalUrl } from './aliases.ts';
-import { readJsonBodies } from './body.ts';
+import { acceptJsonBodies } from './body.ts';
 import { answerClientErrors } from './client-error.ts';
 import type { Pages } from './console.ts';
 import type { PlatformDeps, App } from './app.ts';
-import { answerErrors, noRoute, sendFailure } from './errors.ts';
+import { registerErrorHandlers, unknownRouteError, sendError } from './errors.ts';
 import { asAppError } from './failure.ts';
 import { collectMethods } from './methods.ts';
-import { trustedProxies } from './plaintext.ts';
+import { createProxyCheck } from './plaintext.ts';
 import { observeRequests } from './request-log.ts';
 import { validatorCompiler } from './validation.ts';
 
-/** Of a body, unless the route says otherwise (`bodyLimit`). */
-const BODY_LIMIT_BYTES = 1024 * 1024;
-/** Path parameters: a client's own message id has up to 255 characters, each up to three octets escaped. */
-const PARAM_LIMIT = 1024;
+/** Maximum size of a body, unless the route sets its own `bodyLimit`. */
+const MAX_BODY_BYTES = 1024 * 1024;
+/** For path parameters: a client's own message id has up to 255 characters, and escaping can make each one longer. */
+const MAX_PARAM_LENGTH = 1024;
 
 const NODE_OPTIONS: http.ServerOptions = {
-  // A batch status names up to 1,000 ids in its URL: 37 KB of UUIDs, more with a client's own ids.
+  // A batch status request has up to 1,000 ids in its URL: 37 KB of UUIDs, more with a client's own ids.
   maxHeaderSize: 128 * 1024,
   requestTimeout: 300_000,
   headersTimeout: 60_000,
@@ -34,10 +34,13 @@ const NODE_OPTIONS: http.ServerOptions = {
   requireHostHeader: false,
 };
 
-/** HTTPS with TLS_CERT and TLS_KEY, else HTTP. Not listening. Throws a StartupError when a file is not fit for it. */
+/**
+ * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError when the
+ * certificate or the key cannot be used.
+ */
 export function createNodeServer({ tls }: Config, handler: http.RequestListener): http.Server {
   const server = tls ? createTlsServer(tls, handler) : http.createServer(NODE_OPTIONS, handler);
-  // Node would answer an Expect that it does not know with 417 by itself; RFC 9110 10.1.1 lets us ignore it.
+  // Node would answer an unknown Expect with 417 by itself; RFC 9110 10.1.1 lets us ignore it.
   return server.on('checkExpectation', handler);
 }
 
@@ -51,51 +54,52 @@ function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, hand
   }
 }
 
-/** Where the server listens. Fastify alone would say http of every server that it did not make itself. */
+/** The origin on which the server listens. Fastify itself reports http for every server that it did not create. */
 export const originOf = (app: App, { tls }: Config): string =>
   tls ? app.listeningOrigin.replace(/^http:/, 'https:') : app.listeningOrigin;
 
 /**
- * Fastify as every route finds it: a request id on each answer, plaintext refused, one shape of errors, JSON bodies,
- * validation, measurements. No routes yet, not listening, no database needed. `pages` answers what is no route.
+ * Creates the Fastify server that all routes share: a request id on each answer, plaintext rejected, one shape of errors,
+ * JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages` answers paths
+ * that are not routes.
  */
 export function createServer(
   { config, log, metrics }: Pick<PlatformDeps, 'config' | 'log' | 'metrics'>,
   pages?: Pages,
 ): App {
-  const isTrusted = trustedProxies(config.trustProxy);
+  const isTrusted = createProxyCheck(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
   const logger: FastifyBaseLogger = log;
   const app = Fastify({
     serverFactory: (handler) => createNodeServer(config, handler),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: MAX_BODY_BYTES,
     genReqId: () => randomUUIDv7(),
     requestIdHeader: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: PARAM_LIMIT },
-    // A request that arrives while we stop is still answered; its connection closes after it.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    // A request that arrives during shutdown is still answered; its connection closes afterwards.
     return503OnClosing: false,
     rewriteUrl: (request) => canonicalUrl(request.url ?? '/'),
-    // A URL that the router cannot read: no hook runs for it.
+    // No hook runs for a URL that the router cannot parse.
     frameworkErrors: (error, request, reply) => {
       admission.stamp(request, reply);
-      sendFailure(request, reply, admission.refusal(request) ?? asAppError(error));
+      sendError(request, reply, admission.refusal(request) ?? asAppError(error));
     },
     clientErrorHandler: answerClientErrors(log),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: a child would be made for each, and hardly any of them logs.
+    // One logger for all requests: Fastify would create a child for each, and hardly any request logs something.
     childLoggerFactory: () => logger,
   }).withTypeProvider<TypeBoxTypeProvider>();
   const allowedMethods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     admission.stamp(request, reply);
-    const isUnknown = request.is404 && !pages?.takes(request);
-    done(admission.refusal(request) ?? (isUnknown ? noRoute(request, reply, allowedMethods) : undefined));
+    const isUnknown = request.is404 && !pages?.handles(request);
+    done(admission.refusal(request) ?? (isUnknown ? unknownRouteError(request, reply, allowedMethods) : undefined));
   });
   app.addHook('onResponse', observeRequests(log, metrics));
-  answerErrors(app, log, allowedMethods, pages);
-  readJsonBodies(app);
+  registerErrorHandlers(app, log, allowedMethods, pages);
+  acceptJsonBodies(app);
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
   return app;
 }

@@ -1,22 +1,23 @@
 import { AppError } from '../errors.ts';
 
-/** Each holds two files and, while it is read, a thread. */
-const OF_ALL = 8;
-const OF_ONE_ACCOUNT = 2;
+/** Each upload needs two open files and, while it is processed, a thread. */
+const MAX_UPLOADS = 8;
+const MAX_UPLOADS_PER_ACCOUNT = 2;
 
-/** Lets a few uploads in at a time, and of one account fewer, so that slow ones do not keep the others out. */
+/** Limits concurrent uploads, in total and per account, so that slow uploads of one account do not block the others. */
 export function createUploadGate() {
   const inside = new Map<number, number>();
   let all = 0;
 
   function enter(accountId: number): void {
     const own = inside.get(accountId) ?? 0;
-    if (own >= OF_ONE_ACCOUNT)
+    if (own >= MAX_UPLOADS_PER_ACCOUNT)
       throw new AppError('rate_limited', {
-        message: `${OF_ONE_ACCOUNT} uploads of this account are under way`,
+        message: `${MAX_UPLOADS_PER_ACCOUNT} uploads of this account are in progress`,
         retryAfterSeconds: 5,
       });
-    if (all >= OF_ALL) throw new AppError('unavailable', { message: 'Too many uploads at once', retryAfterSeconds: 5 });
+    if (all >= MAX_UPLOADS)
+      throw new AppError('unavailable', { message: 'Too many uploads in progress', retryAfterSeconds: 5 });
     inside.set(accountId, own + 1);
     all++;
   }
@@ -29,7 +30,7 @@ export function createUploadGate() {
   }
 
   return {
-    /** Errors: 429 and 503, to come again. */
+    /** Runs an upload. Errors: 429 when the account has too many in progress, 503 when all accounts together have. */
     async run<T>(accountId: number, work: () => Promise<T>): Promise<T> {
       enter(accountId);
       try {

@@ -1,16 +1,16 @@
 import type { ErrorObject } from 'ajv';
 import type { FieldError } from '../errors.ts';
 
-/** What Ajv says of one fault, as far as a sentence needs it. */
+/** The parts of an Ajv error that its message needs. */
 type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> & {
   readonly parentSchema?: ErrorObject['parentSchema'];
 };
 
-/** Ajv's errors as sentences, each with the dotted path of its field; the branches of a union speak with one voice. */
+/** Turns Ajv's errors into messages with the dotted path of their field; a failed union yields the errors of one branch. */
 export const describeFaults = (errors: readonly ErrorObject[]): FieldError[] =>
   foldUnions(errors).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
 
-/** `messages[0].destinations`; the whole body is `body`, a missing field is named itself. */
+/** Returns the path of a field, as `messages[0].destinations`: `body` for the whole body, a missing field by its name. */
 function fieldOf(fault: Fault): string {
   const path = fault.instancePath.split('/').slice(1).map(unescape);
   if (fault.keyword === 'required') path.push(String(fault.params['missingProperty']));
@@ -32,7 +32,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   maxItems: ({ limit }) => `must have at most ${limit} entries`,
   minProperties: ({ limit }) => `must have at least ${limit} fields`,
   maxProperties: ({ limit }) => `must have at most ${limit} fields`,
-  uniqueItems: () => 'must not hold the same value twice',
+  uniqueItems: () => 'must not contain the same value twice',
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,
   exclusiveMinimum: ({ limit }) => `must be more than ${limit}`,
@@ -41,13 +41,13 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   format: ({ format }) => `must be ${formatName(format)}`,
   pattern: ({ pattern }) => `must match ${pattern}`,
   additionalProperties: ({ additionalProperty }) => `must not have the field ${additionalProperty}`,
-  dependentRequired: ({ missingProperty }) => `needs the field ${missingProperty} too`,
-  propertyNames: ({ propertyName }) => `has a field of a name that is not allowed: ${propertyName}`,
+  dependentRequired: ({ missingProperty }) => `also needs the field ${missingProperty}`,
+  propertyNames: ({ propertyName }) => `has a field with a name that is not allowed: ${propertyName}`,
   oneOf: () => 'must have exactly one of the accepted forms',
   not: () => 'is not allowed in this form',
 };
 
-/** The schema's own words (`x-message`) first: only it knows what its pattern means. */
+/** Prefers the schema's own message (`x-message`): only the schema knows what its pattern means. */
 function sentenceOf(fault: Fault): string {
   const own: unknown = fault.parentSchema?.['x-message'];
   if (typeof own === 'string' && fault.keyword !== 'required' && fault.keyword !== 'type') return own;
@@ -74,8 +74,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a valid ${String(format)}`;
 
 /**
- * Ajv reports a failed union as the faults of all its branches, then one for the union. Here they become what the
- * sender most likely got wrong: the faults of the branch that came closest, which is the one whose fields were given.
+ * Reduces the faults of failed unions. Ajv reports the faults of all branches, then one for the union. Only those of the
+ * closest branch are kept, which is the one whose fields were sent: that is most likely what the sender got wrong.
  */
 function foldUnions(errors: readonly ErrorObject[]): Fault[] {
   let faults: Fault[] = [];
@@ -107,7 +107,7 @@ function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
   return types.length > 0 ? [{ ...union, keyword: 'type', params: { type: [...new Set(types)] } }] : [union];
 }
 
-/** The branch does not even take this type of value, so it was not the one meant. */
+/** Whether the branch does not even accept this type of value, so that it was not the one meant. */
 const isTypeFault = (fault: Fault, union: Fault): boolean =>
   fault.keyword === 'type' && fault.instancePath === union.instancePath;
 

@@ -1,44 +1,37 @@
-import { bigint, bytea, rowsOf, text } from '../db/columns.ts';
+import { bigint, bytea, insertRows, rowsOf, text } from '../db/columns.ts';
 import { type Db, exec, many, one, onePlan, sql } from '../db/query.ts';
+import { as, columns, type RowOf } from '../db/select.ts';
 
-/** A key as its account chose it. */
+/** An Idempotency-Key and the account that chose it. */
 export type Key = { readonly accountId: number; readonly key: string };
 
-/** An answer under its key; `requestHash` is the SHA-256 of the request it was given to. */
+/** An encrypted answer with its key; `requestHash` is the SHA-256 of the request that it answered. */
 export type SealedAnswer = Key & { readonly requestHash: Uint8Array; readonly answer: Uint8Array };
 
 /**
- * Stores answers. Fails the transaction (`isKeyTaken`) when one of the keys has an answer already; waits for one that
- * another transaction is storing. It needs no answer of its own, so it fits into a `burst`.
+ * Stores answers. Fails the transaction (`isKeyTaken`) when one of the keys already has an answer; waits for one that
+ * another transaction is storing. It does not depend on results of other statements, so it fits into a `burst`.
  */
 export const insertAnswers = (db: Db, answers: readonly SealedAnswer[]): Promise<number> =>
-  exec(
-    db,
-    onePlan(sql`INSERT INTO idempotency_key (account_id, key, request_hash, answer)
-      SELECT * FROM ${answerRows(answers)} AS u ORDER BY u.account_id, u.key`),
-  );
+  exec(db, onePlan(insertOf(answers)));
 
-/** Stores answers to requests that changed nothing; a key that has an answer keeps it. */
+/** Stores answers to requests that changed nothing; a key that already has an answer keeps it. */
 export const insertFreeAnswers = (db: Db, answers: readonly SealedAnswer[]): Promise<number> =>
-  exec(
-    db,
-    onePlan(sql`INSERT INTO idempotency_key (account_id, key, request_hash, answer)
-      SELECT * FROM ${answerRows(answers)} AS u ORDER BY u.account_id, u.key
-      ON CONFLICT (account_id, key) DO NOTHING`),
-  );
+  exec(db, onePlan(sql`${insertOf(answers)} ON CONFLICT (account_id, key) DO NOTHING`));
 
-const answerRows = (answers: readonly SealedAnswer[]) =>
-  rowsOf(answers, {
-    account_id: bigint((a) => a.accountId),
-    key: text((a) => a.key),
-    request_hash: bytea((a) => a.requestHash),
-    answer: bytea((a) => a.answer),
-  });
+/** Inserts in the order of the keys, so that two batches cannot wait for each other. */
+const insertOf = (answers: readonly SealedAnswer[]) =>
+  sql`${insertRows('idempotency_key', answers, {
+    accountId: bigint,
+    key: text,
+    requestHash: bytea,
+    answer: bytea,
+  })} ORDER BY account_id, key`;
 
-/** The key has an answer, or a request that is under way holds it. */
+/** The key already has an answer, or a request in progress holds it. */
 export class KeyTaken extends Error {}
 
-/** Whether this failed since a key was taken: as a `KeyTaken`, or by the primary key at an insert. */
+/** Whether an error means that a key is taken: a `KeyTaken`, or a violation of the primary key. */
 export const isKeyTaken = (error: unknown): boolean =>
   error instanceof KeyTaken ||
   (error instanceof Error &&
@@ -48,26 +41,36 @@ export const isKeyTaken = (error: unknown): boolean =>
     // Citus adds the number of the shard.
     String(error.table).startsWith('idempotency_key'));
 
-/** The answers under these keys, of all accounts: one query for every request that waits at this moment. */
-export const listAnswers = (db: Db, keys: readonly Key[]): Promise<(Key & { requestHash: Buffer; answer: Buffer })[]> =>
+const STORED_ANSWER = columns({
+  accountId: as<number>('i.account_id'),
+  key: as<string>('i.key'),
+  requestHash: as<Buffer>('i.request_hash'),
+  answer: as<Buffer>('i.answer'),
+});
+export type StoredAnswerRow = RowOf<typeof STORED_ANSWER>;
+
+/** Lists the answers of these keys, of all accounts: one query serves all concurrent requests. */
+export const listAnswers = (db: Db, keys: readonly Key[]): Promise<StoredAnswerRow[]> =>
   many(
     db,
-    onePlan(sql`SELECT i.account_id AS "accountId", i.key, i.request_hash AS "requestHash", i.answer
+    onePlan(sql`SELECT ${STORED_ANSWER}
       FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), key: text((k) => k.key) })} AS u,
         LATERAL (SELECT * FROM idempotency_key WHERE account_id = u.account_id AND key = u.key OFFSET 0) AS i`),
   );
 
-/** Which of these keys have an answer. */
+const TAKEN_KEY = columns({ accountId: as<number>('i.account_id'), key: as<string>('i.key') });
+
+/** Lists those of these keys that have an answer. */
 export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
   many(
     db,
-    sql`SELECT i.account_id AS "accountId", i.key
+    sql`SELECT ${TAKEN_KEY}
       FROM idempotency_key i
       JOIN ${rowsOf(keys, { account_id: bigint((k) => k.accountId), key: text((k) => k.key) })} AS u
         ON i.account_id = u.account_id AND i.key = u.key`,
   );
 
-/** Holds the key until the transaction ends; rejects with `KeyTaken` when another request holds it at this moment. */
+/** Locks the key until the transaction ends; rejects with `KeyTaken` when another request holds it. */
 export async function claimKey(tx: Db, { accountId, key }: Key): Promise<void> {
   const name = `idempotency ${accountId} ${key}`;
   const { free } = await one<{ free: boolean }>(
@@ -77,7 +80,7 @@ export async function claimKey(tx: Db, { accountId, key }: Key): Promise<void> {
   if (!free) throw new KeyTaken(`another request holds the key ${key}`);
 }
 
-/** Forgets up to `limit` answers that are older than 24 hours, the oldest first. */
+/** Deletes up to `limit` answers that are older than 24 hours, the oldest first, and returns how many. */
 export const deleteOldAnswers = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,

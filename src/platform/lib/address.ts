@@ -2,10 +2,9 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * An IP address in the one form in which addresses are compared: IPv4 in dots, IPv6 shortened as RFC 5952 says, an
- * IPv4-mapped one as its IPv4, without a zone. A port, which some proxies write behind it, is left out. Undefined for
- * anything else; octal, hexadecimal and shortened spellings of IPv4 are anything else, and so is the address of a
- * socket that is gone.
+ * Returns an IP address in its canonical form, in which addresses are compared: IPv4 dotted, IPv6 as in RFC 5952, an
+ * IPv4-mapped address as its IPv4 address, without a zone. A port, which some proxies append, is removed. Undefined for
+ * anything else, such as octal, hexadecimal and shortened IPv4 notations, or the address of a closed socket.
  */
 export function canonicalAddress(text = ''): string | undefined {
   const [, bracketed, dotted] = WITH_PORT.exec(text) ?? [];
@@ -18,15 +17,16 @@ const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Of what `isIP` calls an address. The library by itself would take ::1.2.3.4 for the mapped ::ffff:1.2.3.4. */
+/** Parses what `isIP` accepts. The library alone would take ::1.2.3.4 for the mapped address ::ffff:1.2.3.4. */
 const parse = (address: string): Address => ipaddr.process(address.includes(':') ? inHex(address) : address);
 
-/** As the URL standard writes an IPv6 address: shortened, and without dots. */
+/** Writes an IPv6 address as the URL standard does: shortened, and without dots. */
 const inHex = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
 /**
- * A block of addresses in its one form, `network/bits`: bits below the mask are cleared, a lone address is a block of
- * one, a block of IPv4-mapped addresses is the IPv4 block. Undefined for what is neither.
+ * Returns a block of addresses in its canonical form, `network/bits`: bits below the mask are cleared, a single address is
+ * a block of one, a block of IPv4-mapped addresses is the IPv4 block. Undefined if the text is neither an address nor a
+ * block.
  */
 export function canonicalBlock(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.split('/');
@@ -40,7 +40,7 @@ export function canonicalBlock(text: string): string | undefined {
   return length < MAPPED_BITS ? blockOf(ipaddr.parse(inHex(address)), length) : blockOf(parsed, length - MAPPED_BITS);
 }
 
-/** Of an IPv4-mapped address, before its IPv4. */
+/** The length of the prefix of an IPv4-mapped address. */
 const MAPPED_BITS = 96;
 
 const blockOf = (address: Address, bits: number): string =>
@@ -49,8 +49,8 @@ const blockOf = (address: Address, bits: number): string =>
     .toString() + `/${bits}`;
 
 /**
- * The block that one party is likely to have to itself, for counting: an IPv4 address, or a /64 of IPv6, any address of
- * which its owner can take at will. What is no address at all counts as one party.
+ * Returns the block that is likely to belong to one client, for counting: an IPv4 address, or an IPv6 /64, of which its
+ * owner can use any address. All invalid addresses count as one client.
  */
 export function networkOf(text?: string): string {
   const address = canonicalAddress(text);
@@ -58,9 +58,9 @@ export function networkOf(text?: string): string {
   return blockOf(parse(address), address.includes(':') ? 64 : 32);
 }
 
-/** Tells whether an address, in any of its forms, lies in one of these canonical blocks. */
+/** Creates a check of whether an address, in any notation, is in one of these canonical blocks. */
 export function createAddressList(blocks: readonly string[]): (address?: string) => boolean {
-  // One for each kind: a list of both would find 1.2.3.4 in ::/0.
+  // One list per kind: a common list would find 1.2.3.4 in ::/0.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const block of blocks) {
     const [network = '', bits] = block.split('/');

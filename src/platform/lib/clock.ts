@@ -1,4 +1,4 @@
-/** Where the program takes the time from, so that a test can set it. */
+/** The source of the current time, so that tests can set it. */
 export type Clock = { now(): Date };
 
 export const systemClock: Clock = { now: () => new Date() };

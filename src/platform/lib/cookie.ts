@@ -1,4 +1,4 @@
-/** The value of this cookie in a Cookie header, or undefined. Of two with one name the first counts, as in RFC 6265. */
+/** Returns the value of a cookie in a Cookie header, or undefined. The first of several with the same name counts. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   for (const pair of (header ?? '').split(';')) {
     const [found, value] = pair.trim().split('=', 2);

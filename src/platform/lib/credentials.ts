@@ -1,6 +1,6 @@
 import { isSecure, sessionTokenIn } from './session-cookie.ts';
 
-/** What a request shows of its caller, not yet believed. */
+/** The credentials that a request presents, not yet verified. */
 export type Credentials =
   | { readonly kind: 'key'; readonly value: string }
   | { readonly kind: 'basic'; readonly username: string; readonly password: string }
@@ -13,10 +13,9 @@ type Request = {
 };
 
 /**
- * Reads `X-API-Key` or `Authorization: Basic`. A request with both is its key's (contract 2 accepts both schemes
- * everywhere; the key is the narrower of the two), and a wrong key is not saved by a right password. An empty key
- * header, another scheme and a malformed value read as `none`. The cookie of a session counts only where neither header
- * is there.
+ * Reads `X-API-Key` or `Authorization: Basic`. With both, only the key counts, even if it is wrong and the password right
+ * (contract 2 accepts both schemes everywhere; the key is the narrower of the two). An empty key header, another scheme
+ * and a malformed value count as `none`. A session cookie counts only if neither header is present.
  */
 export function readCredentials(request: Request): Credentials {
   const { 'x-api-key': key, authorization, cookie } = request.headers;
@@ -26,7 +25,7 @@ export function readCredentials(request: Request): Credentials {
   return token === undefined ? { kind: 'none' } : { kind: 'session', token };
 }
 
-/** RFC 7617: the password may hold colons, the username not. UTF-8, as our challenge says. */
+/** RFC 7617: the password may contain colons, the username may not. UTF-8, as announced in our challenge. */
 function readBasic(header: string | string[] | undefined): Credentials {
   const encoded = typeof header === 'string' ? /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1] : undefined;
   const pair = Buffer.from(encoded ?? '', 'base64').toString('utf8');

@@ -1,12 +1,12 @@
-/** What some spreadsheet takes for the beginning of a formula: the signs, in full width too, also behind blanks. */
+/** What some spreadsheet programs take for the start of a formula: these signs, also full-width and after blanks. */
 const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
-/** These begin with a plus and are none. */
+/** Phone numbers start with a plus and are not formulas. */
 const E164 = /^\+\d{7,15}$/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * One line of CSV (RFC 4180) with its end. A cell that a spreadsheet would take for a formula gets an apostrophe before it
- * and so shows as it is; numbers in E.164 stay as they are (contract 8).
+ * Writes one line of CSV (RFC 4180) with its line end. A cell that a spreadsheet would take for a formula gets a leading
+ * apostrophe, so that it is shown as text; E.164 numbers stay as they are (contract 8).
  */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 

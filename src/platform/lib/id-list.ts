@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 
-/** A query field that names rows by their ids: `12,40,41`. Up to about 2,000 of them. */
+/** The schema of a query field with a list of ids, such as `12,40,41`. It has room for about 2,000 ids. */
 export const idList = (description: string) =>
   Type.String({
     maxLength: 20_000,
     pattern: String.raw`^ *\d{1,15} *(, *\d{1,15} *)*$`,
-    'x-message': 'must be ids with commas between them',
-    description: `${description} Ids with commas between them.`,
+    'x-message': 'must be comma-separated ids',
+    description: `${description} Comma-separated ids.`,
   });
 
-/** The ids of such a field, each once; undefined when it was left out. */
+/** Parses such a field into distinct ids; undefined if it was left out. */
 export function readIds(text: string): number[];
 export function readIds(text: string | undefined): number[] | undefined;
 export function readIds(text: string | undefined): number[] | undefined {

@@ -3,7 +3,7 @@ import { parseScheduledDate } from './scheduled-date.ts';
 
 const FORM = String.raw`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)? ?([Zz]|[+\- ]\d{2}:?\d{2})$`;
 
-/** A field for what `parseInstant` reads; a day that the calendar lacks passes it. */
+/** The schema of a field for `parseInstant`; it also accepts days that do not exist, such as 31 February. */
 export const instantField = (description: string) =>
   Type.String({
     pattern: FORM,
@@ -16,8 +16,8 @@ const FRACTION = /(\.\d{1,3})\d*/;
 const BLANK_OFFSET = / (\d{2}:?\d{2})$/;
 
 /**
- * An instant of ISO 8601 with an offset, to the millisecond; null for anything else. Finer fractions are cut off. In a
- * query `+01:00` that was not encoded arrives as ` 01:00`, which can mean nothing else.
+ * Parses an ISO 8601 instant with an offset, to the millisecond; null for anything else. Finer fractions are truncated.
+ * A space before the offset counts as a plus sign: in a query, an unencoded `+01:00` arrives as ` 01:00`.
  */
 export const parseInstant = (text: string): Date | null =>
   new RegExp(FORM).test(text)

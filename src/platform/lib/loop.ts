@@ -1,20 +1,20 @@
 import type { Log } from './log.ts';
 import { createSignal, type Signal } from './signal.ts';
 
-/** How the last run went; `ranAt` is null before the first has ended. */
+/** The result of the last run; `ranAt` is null before the first one has ended. */
 export type LastRun = { readonly ranAt: Date | null; readonly error: string | null };
 
 export type Loop = {
-  /** Runs the work soon. */
+  /** Ends the wait for the next run. */
   wake(): void;
   last(): LastRun;
-  /** Lets the run under way end; nothing runs afterwards. */
+  /** Prevents further runs; resolves when the run in progress has ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Does a piece of work again and again, never twice at a time. `work` answers how long to wait until the next run (ms;
- * 0 goes on at once). A failure is logged and tried again after a second.
+ * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues at once. A failure
+ * is logged and retried after a second.
  */
 export function startLoop(
   name: string,
@@ -28,7 +28,7 @@ export function startLoop(
     while (!stopped) {
       let error: string | null = null;
       const waitMs = await work().catch((err: unknown) => {
-        if (!stopped) log.error({ err, task: name }, 'periodic work failed, trying again');
+        if (!stopped) log.error({ err, task: name }, 'periodic work failed, will be retried');
         error = String(err);
         return 1000;
       });

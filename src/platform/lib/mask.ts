@@ -1,6 +1,6 @@
 /**
- * A phone number as a log may show it: `+39351*****12`. Numbers under ten digits (short codes) show a third of their
- * digits at the front and nothing at the end; what is not a number shows nothing.
+ * Masks a phone number for logs: `+39351*****12`. Of numbers with less than ten digits (short codes) only the first third
+ * is shown; of anything that is not a number, nothing.
  */
 export function maskNumber(number: string): string {
   if (!/^\+?\d+$/.test(number)) return '*****';
@@ -10,5 +10,5 @@ export function maskNumber(number: string): string {
   return `${number.slice(0, plus + head)}*****${number.slice(number.length - tail)}`;
 }
 
-/** Every run of 7 to 15 digits (E.164) in a text, masked: for error texts, which may quote what they choked on. */
+/** Masks every run of 7 to 15 digits (E.164) in a text, since error texts may quote the value that caused them. */
 export const maskNumbersIn = (text: string): string => text.replace(/(?<!\d)\+?\d{7,15}(?!\d)/g, maskNumber);

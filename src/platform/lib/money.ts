@@ -1,16 +1,16 @@
 const MICROS = 1_000_000;
-/** Up to here the product with a million errs by a tenth at most; far beyond it the nearest millionth is missed. */
-const LARGEST = 1e9;
+/** Up to this amount the product with a million is off by a tenth at most; far beyond it, rounding would be wrong. */
+const MAX_EXACT_AMOUNT = 1e9;
 
-/** Micro-units as a number of currency units, for answers: 35,000 is 0.035. Exact up to a billion units. */
+/** Converts micro-units to currency units, for responses: 35,000 is 0.035. Exact up to a billion units. */
 export const fromMicros = (micros: number): number => micros / MICROS;
 
 /**
- * Currency units as micro-units. Null when the amount is no finite number, finer than a millionth, or too large to be
- * exact.
+ * Converts currency units to micro-units. Null if the amount is not finite, is finer than a millionth, or is too large to
+ * be exact.
  */
 export function toMicros(amount: number): number | null {
   const micros = Math.round(amount * MICROS);
-  // A decimal and the quotient that means it are read as the same double, so this is no question of tolerance.
-  return Math.abs(amount) <= LARGEST && micros / MICROS === amount ? micros : null;
+  // A decimal number and the quotient that it stands for are the same double, so no tolerance is needed.
+  return Math.abs(amount) <= MAX_EXACT_AMOUNT && micros / MICROS === amount ? micros : null;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPhoneCountry, readPhone } from './phone-details.ts';
+import { isPhoneCountry, parsePhone } from './phone-details.ts';
 
 test.each([
   ['+39 333 123 4567', null, '+393331234567'],
@@ -12,27 +12,27 @@ test.each([
   ['07700 900123', 'GB', '+447700900123'],
   ['06 1234567', 'IT', '+39061234567'],
 ] as const)('%j with the country %j is %s', (text, country, e164) => {
-  expect(readPhone(text, country)?.e164).toBe(e164);
+  expect(parsePhone(text, country)?.e164).toBe(e164);
 });
 
 test.each(['', 'abc', '12', '+39 12', '+999123456789', '+393331234567 ext. 5', 'call +393331234567', '+'.repeat(300)])(
   '%j is no number',
   (text) => {
-    expect(readPhone(text, null)).toBeNull();
-    expect(readPhone(text, 'IT')).toBeNull();
+    expect(parsePhone(text, null)).toBeNull();
+    expect(parsePhone(text, 'IT')).toBeNull();
   },
 );
 
 test('type, country and validity come from the numbering plan', () => {
-  expect(readPhone('+393331234567', null)).toEqual({
+  expect(parsePhone('+393331234567', null)).toEqual({
     e164: '+393331234567',
     isValid: true,
     type: 'MOBILE',
     country: 'IT',
   });
-  expect(readPhone('+390612345678', null)).toMatchObject({ type: 'FIXED_LINE', country: 'IT' });
-  expect(readPhone('+80012345678', null)).toMatchObject({ isValid: true, type: 'TOLL_FREE', country: null });
-  expect(readPhone('+447700900123', null)).toMatchObject({ isValid: false, type: null });
+  expect(parsePhone('+390612345678', null)).toMatchObject({ type: 'FIXED_LINE', country: 'IT' });
+  expect(parsePhone('+80012345678', null)).toMatchObject({ isValid: true, type: 'TOLL_FREE', country: null });
+  expect(parsePhone('+447700900123', null)).toMatchObject({ isValid: false, type: null });
 });
 
 test('a country is two capital letters that have a numbering plan', () => {

@@ -5,30 +5,30 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 
-/** What the numbering plans know of a number. */
+/** What the numbering plans say about a number. */
 export type PhoneDetails = {
-  /** With the plus. */
+  /** The number in E.164, with the plus. */
   readonly e164: string;
-  /** Whether it is in the numbering plan of its country. Plans change, so a number that is not may yet exist. */
+  /** Whether the numbering plan of its country contains it. Plans change, so an invalid number may exist nevertheless. */
   readonly isValid: boolean;
-  /** Null when the plan does not tell. */
+  /** Null if the plan does not define it. */
   readonly type: Exclude<NumberType, undefined> | null;
-  /** ISO 3166-1 alpha-2; null for satellite phones and other numbers of no country. */
+  /** ISO 3166-1 alpha-2; null for satellite phones and other numbers that belong to no country. */
   readonly country: string | null;
 };
 
-/** No form of a number is longer; libphonenumber itself reads up to 250 characters. */
-const LONGEST = 50;
-/** A number in international form may hold any punctuation. One without sign or 00 counts as international too. */
+/** No notation of a number is longer; libphonenumber itself accepts up to 250 characters. */
+const MAX_LENGTH = 50;
+/** The start of a number in international form, which may contain any punctuation. */
 const INTERNATIONAL = /^\s*(?:\+|00)/;
 
 /**
- * Reads a number in any usual form: `+39 333 123 4567`, `0039…`, `393331234567`, and with a default country the national
- * form, `333 1234567`. Null when it can be no number at all: letters, too short or too long for its country.
- * About 10 µs; for the check of the form alone there is `toE164`.
+ * Parses a number in any usual form: `+39 333 123 4567`, `0039…`, `393331234567` and, with a default country, the national
+ * form `333 1234567`. Null if it cannot be a phone number: letters, or too short or too long for its country.
+ * Takes about 10 µs; `toE164` only checks the form.
  */
-export function readPhone(text: string, defaultCountry: string | null): PhoneDetails | null {
-  if (text.length > LONGEST) return null;
+export function parsePhone(text: string, defaultCountry: string | null): PhoneDetails | null {
+  if (text.length > MAX_LENGTH) return null;
   const country = defaultCountry !== null && isSupportedCountry(defaultCountry) ? defaultCountry : null;
   if (INTERNATIONAL.test(text)) return parse(text.replace(/^\s*(?:\+|00)\s*/, '+'), country);
   return (country && parse(text, country)) ?? parse(`+${text.trim()}`, null);
@@ -45,5 +45,5 @@ function parse(text: string, defaultCountry: CountryCode | null): PhoneDetails |
   };
 }
 
-/** Whether this is a country whose national numbers can be read: ISO 3166-1 alpha-2 in capitals. */
+/** Whether national numbers of this country (ISO 3166-1 alpha-2 in capitals) can be parsed. */
 export const isPhoneCountry = (country: string): boolean => isSupportedCountry(country);

@@ -1,6 +1,6 @@
 import metadata from 'libphonenumber-js/metadata.min';
 
-/** Of countries, and of networks and services that are no country's (satellite, freephone). */
+/** Calling codes of countries, and of networks and services without a country (satellite, freephone). */
 const CALLING_CODES: ReadonlySet<string> = new Set([
   ...Object.keys(metadata.country_calling_codes),
   ...Object.keys(metadata.nonGeographic),
@@ -8,14 +8,14 @@ const CALLING_CODES: ReadonlySet<string> = new Set([
 
 const FORM = /^(?:\+|00)?([1-9]\d{6,14})$/;
 
-/** Whether a text can be a number at all: 7 to 15 digits after an optional `+` or `00`. */
+/** Whether a text has the form of a phone number: 7 to 15 digits after an optional `+` or `00`. */
 export const looksLikeNumber = (text: string): boolean => FORM.test(text);
 
 /**
- * The number in E.164 with its plus, or null when its form is wrong or no country has its calling code.
+ * Returns the number in E.164 with its plus, or null if its form is wrong or its calling code does not exist.
  *
- * It checks the form only, at 5 million a second: whether a national number really exists is the carrier's to say,
- * and a full parse (10 µs a number) would halve the rate of bulk sends.
+ * It only checks the form, at 5 million numbers a second: whether a number really exists is for the carrier to say, and a
+ * full parse (10 µs per number) would halve the rate of bulk sends.
  */
 export function toE164(text: string): string | null {
   const digits = FORM.exec(text)?.[1];

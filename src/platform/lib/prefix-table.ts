@@ -1,10 +1,10 @@
-/** Values by number prefix; the longest prefix that fits wins. */
+/** A table of values by number prefix, in which the longest matching prefix wins. */
 export type PrefixTable<T> = {
-  /** `destination` is E.164 with its plus. */
+  /** Finds the value for a destination, in E.164 with its plus. */
   find(group: string, destination: string): T | undefined;
 };
 
-/** Of several rows with the same group and prefix the first counts. '' fits every number. */
+/** Builds the table. The first of several rows with the same group and prefix counts; '' matches every number. */
 export function prefixTable<T>(
   rows: readonly { readonly group: string; readonly prefix: string; readonly value: T }[],
 ): PrefixTable<T> {

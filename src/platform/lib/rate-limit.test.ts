@@ -7,7 +7,7 @@ const RATE = { perMinute: 100, perSecond: 10 };
 /** A limiter whose time the test moves. */
 function limiterAt(startMs = 1_000_000) {
   let ms = startMs;
-  const limiter = createRateLimiter({ now: () => ms, onNews: () => undefined });
+  const limiter = createRateLimiter({ now: () => ms, onUnpublished: () => undefined });
   const takeMany = (count: number, name = 'a'): number =>
     Array.from({ length: count }, () => limiter.take(name, RATE)).filter(({ allowed }) => allowed).length;
   return { ...limiter, takeMany, pass: (by: number) => (ms += by) };
@@ -64,8 +64,8 @@ test('the answer tells what is left and how long to wait', () => {
 });
 
 test('looking counts nothing, and a name never seen has everything left', () => {
-  const { look, take } = limiterAt();
-  for (let i = 0; i < 200; i++) expect(look('a', RATE)).toMatchObject({ allowed: true, remaining: 100 });
+  const { peek, take } = limiterAt();
+  for (let i = 0; i < 200; i++) expect(peek('a', RATE)).toMatchObject({ allowed: true, remaining: 100 });
   expect(take('a', RATE).remaining).toBe(99);
 });
 
@@ -75,27 +75,27 @@ test('names do not share', () => {
 });
 
 test('what is given back may be taken again', () => {
-  const { takeMany, giveBack } = limiterAt();
+  const { takeMany, refund } = limiterAt();
   takeMany(10);
-  giveBack('a');
+  refund('a');
   expect(takeMany(5)).toBe(1);
 });
 
 test('what another process counted fills the minute and not the second', () => {
   const [here, there] = [limiterAt(), limiterAt()];
   there.takeMany(10);
-  here.hear(there.takeNews());
+  here.addRemote(there.takeUnpublished());
   expect(here.takeMany(20)).toBe(10);
-  expect(here.look('a', RATE).remaining).toBe(80);
-  expect(there.takeNews()).toEqual([]);
+  expect(here.peek('a', RATE).remaining).toBe(80);
+  expect(there.takeUnpublished()).toEqual([]);
 });
 
-test('it is told once that there is news, until the news is taken', () => {
-  let told = 0;
-  const { take, takeNews } = createRateLimiter({ onNews: () => told++ });
+test('it signals unpublished counts once, until they are taken', () => {
+  let signals = 0;
+  const { take, takeUnpublished } = createRateLimiter({ onUnpublished: () => signals++ });
   take('a', RATE);
   take('b', RATE);
-  expect([told, takeNews(), takeNews()]).toEqual([
+  expect([signals, takeUnpublished(), takeUnpublished()]).toEqual([
     1,
     [
       ['a', 1],
@@ -104,13 +104,13 @@ test('it is told once that there is news, until the news is taken', () => {
     [],
   ]);
   take('a', RATE);
-  expect(told).toBe(2);
+  expect(signals).toBe(2);
 });
 
 test('only so many names are remembered, the latest ones', () => {
-  const { take, look } = createRateLimiter({ maxNames: 2 });
+  const { take, peek } = createRateLimiter({ maxNames: 2 });
   for (const name of ['a', 'b', 'c']) take(name, RATE);
-  expect(['a', 'b', 'c'].map((name) => look(name, RATE).remaining)).toEqual([100, 99, 99]);
+  expect(['a', 'b', 'c'].map((name) => peek(name, RATE).remaining)).toEqual([100, 99, 99]);
 });
 
 property.prop([fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 50, maxLength: 600 }), fc.nat()])(

@@ -1,38 +1,40 @@
 import { LRUCache } from 'lru-cache';
 
-/** How often something may happen: so often in any 60 seconds, and so often in one second. */
+/** A rate limit: how often something may happen in any 60 seconds, and in any one second. */
 export type Rate = { readonly perMinute: number; readonly perSecond: number };
 
+/** The decision of a rate limiter. */
 export type Verdict = {
   readonly allowed: boolean;
+  /** The limit per minute. */
   readonly limit: number;
-  /** What is left of the minute. */
+  /** How many more are allowed in this minute. */
   readonly remaining: number;
-  /** Until `remaining` begins to grow. */
+  /** Seconds until `remaining` begins to grow. */
   readonly resetSeconds: number;
-  /** 0 when allowed. */
+  /** Seconds until a retry may succeed; 0 if allowed. */
   readonly retryAfterSeconds: number;
 };
 
 export type RateLimiter = {
-  /** Counts one more under this name when the rate allows it, and only then. */
+  /** Counts one event under this name, but only if the rate allows it. */
   take(name: string, rate: Rate): Verdict;
-  /** What `take` would say. */
-  look(name: string, rate: Rate): Verdict;
-  /** One that was counted turned out not to count. */
-  giveBack(name: string): void;
-  /** What was counted here since the last call, for the other processes. */
-  takeNews(): [name: string, count: number][];
-  /** What another process counted. Fills the minute, not the second. */
-  hear(news: readonly (readonly [name: string, count: number])[]): void;
+  /** Returns what `take` would decide, without counting. */
+  peek(name: string, rate: Rate): Verdict;
+  /** Reverts one count, for an event that turned out not to count. */
+  refund(name: string): void;
+  /** Returns the counts made here since the last call, for publishing to the other processes. */
+  takeUnpublished(): [name: string, count: number][];
+  /** Adds counts of another process. They count towards the minute, not towards the second. */
+  addRemote(counts: readonly (readonly [name: string, count: number])[]): void;
 };
 
 export type RateLimiterOptions = {
-  /** Names that are remembered; beyond that the ones not asked for longest are forgotten. */
+  /** Maximum number of names in memory; beyond it the least recently used are forgotten. */
   readonly maxNames?: number;
-  /** Called when there is news where there was none. Without it no news is kept. */
-  readonly onNews?: () => void;
-  /** In ms, monotonic. */
+  /** Called at the first unpublished count. Without it no unpublished counts are kept. */
+  readonly onUnpublished?: () => void;
+  /** A monotonic clock in ms. */
   readonly now?: () => number;
 };
 
@@ -40,26 +42,26 @@ const SECONDS = 60;
 
 /** The last 60 seconds of one name. */
 type Minute = {
-  /** By second, as a ring. */
+  /** The counts by second, as a ring buffer. */
   readonly counts: Int32Array;
-  /** The second that was counted in last. */
+  /** The latest second that has been counted in. */
   second: number;
-  /** The sum of the counts. */
+  /** The sum of all counts. */
   total: number;
-  /** What this process counted in that second. */
+  /** The count of this process in the latest second. */
   own: number;
 };
 
 /**
- * Counts by name and by second, so that a limit holds for every span of 60 seconds and not only for calendar minutes.
- * Exact in one process. With others whose news is heard every `t` seconds (src/platform/db/share-counts.ts), `n` processes
- * together let at most `(n - 1) x perSecond x ceil(t)` pass beyond `perMinute`, and `n x perSecond` in one second.
- * About 500 octets a name.
+ * Creates a rate limiter that counts by name and second, so that a limit holds for every span of 60 seconds and not only
+ * for calendar minutes. Exact within one process. With `n` processes that share their counts every `t` seconds
+ * (src/platform/db/shared-limiter.ts), at most `(n - 1) x perSecond x ceil(t)` events pass beyond `perMinute`, and
+ * `n x perSecond` in one second. A name takes about 500 bytes.
  */
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
-  const { maxNames = 50_000, onNews, now = () => performance.now() } = options;
+  const { maxNames = 50_000, onUnpublished, now = () => performance.now() } = options;
   const minutes = new LRUCache<string, Minute>({ max: maxNames });
-  const news = new Map<string, number>();
+  const unpublished = new Map<string, number>();
 
   const find = (name: string): Minute | undefined => {
     const minute = minutes.get(name);
@@ -74,27 +76,27 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const count = (name: string, minute: Minute, by: number): void => {
     add(minute, by);
     minute.own += by;
-    if (!onNews) return;
-    if (news.size === 0) onNews();
-    news.set(name, (news.get(name) ?? 0) + by);
+    if (!onUnpublished) return;
+    if (unpublished.size === 0) onUnpublished();
+    unpublished.set(name, (unpublished.get(name) ?? 0) + by);
   };
   return {
     take(name, rate) {
       const minute = open(name);
-      const verdict = judge(minute, rate);
+      const verdict = verdictOf(minute, rate);
       if (!verdict.allowed) return verdict;
       count(name, minute, 1);
       return { ...verdict, remaining: verdict.remaining - 1, resetSeconds: verdict.resetSeconds || SECONDS };
     },
-    look: (name, rate) => judge(find(name) ?? emptyMinute(0), rate),
-    giveBack: (name) => count(name, open(name), -1),
-    takeNews() {
-      const all = [...news];
-      news.clear();
+    peek: (name, rate) => verdictOf(find(name) ?? emptyMinute(0), rate),
+    refund: (name) => count(name, open(name), -1),
+    takeUnpublished() {
+      const all = [...unpublished];
+      unpublished.clear();
       return all;
     },
-    hear(heard) {
-      for (const [name, by] of heard) add(open(name), by);
+    addRemote(counts) {
+      for (const [name, by] of counts) add(open(name), by);
     },
   };
 }
@@ -107,7 +109,7 @@ function add(minute: Minute, by: number): void {
   minute.total += by;
 }
 
-/** Forgets the seconds that have left the minute by now. */
+/** Clears the seconds that have left the window of 60 seconds. */
 function advance(minute: Minute, second: number): void {
   if (second === minute.second) return;
   const passed = Math.min(second - minute.second, SECONDS);
@@ -120,7 +122,7 @@ function advance(minute: Minute, second: number): void {
   minute.own = 0;
 }
 
-function judge(minute: Minute, { perMinute, perSecond }: Rate): Verdict {
+function verdictOf(minute: Minute, { perMinute, perSecond }: Rate): Verdict {
   const resetSeconds = secondsUntilNext(minute);
   const spent = minute.total >= perMinute;
   const allowed = !spent && minute.own < perSecond;
@@ -133,7 +135,7 @@ function judge(minute: Minute, { perMinute, perSecond }: Rate): Verdict {
   };
 }
 
-/** Until the oldest second with something in it leaves the minute. */
+/** Seconds until the oldest second with a count leaves the window. */
 function secondsUntilNext({ counts, second, total }: Minute): number {
   if (total <= 0) return 0;
   for (let age = SECONDS - 1; age > 0; age--)
@@ -141,7 +143,7 @@ function secondsUntilNext({ counts, second, total }: Minute): number {
   return SECONDS;
 }
 
-/** The headers of contract 1, "Rate limits"; Reset is in seconds from now. */
+/** Returns the headers of contract 1, "Rate limits"; X-RateLimit-Reset is in seconds from now. */
 export const rateHeaders = (
   verdict: Pick<Verdict, 'limit' | 'remaining' | 'resetSeconds'>,
 ): Record<string, string> => ({

@@ -1,8 +1,8 @@
 const FORM = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?) ?(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
- * Reads the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset.
- * Null for anything else, a date that the calendar lacks included.
+ * Parses the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset. Null
+ * for anything else, including dates that do not exist.
  */
 export function parseScheduledDate(text: string): Date | null {
   const [, day, time, offset] = FORM.exec(text) ?? [];
@@ -13,5 +13,5 @@ export function parseScheduledDate(text: string): Date | null {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? date : null;
 }
 
-/** As the specification writes it, in UTC: 2027-01-31 08:00:00.000+0000. */
+/** Formats a date in UTC as in the specification: 2027-01-31 08:00:00.000+0000. */
 export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');

@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import { CHANNELS } from './channel.ts';
 
-/** A value that may be absent: the schema, or null. */
+/** The schema of a value that may be null. */
 export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** An instant as ISO 8601 text in UTC. */
+/** The schema of an instant as ISO 8601 text. */
 export const instant = (description?: string) =>
   Type.String({ format: 'date-time', ...(description !== undefined && { description }) });
 
-/** A numeric id, as a path, a query or a body holds it. */
+/** The schema of a numeric id in a path, a query or a body. */
 export const id = (description?: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...(description !== undefined && { description }) });
 
-/** The name of a channel: SMS, RCS or WHATSAPP. */
+/** The schema of a channel: SMS, RCS or WHATSAPP. */
 export const channelName = (description?: string) =>
   Type.Enum([...CHANNELS], { type: 'string', ...(description !== undefined && { description }) });

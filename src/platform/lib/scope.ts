@@ -1,6 +1,6 @@
 import { CHANNELS } from './channel.ts';
 
-/** What a key or a user may touch: the three channels (sending) and the areas of the interface (contract 2). */
+/** What a key or a user may use: the three channels (sending) and the areas of the API (contract 2). */
 export const SCOPES = [
   ...CHANNELS,
   'campaigns',
@@ -17,7 +17,7 @@ export type Scope = (typeof SCOPES)[number];
 export const ROLES = ['owner', 'admin', 'operator', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a person of this role may touch. A viewer, besides, only reads: src/platform/http/auth.ts refuses its writes. */
+/** The scopes of each role. A viewer may only read within them: src/platform/http/auth.ts rejects its writes. */
 const ROLE_SCOPES: Record<Role, ReadonlySet<Scope>> = {
   owner: new Set(SCOPES),
   admin: new Set(SCOPES),
@@ -25,12 +25,12 @@ const ROLE_SCOPES: Record<Role, ReadonlySet<Scope>> = {
   viewer: new Set(SCOPES.filter((scope) => scope !== 'keys')),
 };
 
-/** The scopes of a person, fixed by the role. */
+/** Returns the scopes of a user, which depend only on the role. */
 export const scopesOfRole = (role: Role): ReadonlySet<Scope> => ROLE_SCOPES[role];
 
 /**
- * The scopes of a key: those stored with it that its user's role still has, so a key never outgrows its maker, even
- * when the maker's role was narrowed later. Stored words that are no scope are dropped.
+ * Returns the scopes of a key: those stored with it that its user's role still has, so that a key never has more rights
+ * than its user, even if that user's role is reduced later. Stored values that are not scopes are ignored.
  */
 export function scopesOfKey(role: Role, operations: readonly string[]): ReadonlySet<Scope> {
   return new Set(SCOPES.filter((scope) => operations.includes(scope) && ROLE_SCOPES[role].has(scope)));

@@ -1,27 +1,29 @@
 import { isIP, isIPv6 } from 'node:net';
 
-/**
- * Rules for the texts of settings: each returns the value, or throws an Error whose message completes the sentence
- * "<KEY> …".
- */
+/** Throws the error of a rule: like those of all rules here, its message completes the sentence "<KEY> …". */
 const must = (what: string): never => {
   throw new Error(`must be ${what}`);
 };
 
+/** Accepts any text. */
 export const text = (value: string): string => value;
+/** Accepts a whole number within the bounds. */
 export const integer = (min: number, max: number) => (value: string) =>
   /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max
     ? Number(value)
     : must(`a whole number from ${min} to ${max}`);
-export const orNone =
+/** Accepts what `rule` accepts, and turns an empty text into undefined. */
+export const optional =
   <T>(rule: (value: string) => T) =>
   (value: string): T | undefined =>
     value === '' ? undefined : rule(value);
+/** Accepts one of the choices. */
 export const oneOf =
   <T extends string>(choices: readonly T[]) =>
   (value: string): T =>
     choices.find((choice) => choice === value) ?? must(`one of ${choices.join(', ')}`);
 
+/** Accepts an empty text or a URL with one of the protocols (such as `https:`). */
 export function url(protocols: readonly string[], example: string): (value: string) => string {
   return (value) =>
     value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
@@ -33,6 +35,7 @@ function isAddressBlock(value: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32));
 }
 
+/** Parses comma-separated IP addresses and CIDR blocks. */
 export function addressBlocks(value: string): readonly string[] {
   const blocks = value
     .split(',')
@@ -41,19 +44,21 @@ export function addressBlocks(value: string): readonly string[] {
   const wrong = blocks.find((block) => !isAddressBlock(block));
   return wrong === undefined
     ? blocks
-    : must(`IP addresses or CIDR blocks with commas between them; "${wrong}" is neither`);
+    : must(`comma-separated IP addresses or CIDR blocks; "${wrong}" is neither`);
 }
 
+/** Parses comma-separated ports. */
 export function ports(value: string): readonly number[] {
   const numbers = value.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
   return numbers.every((port) => port >= 1 && port <= 65_535)
     ? [...new Set(numbers)]
-    : must('ports from 1 to 65535 with commas between them');
+    : must('comma-separated ports from 1 to 65535');
 }
 
+/** Decodes a 256-bit key in hex or base64url; an empty text is undefined. */
 export function secretKey(value: string): Buffer | undefined {
   if (value === '') return undefined;
   const bytes = Buffer.from(value, /^[0-9a-f]{64}$/i.test(value) ? 'hex' : 'base64url');
-  // The value itself stays out of the message: it would end up in a log.
+  // The message must not contain the value, which would end up in a log.
   return bytes.length === 32 ? bytes : must('32 random bytes in hex (64 digits) or base64url (43 characters)');
 }

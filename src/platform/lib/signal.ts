@@ -1,10 +1,11 @@
-/** A flag that one loop waits for and anyone raises. Raised while nobody waits, the next wait returns at once. */
+/** A flag that one loop waits for and anyone can raise. If it is raised while nobody waits, the next wait returns at once. */
 export type Signal = {
   raise(): void;
-  /** Resolves when raised, or after `timeoutMs`. Lowers the flag. */
+  /** Resolves when the flag is raised, or after `timeoutMs`, and lowers it. */
   wait(timeoutMs: number): Promise<void>;
 };
 
+/** Creates a lowered signal. */
 export function createSignal(): Signal {
   let raised = false;
   let release: (() => void) | null = null;

@@ -1,9 +1,10 @@
-/** A number of places that work takes one after the other. */
+/** Limits how many pieces of work run at the same time. */
 export type Slots = {
-  /** Does the work when a place is free; in the order of asking. */
+  /** Runs the work as soon as a slot is free, in the order of the calls. */
   run<T>(work: () => Promise<T>): Promise<T>;
 };
 
+/** Creates `size` slots. */
 export function createSlots(size: number): Slots {
   const waiting: (() => void)[] = [];
   let free = size;

@@ -1,39 +1,39 @@
 import type { Signal } from './signal.ts';
 
-/** Work that a worker does in the background, again and again and never twice at a time. */
+/** Work that a worker does repeatedly in the background, never concurrently. */
 export type Task = {
   readonly name: string;
-  /** One run. Answers the wait until the next in ms; 0 goes on at once. */
+  /** Does one run and returns the wait until the next one in ms; 0 continues at once. */
   readonly work: () => Promise<number>;
-  /** Does not run while sending is paused: it would change messages that may not be this program's to change. */
+  /** Whether it stops while sending is paused, because it changes messages that another program may then own. */
   readonly pausable?: boolean;
-  /** By NOTIFY channel: whether a payload wakes the task. '' is heard when notifications may have been missed. */
+  /** By NOTIFY channel: whether a payload wakes the task. The payload '' means that notifications may have been missed. */
   readonly wakeOn?: Readonly<Record<string, (payload: string) => boolean>>;
   /** Wakes the task from within this process. */
   readonly signal?: Signal;
-  /** Called when the worker begins to stop: shortens the run under way. */
+  /** Called when the worker begins to stop: shortens the run in progress. */
   readonly interrupt?: () => Promise<void>;
-  /** Called when no run is under way any more, in the reverse order of the tasks. */
+  /** Called when no run is in progress any more, in the reverse order of the tasks. */
   readonly close?: () => Promise<void>;
 };
 
-/** For `wakeOn`: every payload wakes the task. */
+/** A condition for `wakeOn`: every payload wakes the task. */
 export const always = (): boolean => true;
 
-/** Runs again at once after a run that found something to do, and after `idleMs` otherwise. */
+/** Makes a `work` that runs again at once after a run that found something to do, and otherwise after `idleMs`. */
 export const untilIdle =
   (work: () => Promise<number | boolean>, idleMs: number) => async (): Promise<number> =>
     Number(await work()) > 0 ? 0 : idleMs;
 
-/** Runs every `everyMs`. */
+/** Makes a `work` that runs every `everyMs`. */
 export const every = (everyMs: number, work: () => Promise<unknown>) => async (): Promise<number> => {
   await work();
   return everyMs;
 };
 
 /**
- * For rows with a due time: looks for the next one when woken, and at least every `pollMs`, for those that a dead process
- * left behind; works when one is due. An idle look costs one plain query.
+ * Makes a `work` for rows with a due time. It asks for the next due time when woken and at least every `pollMs` (for rows
+ * that a dead process left behind), and works when one is due. An idle poll costs one simple query.
  */
 export const whenDue =
   (work: () => Promise<number>, nextMs: () => Promise<number | null>, pollMs: number) => async (): Promise<number> => {

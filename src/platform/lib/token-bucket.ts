@@ -1,16 +1,17 @@
+/** Limits a rate, with small bursts. */
 export type TokenBucket = {
-  /** Takes `count` tokens now. May go below zero by one message's parts; later takes pay it back. */
+  /** Takes `count` tokens. The balance may go below zero by the parts of one message; later refills make up for it. */
   take(count: number): void;
-  /** Whether the next message may go. */
+  /** Whether the next message may be sent. */
   ready(): boolean;
-  /** How long until `ready`, in ms. */
+  /** Milliseconds until `ready`. */
   waitMs(): number;
   perSecond(): number;
-  /** Another rate from now on; what is saved or owed stays, up to the new burst. */
+  /** Changes the rate. The balance stays, up to the new burst. */
   setRate(perSecond: number): void;
 };
 
-/** Holds a rate of `perSecond` with bursts of at most a quarter of a second's worth; 0 means no limit. */
+/** Creates a bucket for `perSecond` tokens with bursts of at most a quarter of a second; 0 means no limit. */
 export function createTokenBucket(perSecond: number, now: () => number = () => performance.now()): TokenBucket {
   let rate = perSecond;
   let tokens = burstOf(rate);

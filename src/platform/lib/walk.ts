@@ -1,6 +1,6 @@
 /**
- * Every value of a JSON document, the document itself first. With a list in place of recursion: a body may be nested
- * half a million deep, which a stack would not survive.
+ * Yields every value of a JSON document, the document itself first. It uses a list instead of recursion: a body may be
+ * nested half a million levels deep, which would overflow the stack.
  */
 export function* valuesIn(document: unknown): Generator<unknown> {
   const waiting = [document];

@@ -1,25 +1,28 @@
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { buildConnector } from 'undici';
-import { addressRefused, type Guard } from './guard.ts';
+import { addressRefusedError, type Guard } from './guard.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
 
 /**
- * Opens the TLS connections of webhooks for undici. Only addresses that the guard lets pass are dialled, whether the
- * host is a name or an address, and the address at the other end is looked at once more before a request is written.
- * Certificates are verified against the host, whatever the environment says. After 64 KiB of one answer, whatever they
- * are, a connection is cut.
+ * Creates a connector that opens TLS connections for undici. It dials only addresses that the guard allows, whether the
+ * host is a name or an address, and checks the peer's address again before a request is written. Certificates are always
+ * verified against the host, whatever the environment says. A connection is closed after 64 KiB of one answer, of any kind.
  *
- * @param options.ca further authorities, PEM, beside those that Node trusts
+ * @param options.ca certificate authorities (PEM) to trust in addition to those that Node trusts
  */
-export function createConnector(options: { guard: Guard; ca?: string | undefined; timeoutMs: number }): Connector {
+export function createGuardedConnector(options: {
+  guard: Guard;
+  ca?: string | undefined;
+  timeoutMs: number;
+}): Connector {
   const { guard, ca, timeoutMs } = options;
   const connect = buildConnector({
     allowH2: false,
     timeout: timeoutMs,
     rejectUnauthorized: true,
-    // Made once: with the authorities given by connection, each one parses all of them.
+    // Created once: if each connection got the authorities, each would parse all of them.
     secureContext: createSecureContext({
       minVersion: 'TLSv1.2',
       ca: [...getCACertificates('default'), ...(ca === undefined ? [] : [ca])],
@@ -27,22 +30,22 @@ export function createConnector(options: { guard: Guard; ca?: string | undefined
     lookup: guardedLookup(guard),
   });
   return (target, done) => {
-    // The look-up is never asked about an address: undici and Node dial it as it stands.
-    if (isIP(target.hostname) !== 0 && !guard.isOpen(target.hostname)) return done(addressRefused(), null);
+    // The lookup is never called for an address: undici and Node dial it as it is.
+    if (isIP(target.hostname) !== 0 && !guard.isAllowed(target.hostname)) return done(addressRefusedError(), null);
     connect(target, (...[error, socket]) => {
       if (error) return done(error, null);
-      if (guard.isOpen(socket.remoteAddress ?? '')) return done(null, limitAnswers(socket));
+      if (guard.isAllowed(socket.remoteAddress ?? '')) return done(null, limitAnswerSize(socket));
       socket.destroy();
-      done(addressRefused(), null);
+      done(addressRefusedError(), null);
     });
   };
 }
 
-/** The addresses that are dialled are those that were checked: nobody asks the name server a second time. */
+/** A DNS lookup that returns only checked addresses. They are dialled as checked, without asking the name server again. */
 export const guardedLookup =
   (guard: Guard): LookupFunction =>
   (host, { all }, done) => {
-    guard.addressesOf(host).then(
+    guard.resolveAllowed(host).then(
       (addresses) => {
         const found = addresses.map((address) => ({ address, family: isIP(address) }));
         if (all === true) return done(null, found);
@@ -52,14 +55,15 @@ export const guardedLookup =
     );
   };
 
+/** The error code of an answer that exceeds the size limit of its connection. */
 export const ANSWER_TOO_LONG = 'ERR_ANSWER_TOO_LONG';
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Counts what is read since the last request was written. undici limits headers, and bodies are cut where they are
- * read; but interim answers, or extensions of chunks, would be parsed for as long as they come.
+ * Counts the bytes read since the last request was written. undici limits headers, and our reader limits bodies; but
+ * interim answers or chunk extensions would be parsed for as long as they arrive.
  */
-function limitAnswers(socket: Socket): Socket {
+function limitAnswerSize(socket: Socket): Socket {
   const read = socket.read.bind(socket);
   let [bytes, written] = [0, 0];
   return Object.assign(socket, {

@@ -1,44 +1,50 @@
 import { isIP } from 'node:net';
-import { createPublicAddress } from './public-address.ts';
+import { createAddressCheck } from './public-address.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
-/** What may be dialled on behalf of an account: asked at registration, and again for every connection. */
+/** Decides what may be dialled on behalf of an account: checked at registration, and again for every connection. */
 export type Guard = {
+  /** The ports that may be dialled. */
   readonly ports: readonly number[];
   /** Whether this address may be dialled. */
-  isOpen(address: string): boolean;
+  isAllowed(address: string): boolean;
   /**
-   * The addresses that this host, a name or an address, may be dialled at; at least one. Rejects with addressRefused
-   * when even one of its addresses may not be, and with the error of the look-up when it has none.
+   * Resolves a host (a name or an address) to the addresses to dial, at least one. Rejects with `addressRefusedError`
+   * when even one of its addresses may not be dialled, and with the error of the lookup when it has none.
    */
-  addressesOf(host: string): Promise<readonly string[]>;
+  resolveAllowed(host: string): Promise<readonly string[]>;
 };
 
+/** The error code of a host with an address that may not be dialled. */
 export const ADDRESS_REFUSED = 'ERR_ADDRESS_REFUSED';
 
-/** Says of no address that it is the one: a name may be known inside only, and its addresses are nobody's business. */
-export const addressRefused = (): Error =>
-  Object.assign(new Error('the host has an address that is not public'), { code: ADDRESS_REFUSED });
+/** Creates the error for a refused address. It does not name the address, which may be known only on our network. */
+export const addressRefusedError = (): Error =>
+  Object.assign(new Error('the host has a non-public address'), { code: ADDRESS_REFUSED });
 
-/** A host may have many addresses; those of a host that is down would be tried one after the other. */
-const DIALLED = 4;
+/** A host may have many addresses, and those of a host that is down would be tried one after the other. */
+const MAX_ADDRESSES = 4;
 
-/** @param options.openBlocks blocks that the operator allows besides public addresses */
+/**
+ * Creates a guard that allows public addresses and `allowedBlocks`.
+ *
+ * @param options.allowedBlocks addresses and CIDR blocks that the operator allows in addition to public addresses
+ */
 export function createGuard(options: {
-  openBlocks: readonly string[];
+  allowedBlocks: readonly string[];
   ports: readonly number[];
   resolve?: Resolve;
 }): Guard {
-  const { openBlocks, ports, resolve = createResolve() } = options;
-  const isOpen = createPublicAddress(openBlocks);
+  const { allowedBlocks, ports, resolve = createResolve() } = options;
+  const isAllowed = createAddressCheck(allowedBlocks);
   return {
     ports,
-    isOpen,
-    async addressesOf(host) {
+    isAllowed,
+    async resolveAllowed(host) {
       const addresses = isIP(host) === 0 ? await resolve(host) : [host];
       if (addresses.length === 0) throw new Error('the host has no address');
-      if (!addresses.every(isOpen)) throw addressRefused();
-      return addresses.slice(0, DIALLED);
+      if (!addresses.every(isAllowed)) throw addressRefusedError();
+      return addresses.slice(0, MAX_ADDRESSES);
     },
   };
 }

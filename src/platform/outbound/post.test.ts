@@ -10,7 +10,7 @@ const posters: Poster[] = [];
 
 /** A poster that may reach loopback addresses, at the receiver's port. */
 function makePoster(options: Partial<Parameters<typeof createPoster>[0]> = {}): Poster {
-  const guard = createGuard({ openBlocks: ['127.0.0.0/8'], ports: [receiver.port] });
+  const guard = createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [receiver.port] });
   const made = createPoster({ guard, ca: TEST_CERT, ...options });
   posters.push(made);
   return made;
@@ -112,7 +112,7 @@ describe('a bad receiver', () => {
   test('does not keep the next post to it from its answer', async () => {
     const other = await startReceiver();
     other.answer(({ path }) => (path === '/bad' ? { manner: 'silent' } : {}));
-    const own = makePoster({ guard: createGuard({ openBlocks: ['127.0.0.0/8'], ports: [other.port] }) });
+    const own = makePoster({ guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [other.port] }) });
     const bad = own.post({ ...request(), url: `${other.url}/bad` });
     expect(await own.post({ ...request(), url: `${other.url}/good` })).toEqual(answered(200));
     await other.received(2);
@@ -124,7 +124,7 @@ describe('a bad receiver', () => {
 describe('who is not reached', () => {
   const loopback = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '127.1'];
   test.each(loopback)('an address that is not public: %s', async (host) => {
-    const strict = makePoster({ guard: createGuard({ openBlocks: [], ports: [receiver.port] }) });
+    const strict = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port] }) });
     const before = receiver.connections();
     const result = await strict.post({ ...request(), url: `https://${host}:${receiver.port}/` });
     expect(result).toEqual(failed('the host has an address that is not public'));
@@ -133,14 +133,14 @@ describe('who is not reached', () => {
 
   test('a name of which one address is public and another is not', async () => {
     const resolve = () => Promise.resolve(['93.184.215.14', '127.0.0.1']);
-    const mixed = makePoster({ guard: createGuard({ openBlocks: [], ports: [receiver.port], resolve }) });
+    const mixed = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port], resolve }) });
     expect(await mixed.post(request())).toEqual(failed('the host has an address that is not public'));
   });
 
   test('a name that changes its address: each new connection is looked at again', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     const guard = createGuard({
-      openBlocks: ['127.0.0.1'],
+      allowedBlocks: ['127.0.0.1'],
       ports: [receiver.port],
       resolve: async () => answers.shift() ?? [],
     });
@@ -153,13 +153,13 @@ describe('who is not reached', () => {
 
   test('a host that does not resolve', async () => {
     const resolve = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
-    const lost = makePoster({ guard: createGuard({ openBlocks: [], ports: [receiver.port], resolve }) });
+    const lost = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port], resolve }) });
     expect(await lost.post(request())).toEqual(failed('the host does not resolve'));
   });
 
   test('a host whose name server never answers, at the deadline', async () => {
     const resolve = () => new Promise<never>(() => undefined);
-    const guard = createGuard({ openBlocks: [], ports: [receiver.port], resolve });
+    const guard = createGuard({ allowedBlocks: [], ports: [receiver.port], resolve });
     const slow = makePoster({ guard, deadlineMs: 300 });
     expect(await slow.post(request())).toEqual(failed('no complete answer within 0.3 s'));
   });
@@ -169,14 +169,14 @@ describe('who is not reached', () => {
     const plain = makePoster({ ca: undefined });
     expect(await plain.post(request())).toEqual(failed('the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)'));
     const resolve = async () => ['127.0.0.1'];
-    const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [receiver.port], resolve });
+    const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [receiver.port], resolve });
     const other = await makePoster({ guard }).post({ ...request(), url: `https://example.com:${receiver.port}/` });
     expect(other).toEqual(failed('the certificate is not valid (ERR_TLS_CERT_ALTNAME_INVALID)'));
     expect(receiver.requests.length).toBe(before);
   });
 
   test('another port than those that are allowed, and plain HTTP', async () => {
-    const elsewhere = makePoster({ guard: createGuard({ openBlocks: ['127.0.0.0/8'], ports: [443] }) });
+    const elsewhere = makePoster({ guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }) });
     expect(await elsewhere.post(request())).toEqual(failed('the URL is not one that may be called'));
     const http = await poster.post({ ...request(), url: `http://localhost:${receiver.port}/` });
     expect(http).toEqual(failed('the URL is not one that may be called'));
@@ -185,7 +185,7 @@ describe('who is not reached', () => {
   test('nobody at the port', async () => {
     const gone = await startReceiver();
     await gone[Symbol.asyncDispose]();
-    const guard = createGuard({ openBlocks: ['127.0.0.0/8'], ports: [gone.port] });
+    const guard = createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [gone.port] });
     const result = await makePoster({ guard }).post({ ...request(), url: gone.url });
     expect(result).toEqual(failed('the connection was refused'));
   });

@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
-import { createConnector } from './connect.ts';
+import { createGuardedConnector } from './connect.ts';
 import { describeFault } from './fault.ts';
 import type { Guard } from './guard.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
-/** What became of one POST. Any status is an answer, a redirect too; the caller tells which of them are good. */
+/** The result of one POST. Any status counts as an answer, also a redirect; the caller decides which mean success. */
 export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** What the receiver asked for, at most 24 hours; null when it did not. */
+      /** The delay that the server asks for in Retry-After, at most 24 hours; null if none. */
       readonly retryAfterMs: number | null;
-      /** The beginning of its body as text, without zero bytes. */
+      /** The first 1,024 bytes of the body as text, without NUL characters. */
       readonly body: string;
       readonly durationMs: number;
     }
-  /** No complete answer; why, in words for the owner of the endpoint. */
+  /** No complete answer; `reason` explains it to the owner of the endpoint. */
   | { readonly kind: 'failed'; readonly reason: string; readonly durationMs: number };
 
 export type PostRequest = {
@@ -26,46 +26,46 @@ export type PostRequest = {
 };
 
 export type Poster = {
-  /** Never rejects, and is over within 5 s. */
+  /** Sends a POST. Never rejects, and settles within 5 s. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Waits for what is under way, at most 5 s. */
+  /** Waits for requests in progress, at most 5 s. */
   close(): Promise<void>;
 };
 
-/** For everything: resolving, connecting, writing, and the whole answer. */
+/** Covers everything: resolving, connecting, writing, and the whole answer. */
 const DEADLINE_MS = 5000;
 const MAX_BODY_BYTES = 16 * 1024;
-/** What a person needs to see why a receiver refuses; the rest of a body is counted and dropped. */
+/** Enough to see why a server rejects a request; the rest of a body is counted and discarded. */
 const KEPT_BODY_BYTES = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Answers of 1xx: 100 and 103 are sent once, if at all. Each costs as much as an answer. */
-const MAX_INTERIM = 4;
-/** URLs whose parts are remembered; parsing one takes longer than signing an event. */
-const URLS = 10_000;
+/** Answers with status 1xx: servers send 100 and 103 at most once. Each costs as much as an answer. */
+const MAX_INTERIM_ANSWERS = 4;
+/** Number of URLs whose parsed parts are cached; parsing one takes longer than signing an event. */
+const MAX_CACHED_URLS = 10_000;
 
 /**
- * Posts to strangers' receivers: over HTTPS, to addresses and ports that the guard lets pass, within 5 s. No redirect
- * is followed, nothing is decompressed, no proxy of the environment is used, and after 16 KiB of body the answer counts
- * as complete and the connection is cut. Connections are kept while the receiver does, and reused. How many requests go
- * to one receiver at the same time is up to the caller: a limit here would make accounts with the same one wait for
- * each other.
+ * Creates a client that posts to untrusted servers: over HTTPS, to addresses and ports that the guard allows, within 5 s.
+ * It follows no redirects, decompresses nothing and uses no proxy from the environment. After 16 KiB of body the answer
+ * counts as complete and the connection is closed. Connections are kept alive and reused while the server allows it. The
+ * caller limits concurrent requests to one server: a limit here would make accounts with the same server wait for each
+ * other.
  *
- * @param options.ca further authorities to trust, PEM
+ * @param options.ca further certificate authorities (PEM) to trust
  */
 export function createPoster(options: { guard: Guard; ca?: string | undefined; deadlineMs?: number }): Poster {
   const { guard, ca, deadlineMs = DEADLINE_MS } = options;
   const agent = new Agent({
-    connect: createConnector({ guard, ca, timeoutMs: deadlineMs }),
+    connect: createGuardedConnector({ guard, ca, timeoutMs: deadlineMs }),
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // One deadline is over all of it.
+    // `deadlineMs` covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: 30_000,
   });
-  const targets = new LRUCache<string, Target>({ max: URLS });
+  const targets = new LRUCache<string, Target>({ max: MAX_CACHED_URLS });
   const targetOf = (url: string): Target | undefined => {
     const target = targets.get(url) ?? parseTarget(url, guard.ports);
     if (target) targets.set(url, target);
@@ -74,7 +74,7 @@ export function createPoster(options: { guard: Guard; ca?: string | undefined; d
   return {
     async post({ url, headers, body }) {
       const target = targetOf(url);
-      if (!target) return { kind: 'failed', reason: 'the URL is not one that may be called', durationMs: 0 };
+      if (!target) return { kind: 'failed', reason: 'the URL is not allowed', durationMs: 0 };
       return send(agent, { ...target, method: 'POST', headers, body }, deadlineMs);
     },
     close: () => agent.close(),
@@ -83,7 +83,7 @@ export function createPoster(options: { guard: Guard; ca?: string | undefined; d
 
 type Target = { readonly origin: string; readonly path: string };
 
-/** Ports may have been closed by the operator since the registration. */
+/** Checks the port again: the operator may have disallowed it since the registration. */
 function parseTarget(text: string, ports: readonly number[]): Target | undefined {
   const url = URL.parse(text);
   if (url?.protocol !== 'https:' || !ports.includes(Number(url.port || 443))) return undefined;
@@ -111,7 +111,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
           : { kind: 'failed', reason: reason ?? 'the answer has no status', durationMs },
       );
     }
-    /** Of an answer that is not read to its end the connection is of no more use. */
+    /** Ends the request and closes its connection, which cannot be reused unless the answer is read to its end. */
     function cut(reason: string | null): void {
       end(reason);
       controller?.abort(new Error('cut'));
@@ -125,7 +125,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       },
       onResponseStart(_, status, headers) {
         if (status >= 200) answer = { status, retryAfterMs: retryAfterOf(headers['retry-after']) };
-        else if (++interim > MAX_INTERIM) cut('too many interim answers');
+        else if (++interim > MAX_INTERIM_ANSWERS) cut('too many interim answers');
       },
       onResponseData(_, chunk) {
         if (bodyBytes < KEPT_BODY_BYTES) kept.push(chunk.subarray(0, KEPT_BODY_BYTES - bodyBytes));
@@ -138,7 +138,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
   });
 }
 
-/** Whatever the octets are; a character that is cut at the end is left out, and PostgreSQL keeps no zero bytes. */
+/** Decodes any bytes. A character cut off at the end is left out, and so is NUL, which PostgreSQL cannot store. */
 const textOf = (chunks: readonly Buffer[]): string =>
   new TextDecoder().decode(Buffer.concat(chunks), { stream: true }).replaceAll('\0', '');
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createPublicAddress } from './public-address.ts';
+import { createAddressCheck } from './public-address.ts';
 
-const isPublic = createPublicAddress();
+const isPublic = createAddressCheck();
 
 describe('may be dialled', () => {
   test.each([
@@ -92,7 +92,7 @@ describe('is no address', () => {
 });
 
 describe('blocks that the operator opens', () => {
-  const opened = createPublicAddress(['10.1.0.0/16', '127.0.0.1', 'fd00::/8', '::1']);
+  const opened = createAddressCheck(['10.1.0.0/16', '127.0.0.1', 'fd00::/8', '::1']);
   test('are dialled besides public addresses', () => {
     for (const address of ['10.1.2.3', '127.0.0.1', 'fd12::1', '::1', '8.8.8.8']) expect(opened(address)).toBe(true);
   });

@@ -2,9 +2,9 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * IPv4 that is not for everybody: the special-purpose registry of IANA whole, also the few blocks in it that are routed
- * (anycast of protocols, nobody's web server), multicast, the reserved rest, and the address at which Azure machines
- * find their metadata. Those of other clouds lie in 169.254.0.0/16, 100.64.0.0/10 and 192.0.0.0/24.
+ * IPv4 addresses that are not public: all of IANA's special-purpose registry, including the few blocks in it that are
+ * globally routed (protocol anycast, no web servers); multicast; the reserved rest; and the address of Azure's metadata
+ * service. Those of other clouds are in 169.254.0.0/16, 100.64.0.0/10 and 192.0.0.0/24.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -28,22 +28,22 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 
-/** All that IANA has given out for global unicast. Mapped, compatible, NAT64, local and link-local lie outside. */
+/** All that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local are outside of it. */
 const GLOBAL_IPV6 = ['2000::/3'];
 
-/** Of it: protocol assignments with Teredo and ORCHID, documentation (two), 6to4, and AS112. */
+/** Exceptions within it: protocol assignments with Teredo and ORCHID, documentation (two blocks), 6to4, and AS112. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'];
 
 /**
- * Tells whether an address may be dialled for a stranger: it is one that everybody can reach, or lies in a block that
- * the operator has opened. Anything that is no address in the strict notation (dots for IPv4, no zone) may not. IPv6
- * forms that carry an IPv4 address are refused whatever they carry; blocks of IPv4 open IPv4 only.
+ * Creates a check of whether an address may be dialled on behalf of a stranger: it must be public or in a block that the
+ * operator allows. Anything but a strictly written address (dots for IPv4, no zone) is refused. IPv6 forms that embed an
+ * IPv4 address are refused whatever they embed; IPv4 blocks allow only IPv4.
  *
- * @param openBlocks CIDR blocks or addresses, as WEBHOOK_ALLOW_CIDRS gives them
+ * @param allowedBlocks CIDR blocks or addresses, as WEBHOOK_ALLOW_CIDRS gives them
  */
-export function createPublicAddress(openBlocks: readonly string[] = []): (address: string) => boolean {
-  const opened4 = blockList(openBlocks.filter((block) => !block.includes(':')));
-  const opened6 = blockList(openBlocks.filter((block) => block.includes(':')));
+export function createAddressCheck(allowedBlocks: readonly string[] = []): (address: string) => boolean {
+  const opened4 = blockList(allowedBlocks.filter((block) => !block.includes(':')));
+  const opened6 = blockList(allowedBlocks.filter((block) => block.includes(':')));
   return (address) => {
     const version = isIP(address);
     if (version === 4) return !special4.check(address) || opened4.check(address);
@@ -58,7 +58,7 @@ const special6 = blockList(SPECIAL_IPV6);
 const isGlobal6 = (address: string): boolean =>
   global6.check(address, 'ipv6') && !special6.check(address, 'ipv6') && !isIsatap(address);
 
-/** RFC 5214: an interface identifier 0:5efe or 200:5efe, and then the IPv4 address that the packet is tunnelled to. */
+/** RFC 5214: the interface identifier is 0:5efe or 200:5efe, followed by the IPv4 address that packets are tunnelled to. */
 function isIsatap(address: string): boolean {
   const [, , , , flags = 0, mark] = ipaddr.IPv6.parse(address).parts;
   return mark === 0x5efe && (flags & 0xfcff) === 0;

@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { platform } from 'node:os';
 
-/** All addresses of a host name, at least one, IPv4 before IPv6. Rejects when there is none or no answer comes. */
+/** Resolves a host name to all its addresses, at least one, IPv4 before IPv6. Rejects if there is none or no answer. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 const HOSTS = platform() === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
 const DEADLINE_MS = 3000;
 
 /**
- * The hosts file, then DNS. Not getaddrinfo, which would do the same: it blocks one of the four threads that all files
- * and passwords of the process need too, for as long as somebody's name server keeps it waiting. `localhost` is
- * 127.0.0.1 (RFC 6761), wherever it is asked.
+ * Creates a resolver that asks the hosts file, then DNS. It does not use getaddrinfo, which does the same but blocks one
+ * of the four threads that also serve the files and passwords of the process, for as long as a slow name server takes.
+ * `localhost` is always 127.0.0.1 (RFC 6761).
  *
- * @param options.servers name servers, `address` or `address:port`; by default those of the machine
+ * @param options.servers name servers as `address` or `address:port`; by default those of the machine
  */
 export function createResolve(options: { servers?: readonly string[] } = {}): Resolve {
   return async (host) => {
@@ -25,7 +25,7 @@ export function createResolve(options: { servers?: readonly string[] } = {}): Re
   };
 }
 
-/** What a hosts file says of a name. */
+/** Returns the addresses that a hosts file lists for a name. */
 export const addressesIn = (hosts: string, name: string): string[] =>
   hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
@@ -33,8 +33,8 @@ export const addressesIn = (hosts: string, name: string): string[] =>
   });
 
 /**
- * Of the two questions one answer is enough: most hosts have no IPv6 address, and some servers are silent when asked for
- * it. A resolver of its own each time: it can be given up without the others, and remembers nothing.
+ * Asks for IPv4 and IPv6 addresses. One answer is enough: most hosts have no IPv6 address, and some name servers do not
+ * answer the question for one. Each call has its own resolver, which can be cancelled without the others.
  */
 async function askDns(name: string, servers: readonly string[] | undefined): Promise<string[]> {
   const resolver = new Resolver({ timeout: 1000, tries: 2 });

@@ -2,8 +2,8 @@ const MAX_MS = 24 * 3600 * 1000;
 const HTTP_DATE = /^[A-Za-z]{3,9},? .+ GMT$/;
 
 /**
- * How long a receiver asks to be left alone, in ms from `nowMs`, at most 24 hours: from a Retry-After header in seconds
- * or as an HTTP date. Null when there is none that can be read; 0 for a date that has passed.
+ * Parses a Retry-After header, in seconds or as an HTTP date. Returns the delay in ms from `nowMs`, at most 24 hours; 0
+ * for a date in the past; null when the header is missing or malformed.
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
   const text = value?.trim() ?? '';

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { FSDriver } from 'flydrive/drivers/fs';
 import { checkKey, type Storage } from './storage.ts';
 
-/** A name that can be found again: a process may die while it writes. Keys are random, so each has one writer. */
+/** The name of a file while it is written; `delete` finds it if the process dies. Keys are random, so each has one writer. */
 const unfinishedOf = (key: string): string => `${checkKey(key)}.part`;
 
-/** A folder on this machine, which is made when the first file comes. */
+/** Stores files in a folder on this machine, which is created with the first file. */
 export function createLocalStorage(folder: string): Storage {
   const driver = new FSDriver({ location: folder, visibility: 'private' });
 
@@ -16,7 +16,7 @@ export function createLocalStorage(folder: string): Storage {
     const unfinished = unfinishedOf(key);
     try {
       const source = content instanceof Readable ? content : Readable.from([content]);
-      // As the first file goes to a new folder: FlyDrive would make it for everybody to read.
+      // FlyDrive would create a new folder readable by everybody.
       await mkdir(dirname(join(folder, key)), { recursive: true, mode: 0o700 });
       await driver.putStream(unfinished, source);
       const sizeBytes = await sync(join(folder, unfinished));
@@ -49,7 +49,7 @@ export function createLocalStorage(folder: string): Storage {
   };
 }
 
-/** A file or the entries of a folder, onto the disk: a row that is committed later must not outlive its file. */
+/** Flushes a file, or the entries of a folder, to disk: a row that is committed later must not outlive its file. */
 async function sync(path: string): Promise<number> {
   await using file = await open(path);
   await file.sync();

@@ -10,19 +10,18 @@ import {
 } from '@aws-sdk/client-s3';
 import { S3Driver } from 'flydrive/drivers/s3';
 import type { Config } from '../config.ts';
-import { inParts } from './in-parts.ts';
 import { checkKey, type Storage } from './storage.ts';
 
 export type S3Settings = Extract<Config['storage'], { readonly kind: 's3' }>;
 
-/** Two of them are in memory at a time; S3 takes 10,000 of at least 5 MiB, so files end at 80 GB. */
+/** Two parts are in memory at a time. S3 takes 10,000 parts of at least 5 MiB each, so a file may have up to 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** A bucket of an S3-compatible store. Nothing is asked of it before the first file. */
+/** Stores files in a bucket of an S3-compatible store. Sends it no request before the first file. */
 export function createS3Storage(settings: S3Settings): Storage {
   const { bucket, prefix } = settings;
   const client = new S3Client(clientOptions(settings));
-  // Private by the bucket's own rules: many stores know no ACL, and the newer buckets of AWS refuse one.
+  // Files are private by the bucket's own rules: many stores have no ACLs, and the newer buckets of AWS refuse them.
   const driver = new S3Driver({ client, bucket, visibility: 'private', supportsACL: false });
   const keyOf = (key: string): string => prefix + checkKey(key);
 
@@ -39,7 +38,7 @@ export function createS3Storage(settings: S3Settings): Storage {
 
   return {
     async put(key, content, { contentType }) {
-      const parts = inParts(content instanceof Uint8Array ? [content] : content, PART_BYTES);
+      const parts = splitIntoParts(content instanceof Uint8Array ? [content] : content, PART_BYTES);
       const first = (await parts.next()).value ?? new Uint8Array();
       if (first.length === PART_BYTES)
         return putInParts({ Bucket: bucket, Key: keyOf(key), ContentType: contentType }, first, parts);
@@ -69,11 +68,11 @@ function clientOptions({ region, endpoint, credentials, pathStyle }: S3Settings)
   return {
     region,
     forcePathStyle: pathStyle,
-    // Newer checksums only where S3 demands them: compatible stores often know none.
+    // Newer checksums only where S3 requires them: compatible stores often lack them.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,
     ...(endpoint === undefined ? {} : { endpoint }),
-    // Without, the SDK looks where AWS puts them: the environment, the machine's role.
+    // Without them the SDK uses the default chain of AWS: the environment, the machine's role.
     ...(credentials === undefined ? {} : { credentials }),
   };
 }
@@ -89,6 +88,30 @@ async function sendParts(client: S3Client, upload: Upload, parts: AsyncIterable<
   }
   await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
   return sizeBytes;
+}
+
+/**
+ * Splits a stream into parts of exactly `partBytes` bytes, but for the last, which has what is left; an empty stream has
+ * no parts.
+ */
+async function* splitIntoParts(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  partBytes: number,
+): AsyncGenerator<Uint8Array, undefined> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    for (let at = 0; at < chunk.length; ) {
+      const piece = chunk.subarray(at, at + partBytes - bytes);
+      waiting.push(piece);
+      at += piece.length;
+      bytes += piece.length;
+      if (bytes < partBytes) continue;
+      yield Buffer.concat(waiting);
+      [waiting, bytes] = [[], 0];
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
 }
 
 async function* chain(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

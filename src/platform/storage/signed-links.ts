@@ -1,45 +1,48 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SecretKey } from '../lib/secret-box.ts';
 
-/** One version of a file. */
+/** The target of a signed link: one version of a file. */
 export type LinkTarget = {
   readonly kind: 'media' | 'thumbnail' | 'export';
   readonly accountId: number;
-  /** As it stands in the path. */
+  /** The id of the file as used in the path. */
   readonly id: string;
-  /** Of its row. A row of another version, or none, ends the link. */
+  /** The link version of the file's row. The link is invalid once the row has another version or is gone. */
   readonly version: number;
 };
 
+/** A request for a file by a signed link. */
 export type LinkRequest = Pick<LinkTarget, 'kind' | 'id'> & { readonly method: string; readonly query: unknown };
 
+/** The result of verifying a signed link. */
 export type LinkAnswer =
   | { readonly ok: true; readonly accountId: number; readonly version: number }
   | { readonly ok: false; readonly reason: 'forged' | 'expired' };
 
 /**
- * Makes and checks links that need no credentials. A link opens one version of one file, to be read, until it expires; the
- * row of the file is to be looked at besides, so that a link can be taken back.
+ * Signs and verifies links that need no credentials. A link gives read access to one version of one file until it expires.
+ * The caller must also compare the version with the file's row, so that links can be revoked.
  */
 export type LinkSigner = {
-  /** The query of the link, without the question mark. It expires at the whole second at or before `expiresAt`. */
+  /** Returns the query of the link, without the question mark. It expires at `expiresAt`, rounded down to the second. */
   sign(target: LinkTarget, expiresAt: Date): string;
+  /** Checks the signature and the expiry of a link. */
   verify(link: LinkRequest, now: Date): LinkAnswer;
 };
 
-/** What stands in the query of a link, besides the signature. */
+/** The query parameters of a link, besides the signature. */
 type Claims = { readonly account: string; readonly version: string; readonly expires: string; readonly key: string };
 
 const NUMBER = /^[1-9]\d{0,15}$/;
 const FORGED: LinkAnswer = { ok: false, reason: 'forged' };
 
-/** The key that signs is derived from SECRET_KEY: what seals passwords signs nothing. */
+/** Creates a signer. Its key is derived from SECRET_KEY: the key that encrypts passwords is not used for signing. */
 export function createLinkSigner(secretKey: SecretKey): LinkSigner {
   const bytes = Buffer.from(hkdfSync('sha256', secretKey.bytes, '', 'heliograph signed links v1', 32));
   const keyId = secretKey.id.toString('hex');
 
   const signatureOf = ({ kind, id }: Pick<LinkTarget, 'kind' | 'id'>, claims: Claims): string =>
-    // As JSON, so that no part can reach into the next.
+    // As JSON, so that the boundaries between the parts are unambiguous.
     createHmac('sha256', bytes)
       .update(JSON.stringify(['GET', claims.account, kind, id, claims.version, claims.expires, claims.key]))
       .digest('base64url');
@@ -57,7 +60,7 @@ export function createLinkSigner(secretKey: SecretKey): LinkSigner {
     verify({ kind, id, method, query }, now) {
       const claims = readClaims(query);
       if (!claims || claims.key !== keyId || (method !== 'GET' && method !== 'HEAD')) return FORGED;
-      // As text: in base64 several texts are the same octets, and only one of them is what we gave out.
+      // Compared as text: several base64 texts decode to the same bytes, and only one of them is the one we issued.
       if (!equal(signatureOf({ kind, id }, claims), claims.signature)) return FORGED;
       if (now.getTime() >= Number(claims.expires) * 1000) return { ok: false, reason: 'expired' };
       return { ok: true, accountId: Number(claims.account), version: Number(claims.version) };

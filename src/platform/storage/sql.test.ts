@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { keepFiles } from './keep.ts';
-import { removeDueFiles } from './remove-due.ts';
+import { cancelRemovals } from './removals.ts';
+import { removeDueFiles } from './removals.ts';
 import { claimRemovals, insertRemovals } from './sql.ts';
 
 let database: TestDatabase;
@@ -44,7 +44,7 @@ test('a file that is kept is not deleted', async () => {
   const { pool } = database;
   const files = { accountId: 1, keys: ['media/a', 'media/b'] };
   await insertRemovals(pool, { ...files, afterSeconds: 0 });
-  await keepFiles(pool, files);
+  await cancelRemovals(pool, files);
   const { deleted, storage } = deleting();
   await removeDueFiles(pool, storage);
   expect(deleted).toEqual([]);
@@ -53,9 +53,9 @@ test('a file that is kept is not deleted', async () => {
 test('a file that was deleted already cannot be kept, nor one of another account', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 0 });
-  await expect(keepFiles(pool, { accountId: 2, keys: ['media/a'] })).rejects.toThrow('took too long');
+  await expect(cancelRemovals(pool, { accountId: 2, keys: ['media/a'] })).rejects.toThrow('took too long');
   await removeDueFiles(pool, deleting().storage);
-  await expect(keepFiles(pool, { accountId: 1, keys: ['media/a'] })).rejects.toThrow('took too long');
+  await expect(cancelRemovals(pool, { accountId: 1, keys: ['media/a'] })).rejects.toThrow('took too long');
 });
 
 test('the last word on when a file goes is the one that counts', async () => {

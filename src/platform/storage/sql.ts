@@ -1,8 +1,9 @@
 import { type Db, exec, many, sql } from '../db/query.ts';
+import { as, columns, type RowOf } from '../db/select.ts';
 
 type Files = { readonly accountId: number; readonly keys: readonly string[] };
 
-/** These files are deleted after so long, unless `deleteRemovals` comes before. */
+/** Schedules the deletion of files after `afterSeconds`, unless `deleteRemovals` cancels it before. */
 export const insertRemovals = (
   db: Db,
   { accountId, keys, afterSeconds }: Files & { readonly afterSeconds: number },
@@ -14,13 +15,17 @@ export const insertRemovals = (
       ON CONFLICT (account_id, key) DO UPDATE SET due_at = excluded.due_at`,
   );
 
-/** These files stay. Fewer than `keys` when some have been deleted meanwhile: then their rows must not be committed. */
+/**
+ * Cancels the scheduled deletion of files and returns how many it cancelled. If that is fewer than `keys`, some have been
+ * deleted in the meantime, and the rows that refer to them must not be committed.
+ */
 export const deleteRemovals = (db: Db, { accountId, keys }: Files): Promise<number> =>
   exec(db, sql`DELETE FROM file_removal WHERE account_id = ${accountId} AND key = ANY (${keys}::text[])`);
 
-export type Removal = { accountId: number; key: string };
+const REMOVAL = columns({ accountId: as<number>('account_id'), key: as<string>('key') });
+export type Removal = RowOf<typeof REMOVAL>;
 
-/** Files of any account whose time has come; held until the transaction ends, by one worker each. */
+/** Claims due deletions of any account by removing their entries: each goes to one worker, and a rollback restores it. */
 export const claimRemovals = (db: Db, { limit }: { limit: number }): Promise<Removal[]> =>
   many(
     db,
@@ -28,5 +33,5 @@ export const claimRemovals = (db: Db, { limit }: { limit: number }): Promise<Rem
       WHERE (account_id, key) IN
         (SELECT account_id, key FROM file_removal WHERE due_at <= now()
          ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-      RETURNING account_id AS "accountId", key`,
+      RETURNING ${REMOVAL}`,
   );

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { type Task, untilIdle } from '../lib/task.ts';
 import { MINUTE_MS } from '../lib/time.ts';
-import { removeDueFiles } from './remove-due.ts';
+import { removeDueFiles } from './removals.ts';
 import type { Storage } from './storage.ts';
 
 /** Deletes files of the store that no row names any more. */

@@ -3,12 +3,12 @@ import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A file without a name in DATA_DIR: nobody else finds it, and it is gone when it is closed or the process ends, however
- * it ends.
+ * Opens an unnamed file in DATA_DIR: no other process can find it, and it is gone when it is closed or the process ends,
+ * in whatever way.
  *
  *     await using file = await openTemporary(config.dataDir);
  */
-export async function openTemporary(dataDir: string): Promise<FileHandle> {
+export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
   const folder = join(dataDir, 'uploads');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, randomUUID());

@@ -4,10 +4,10 @@ import type { Pool } from 'pg';
 import { openSnapshot } from '../../platform/db/snapshot.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { keepFiles } from '../../platform/storage/keep.ts';
+import { cancelRemovals } from '../../platform/storage/removals.ts';
 import { insertRemovals } from '../../platform/storage/sql.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { openTemporary } from '../../platform/storage/temporary-file.ts';
+import { openTemporaryFile } from '../../platform/storage/temporary-file.ts';
 import { contentOf, openSheet, writeRows } from './file/write.ts';
 import { contentTypeOf, sheetNameOf } from './names.ts';
 import type { Column } from './rows/cells.ts';
@@ -44,7 +44,7 @@ export async function makeExport(deps: MakeDeps, job: db.ClaimedJob, signal: Abo
   const { accountId, exportId } = job;
   const row = await db.findExport(pool, { accountId, id: exportId });
   if (row?.status !== 'PENDING') return void (await db.deleteOwnJob(pool, { exportId, owner }));
-  await using file = await openTemporary(dataDir);
+  await using file = await openTemporaryFile(dataDir);
   const { rows, columns } = await takeRows(deps, row, file, signal);
   const name = sheetNameOf(row.type);
   await using sheet = row.format === 'xlsx' ? await openSheet(file, { dataDir, name, columns }, signal) : null;
@@ -62,13 +62,13 @@ async function store({ pool, storage, owner }: MakeDeps, row: db.ExportRow, { ro
   await transaction(pool, async (tx) => {
     const written = { accountId, id, fileKey, rows, sizeBytes, hours: AVAILABLE_HOURS };
     const isOurs = (await db.deleteOwnJob(tx, { exportId: id, owner })) === 1;
-    if (isOurs && (await db.moveToCompleted(tx, written)) === 1) return keepFiles(tx, files);
+    if (isOurs && (await db.moveToCompleted(tx, written)) === 1) return cancelRemovals(tx, files);
     // Deleted, or another worker's by now.
     await insertRemovals(tx, { ...files, afterSeconds: 0 });
   });
 }
 
-type File = Awaited<ReturnType<typeof openTemporary>>;
+type File = Awaited<ReturnType<typeof openTemporaryFile>>;
 type Taken = { readonly rows: number; readonly columns: readonly Column[] };
 
 async function takeRows(deps: MakeDeps, row: db.ExportRow, file: File, signal: AbortSignal): Promise<Taken> {

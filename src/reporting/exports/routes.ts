@@ -4,7 +4,7 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { once } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
 import { sendFile } from '../../platform/http/send-file.ts';
 import { contentTypeOf, fileNameOf } from './names.ts';
@@ -42,7 +42,7 @@ function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(`${PG}/messages/history/export`, {
     onRequest,
     schema: { ...ask('exportHistory', 'Export messages with what became of them'), body: schema.HistoryIn },
-    handler: once({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) =>
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) =>
       schema.toExportInList(await requestExport(tx, actor, { ...readHistory(body), format })),
     ),
   });
@@ -50,7 +50,7 @@ function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(`${PATH}/contacts`, {
     onRequest,
     schema: { ...ask('exportContacts', 'Export contacts: of lists, these, or all'), body: schema.ContactsIn },
-    handler: once({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
       const wanted = await readContacts(tx, actor.accountId, body);
       return schema.toExportInList(await requestExport(tx, actor, { ...wanted, format }));
     }),
@@ -62,7 +62,7 @@ function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
       ...ask('exportDeliveryReports', 'Export the delivery of the messages of a campaign, or of a range of time'),
       body: schema.ReportsIn,
     },
-    handler: once({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
       const wanted = await readReports(tx, actor.accountId, body);
       return schema.toExportInList(await requestExport(tx, actor, { ...wanted, format }));
     }),
@@ -124,7 +124,7 @@ function endingRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: schema.ExportId,
       response: { 202: schema.ExportInList },
     },
-    handler: once({ pool, answers }, 202, async ({ actor, params }, tx) =>
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, params }, tx) =>
       schema.toExportInList(await repeatExport(tx, actor, params.exportId)),
     ),
   });

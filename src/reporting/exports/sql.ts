@@ -1,6 +1,6 @@
 import { plainArray } from '../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
-import { isAlive } from '../../platform/db/worker-session.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 import type { ExportFormat, Wanted } from './filters.ts';
 
 export type ExportStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'FAILED';
@@ -164,7 +164,7 @@ export const claimJob = (
     sql`UPDATE export_job SET owner = ${owner} WHERE export_id = (
           SELECT j.export_id FROM export_job j
           WHERE j.due_at <= now() AND j.account_id <> ALL(${plainArray(busyAccounts)}::bigint[])
-            AND (j.owner IS NULL OR j.owner = ${owner} OR NOT ${isAlive(sql`j.owner`)})
+            AND (j.owner IS NULL OR j.owner = ${owner} OR NOT ${isOwnerAlive(sql`j.owner`)})
           ORDER BY j.due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING account_id AS "accountId", export_id AS "exportId", failures`,
   );

@@ -12,7 +12,7 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { insertMessages } from '../../messaging/messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { createLocalStorage } from '../../platform/storage/local.ts';
-import { removeDueFiles } from '../../platform/storage/remove-due.ts';
+import { removeDueFiles } from '../../platform/storage/removals.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage } from '../../../test/support/queue.ts';

@@ -1,4 +1,4 @@
-import { CAMPAIGN_ENTRIES, type CampaignEntry } from '../../engagement/campaigns/sql.ts';
+import { CAMPAIGN_ENTRY, CAMPAIGN_SOURCE, type CampaignEntry } from '../../engagement/campaigns/sql.ts';
 import { type Db, many, one, sql } from '../../platform/db/query.ts';
 
 type Of = { readonly accountId: number };
@@ -40,7 +40,7 @@ export async function listActiveCampaigns(
   db: Db,
   { accountId, sending, scheduled }: Of & { sending: number; scheduled: number },
 ): Promise<CampaignEntry[]> {
-  const active = sql`${CAMPAIGN_ENTRIES} WHERE k.account_id = ${accountId} AND k.confirmed_at IS NOT NULL`;
+  const active = sql`SELECT ${CAMPAIGN_ENTRY} ${CAMPAIGN_SOURCE} WHERE k.account_id = ${accountId} AND k.confirmed_at IS NOT NULL`;
   return many(
     db,
     sql`(${active} AND k.status = 2 ORDER BY k.id DESC LIMIT ${sending})

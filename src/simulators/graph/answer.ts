@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { SandboxAnswer } from '../http/server.ts';
 
-/** Any status is an answer. */
+/** A regular answer, of any status. */
 export type Answer = Extract<SandboxAnswer, object>;
 
-/** The HTTP status of a code where it is not 400 (protocol sheet whatsapp, section 10). */
+/** The HTTP status of error codes for which it is not 400 (protocol sheet whatsapp, section 10). */
 const HTTP_STATUS: ReadonlyMap<number, number> = new Map([
   ...[0, 190].map((code): [number, number] => [code, 401]),
   ...[10, 200, 368, 130497, 131005, 131031].map((code): [number, number] => [code, 403]),
@@ -13,7 +13,7 @@ const HTTP_STATUS: ReadonlyMap<number, number> = new Map([
   [132001, 404],
 ]);
 
-/** The titles that the sandbox itself has a use for; a script may name any other code. */
+/** The titles of the codes that the simulator itself uses; a script may name any other code. */
 const TITLES: ReadonlyMap<number, string> = new Map([
   [0, 'Authentication is not possible'],
   [2, 'Service is temporarily unavailable'],
@@ -47,12 +47,13 @@ const TITLES: ReadonlyMap<number, string> = new Map([
   [2388299, 'Variables cannot be at the start or the end'],
 ]);
 
+/** Returns the title of an error code. */
 export const titleOf = (code: number): string => TITLES.get(code) ?? 'Error';
 
-/** A refusal of this request. */
+/** Why a request is refused. */
 export type Fault = { readonly code: number; readonly details: string };
 
-/** The documented form of an error (protocol sheet whatsapp, section 10). */
+/** Creates an error answer in the documented format (protocol sheet whatsapp, section 10). */
 export function faultAnswer({ code, details }: Fault): Answer {
   const error = {
     message: `(#${code}) ${titleOf(code)}`,
@@ -64,8 +65,8 @@ export function faultAnswer({ code, details }: Fault): Answer {
   return { status: HTTP_STATUS.get(code) ?? 400, body: { error } };
 }
 
-/** For an object that is not there, or not this token's. */
-export const noObject = (id: string): Answer => ({
+/** Creates the answer for an object that does not exist or does not belong to this token. */
+export const unknownObject = (id: string): Answer => ({
   status: 400,
   body: {
     error: {
@@ -78,6 +79,7 @@ export const noObject = (id: string): Answer => ({
   },
 });
 
+/** Creates an answer with status 200. */
 export const ok = (body: object): Answer => ({ status: 200, body });
 
 const traceId = (): string => `A${randomBytes(17).toString('base64url')}`;

@@ -1,14 +1,15 @@
 import { parseJson, getText } from '../../carriers/json.ts';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
-import { type Answer, faultAnswer, noObject, ok } from './answer.ts';
+import { type Answer, faultAnswer, unknownObject, ok } from './answer.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { MediaStore } from './media.ts';
 import type { MessageDesk, PhoneNumber } from './messages.ts';
 import type { Samples } from './samples.ts';
 import type { Templates } from './templates.ts';
 
-export type PlatformDeps = {
+/** What the API needs. */
+export type GraphApiDeps = {
   readonly accessToken: string;
   readonly wabaId: string;
   readonly numbers: readonly PhoneNumber[];
@@ -18,7 +19,9 @@ export type PlatformDeps = {
   readonly media: MediaStore;
   readonly appId: string;
   readonly samples: Samples;
-  /** Asks the address whether it is the client's and uses it from then on; false when it did not answer rightly. */
+  /**
+   * Verifies a callback URL with its token and uses it from then on; resolves with false when the verification failed.
+   */
   readonly subscribe: (url: string, verifyToken: string) => Promise<boolean>;
   readonly unsubscribe: () => void;
   readonly subscribedTo: () => string | null;
@@ -26,8 +29,8 @@ export type PlatformDeps = {
 
 type Response = SandboxAnswer | Promise<SandboxAnswer>;
 
-/** The paths of the network (protocol sheet whatsapp, sections 2 to 5), each asked for with our token. */
-export function createApi(deps: PlatformDeps): (request: SandboxRequest) => Response {
+/** Creates the handler of all API requests (protocol sheet whatsapp, sections 2 to 5), which must have our token. */
+export function createApi(deps: GraphApiDeps): (request: SandboxRequest) => Response {
   const { ledger, numbers, wabaId, media } = deps;
   const byId = new Map(numbers.map((number) => [number.id, number]));
 
@@ -45,7 +48,7 @@ export function createApi(deps: PlatformDeps): (request: SandboxRequest) => Resp
     if (id === wabaId) return onAccount(deps, edge, request);
     if (id === deps.appId && edge === 'uploads' && request.method === 'POST') return deps.samples.begin(request.query);
     if (id.startsWith('upload:')) return deps.samples.put(id, request);
-    return edge === '' ? onObject(deps, id, request) : noObject(id);
+    return edge === '' ? onObject(deps, id, request) : unknownObject(id);
   };
 }
 
@@ -57,19 +60,19 @@ function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean
 const unknownPath = ({ method, path }: SandboxRequest): Answer =>
   faultAnswer({ code: 2500, details: `Unknown path components: ${method} ${path}` });
 
-function onNumber(deps: PlatformDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
+function onNumber(deps: GraphApiDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
   const { method } = request;
   if (method === 'POST' && (edge === 'messages' || edge === 'marketing_messages')) {
     const body = parseJson(request.body.toString());
-    return body === undefined ? noJson() : deps.desk.post(number, body);
+    return body === undefined ? invalidJson() : deps.desk.post(number, body);
   }
   if (method === 'POST' && edge === 'media') return deps.media.upload(request);
   return method === 'GET' && edge === '' ? ok(toNetwork(number)) : unknownPath(request);
 }
 
-const noJson = (): Answer => faultAnswer({ code: 100, details: 'The body is no JSON.' });
+const invalidJson = (): Answer => faultAnswer({ code: 100, details: 'The body is not valid JSON.' });
 
-function onAccount(deps: PlatformDeps, edge: string, request: SandboxRequest): Response {
+function onAccount(deps: GraphApiDeps, edge: string, request: SandboxRequest): Response {
   const { templates } = deps;
   switch (`${request.method} ${edge}`) {
     case 'GET phone_numbers':
@@ -94,10 +97,10 @@ function onAccount(deps: PlatformDeps, edge: string, request: SandboxRequest): R
 
 function withBody(request: SandboxRequest, act: (body: unknown) => Answer): Answer {
   const body = parseJson(request.body.toString());
-  return body === undefined ? noJson() : act(body);
+  return body === undefined ? invalidJson() : act(body);
 }
 
-async function subscribe(deps: PlatformDeps, request: SandboxRequest): Promise<Answer> {
+async function subscribe(deps: GraphApiDeps, request: SandboxRequest): Promise<Answer> {
   const body = parseJson(request.body.toString());
   const [url, token] = [getText(body, 'override_callback_uri'), getText(body, 'verify_token')];
   if (url === '' && token === '') return ok({ success: true });
@@ -107,12 +110,14 @@ async function subscribe(deps: PlatformDeps, request: SandboxRequest): Promise<A
     : faultAnswer({ code: 100, details: 'override_callback_uri: the callback verification failed' });
 }
 
-function onObject({ templates, media }: PlatformDeps, id: string, request: SandboxRequest): Answer {
+function onObject({ templates, media }: GraphApiDeps, id: string, request: SandboxRequest): Answer {
   const { method } = request;
   if (method === 'GET') return templates.show(id) ?? media.show(id);
   if (method === 'DELETE') return media.remove(id);
   const body = parseJson(request.body.toString());
-  return method === 'POST' && body !== undefined ? (templates.edit(id, body) ?? noObject(id)) : unknownPath(request);
+  return method === 'POST' && body !== undefined
+    ? (templates.edit(id, body) ?? unknownObject(id))
+    : unknownPath(request);
 }
 
 const toNetwork = ({ id, displayNumber, verifiedName }: PhoneNumber): object => ({

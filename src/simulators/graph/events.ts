@@ -43,8 +43,8 @@ export type EventsOptions = {
 };
 
 /**
- * Creates the callbacks: events of the same tick share a signed request, at most `batch` in each. Without a callback URL
- * they are lost.
+ * Creates the callbacks: events of the same tick share a signed request, at most `batch` in each. Without a callback
+ * URL they are lost.
  */
 export function createEvents({ script, ledger, wabaId, appSecret, displayNumber }: EventsOptions): Events {
   const poster = createPoster(script);

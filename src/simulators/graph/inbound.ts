@@ -6,26 +6,28 @@ import { newWamid } from './messages.ts';
 import type { GraphScript } from './script.ts';
 import { userIdOf } from './statuses.ts';
 
-/** A message that a person sends to one of our numbers. */
+/** A message from a person to one of our numbers. */
 export type InboundDraft = {
-  /** The person's number; a plus is left out. */
+  /** The person's number; a plus sign is removed. */
   readonly from: string;
-  /** Which of our numbers; the first one when left out. */
+  /** Which of our numbers; defaults to the first one. */
   readonly phoneNumberId?: string;
   readonly profileName?: string;
-  /** The same id twice is the same message told twice. */
+  /** The id; the same id twice simulates a duplicate notification. */
   readonly id?: string;
-  /** Of a text message. */
+  /** The text of a text message. */
   readonly text?: string;
-  /** Any other message: its type, and the object that is named after it. */
+  /** The type of any other message. */
   readonly type?: string;
+  /** The object that is named after the type. */
   readonly content?: object | readonly object[];
-  /** With a type of media: the file, put into the store. */
+  /** The file of a media message, which is put in the store. */
   readonly file?: MediaFile & { readonly fileName?: string; readonly caption?: string };
-  /** More members of the item, such as `context`, `referral`, or `errors`. */
+  /** Further members of the item, such as context, referral or errors. */
   readonly more?: object;
 };
 
+/** What inbound messages need. */
 export type InboundDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -35,7 +37,7 @@ export type InboundDeps = {
   readonly firstNumber: string;
 };
 
-/** Opens the person's window and tells the message; resolves with its id once it was acknowledged or given up. */
+/** Opens the person's window and sends the message; resolves with its id once it was acknowledged or given up. */
 export function injectInbound(deps: InboundDeps, draft: InboundDraft): Promise<{ id: string; acked: boolean }> {
   const { script, ledger, events, windows, firstNumber } = deps;
   const { id = newWamid(), phoneNumberId = firstNumber, profileName = 'Sandbox' } = draft;

@@ -1,4 +1,10 @@
-import { createHttpLedger, type EventEntry as EventOf, type HttpLedger, type HttpLedgerWriter, type Stamp } from '../http/ledger.ts';
+import {
+  createHttpLedger,
+  type EventEntry as EventOf,
+  type HttpLedger,
+  type HttpLedgerWriter,
+  type Stamp,
+} from '../http/ledger.ts';
 
 /** One message that reached the simulator, accepted or refused. */
 export type MessageEntry = Stamp & {
@@ -43,7 +49,9 @@ const ZERO_COUNTS = {
 };
 type Counter = keyof typeof ZERO_COUNTS;
 
-/** The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data. */
+/**
+ * The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data.
+ */
 export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
   /** Returns how often each error code refused a message. */
   codes(): Readonly<Record<number, number>>;

@@ -3,20 +3,21 @@ import { createRecentMap } from '../smsc/recent-map.ts';
 import type { Fault } from './answer.ts';
 import type { GraphScript } from './script.ts';
 
-/** One message to a person comes back after this time (protocol sheet whatsapp, section 9). */
-const PAIR_MS = 6000;
-/** The newest pairs of a number and a person whose messages are counted, and whose window is known. */
-const PAIRS = 200_000;
+/** The time after which the pair may exchange one more message (protocol sheet whatsapp, section 9). */
+const PAIR_REFILL_MS = 6000;
+/** The newest pairs of a number and a person whose messages are counted and whose window is known. */
+const MAX_PAIRS = 200_000;
 
+/** The rate limits of the simulator. */
 export type Limits = {
-  /** Counts a message; a fault when the number, or the pair, had too many. */
+  /** Counts a message; returns a fault when the number or the pair exceeds its limit. */
   take(phoneNumberId: string, person: string): Fault | null;
 };
 
-/** The rates that the network holds its clients to: by number, and by number and person. */
+/** Creates the rate limits: per number, and per pair of a number and a person. */
 export function createLimits(script: GraphScript): Limits {
   const numbers = new Map<string, TokenBucket>();
-  const pairs = createRecentMap<{ used: number; at: number }>(() => PAIRS);
+  const pairs = createRecentMap<{ used: number; at: number }>(() => MAX_PAIRS);
 
   function numberAllows(phoneNumberId: string): boolean {
     if (script.tps === 0) return true;
@@ -32,7 +33,7 @@ export function createLimits(script: GraphScript): Limits {
     if (script.pairBurst === 0) return true;
     const now = performance.now();
     const pair = pairs.get(key);
-    const used = pair ? Math.max(0, pair.used - (now - pair.at) / PAIR_MS) : 0;
+    const used = pair ? Math.max(0, pair.used - (now - pair.at) / PAIR_REFILL_MS) : 0;
     if (used + 1 > script.pairBurst) return false;
     pairs.set(key, { used: used + 1, at: now });
     return true;
@@ -48,15 +49,17 @@ export function createLimits(script: GraphScript): Limits {
   };
 }
 
+/** The customer service windows of the simulator. */
 export type Windows = {
-  /** A person has written. */
+  /** Opens the window, because the person has written. */
   open(phoneNumberId: string, person: string): void;
+  /** Returns whether free-form messages to the person are allowed. */
   isOpen(phoneNumberId: string, person: string): boolean;
 };
 
-/** Since when a person may be written to freely (protocol sheet whatsapp, section 9). */
+/** Creates the customer service windows (protocol sheet whatsapp, section 9). */
 export function createWindows(script: GraphScript): Windows {
-  const lastHeard = createRecentMap<number>(() => PAIRS);
+  const lastHeard = createRecentMap<number>(() => MAX_PAIRS);
   return {
     open: (phoneNumberId, person) => lastHeard.set(`${phoneNumberId}/${person}`, performance.now()),
     isOpen(phoneNumberId, person) {

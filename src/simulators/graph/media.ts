@@ -1,32 +1,36 @@
 import { createHash } from 'node:crypto';
 import type { SandboxRequest } from '../http/server.ts';
-import { type Answer, type Fault, faultAnswer, noObject, ok } from './answer.ts';
+import { type Answer, type Fault, faultAnswer, unknownObject, ok } from './answer.ts';
 import type { LedgerWriter } from './ledger.ts';
 
+/** A media file. */
 export type MediaFile = { readonly bytes: Buffer; readonly mimeType: string };
 
+/** The media files of the simulator. */
 export type MediaStore = {
   has(id: string): boolean;
-  /** Keeps a file as if a person had sent it; its id. */
+  /** Stores a file as if a person had sent it; returns its id. */
   put(file: MediaFile): string;
+  /** Answers an upload. */
   upload(request: SandboxRequest): Promise<Answer>;
-  /** Where the file may be fetched for the next minutes, and what it is. */
+  /** Answers with a file's description and a temporary download URL. */
   show(id: string): Answer;
   remove(id: string): Answer;
-  /** Answers the octets to who has the address. */
+  /** Answers a request for a download URL with the file. */
   download(id: string, query: URLSearchParams): Answer;
 };
 
+/** What the media store needs. */
 export type MediaDeps = {
   readonly ledger: LedgerWriter;
-  /** How long an address is good for. */
+  /** How long a download URL is valid. */
   readonly urlMs: () => number;
   readonly baseUrl: () => string;
 };
 
 const KILO = 1024;
 const MEGA = KILO * KILO;
-/** Protocol sheet whatsapp, section 3. */
+/** The maximum sizes by type (protocol sheet whatsapp, section 3). */
 const LIMITS: ReadonlyMap<string, number> = new Map([
   ...['image/jpeg', 'image/png'].map((type): [string, number] => [type, 5 * MEGA]),
   ...['video/mp4', 'video/3gpp'].map((type): [string, number] => [type, 16 * MEGA]),
@@ -36,13 +40,13 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ]),
   ['image/webp', 500 * KILO],
 ]);
-const DOCUMENT = 100 * MEGA;
-const DOCUMENTS = /^(text\/plain|application\/(pdf|msword|vnd\..+))$/;
-/** All files together; beyond it the oldest go. */
+const MAX_DOCUMENT_BYTES = 100 * MEGA;
+const DOCUMENT_TYPES = /^(text\/plain|application\/(pdf|msword|vnd\..+))$/;
+/** The limit for all files together; beyond it the oldest are dropped. */
 const MAX_TOTAL_BYTES = 256 * MEGA;
 const FIRST_ID = 1_000_000_000_000_000;
 
-/** The files of the sandbox, in memory. */
+/** Creates a store that keeps media files in memory. */
 export function createMediaStore({ ledger, urlMs, baseUrl }: MediaDeps): MediaStore {
   const files = new Map<string, MediaFile & { readonly sha256: string }>();
   let bytesKept = 0;
@@ -78,7 +82,7 @@ export function createMediaStore({ ledger, urlMs, baseUrl }: MediaDeps): MediaSt
 
   function show(id: string): Answer {
     const file = files.get(id);
-    if (!file) return noObject(id);
+    if (!file) return unknownObject(id);
     const url = `${baseUrl()}/media-download/${id}?ext=${Date.now() + urlMs()}`;
     const { mimeType: mime_type, sha256, bytes } = file;
     return ok({ messaging_product: 'whatsapp', url, mime_type, sha256, file_size: String(bytes.length), id });
@@ -96,7 +100,7 @@ export function createMediaStore({ ledger, urlMs, baseUrl }: MediaDeps): MediaSt
     put,
     upload,
     show,
-    remove: (id) => (drop(id) ? ok({ success: true }) : noObject(id)),
+    remove: (id) => (drop(id) ? ok({ success: true }) : unknownObject(id)),
     download,
   };
 }
@@ -112,7 +116,7 @@ async function formOf({ headers, body }: SandboxRequest): Promise<FormData | nul
 
 function fileFault(mimeType: string, sizeBytes: number): Fault | null {
   const bare = mimeType.split(';', 1)[0]?.trim() ?? '';
-  const limit = LIMITS.get(bare) ?? (DOCUMENTS.test(bare) ? DOCUMENT : null);
+  const limit = LIMITS.get(bare) ?? (DOCUMENT_TYPES.test(bare) ? MAX_DOCUMENT_BYTES : null);
   if (limit === null) return { code: 131053, details: `type: ${bare} is not supported` };
   return sizeBytes === 0 || sizeBytes > limit ? { code: 131053, details: `file: 1 to ${limit} octets` } : null;
 }

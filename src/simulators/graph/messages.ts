@@ -11,13 +11,15 @@ import { type StatusPlanner, userIdOf } from './statuses.ts';
 import type { Templates } from './templates.ts';
 import { contentFault, frameFault, type Recipient, recipientOf } from './validate.ts';
 
+/** A phone number of the business account. */
 export type PhoneNumber = {
   readonly id: string;
-  /** With the plus, and as people see it. */
+  /** The number as people see it, with the plus sign. */
   readonly displayNumber: string;
   readonly verifiedName: string;
 };
 
+/** What the message endpoint needs. */
 export type MessageDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -29,35 +31,38 @@ export type MessageDeps = {
   readonly hasMedia: (id: string) => boolean;
 };
 
+/** The endpoint for messages. */
 export type MessageDesk = {
-  /** Takes or refuses a message, or marks one of a person as read. */
+  /** Accepts or refuses a message, or marks an inbound message as read. */
   post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer>;
 };
 
-/** Of the sandbox, the newest destinations that were refused for a number of times. */
+/** The newest destinations whose refusals are counted. */
 const MAX_REFUSALS = 10_000;
+
+const SCRIPTED = 'Refused by the script of the simulator.';
 
 type Accepted = { readonly to: string; readonly category: string };
 
-/** Takes messages as the network does (protocol sheet whatsapp, sections 2 and 10). */
+/** Creates the endpoint for messages, with the rules of the network (protocol sheet whatsapp, sections 2 and 10). */
 export function createMessageDesk(deps: MessageDeps): MessageDesk {
   const { script, ledger, random, limits, windows, templates, statuses, hasMedia } = deps;
   const refusals = createRecentMap<number>(() => MAX_REFUSALS);
 
   function post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer> {
     if (getMember(body, 'status') !== undefined) return markRead(body);
-    const judged = judge(number, body);
-    if ('code' in judged) return refuse(number, body, judged);
-    const entry = take(number, body, judged);
+    const checked = validate(number, body);
+    if ('code' in checked) return refuse(number, body, checked);
+    const entry = accept(number, body, checked);
     if (script.silent || random.chance(script.dropAnswerShare)) return 'silent';
-    if (script.answerDelayMs === 0) return answer(judged, body, entry);
+    if (script.answerDelayMs === 0) return answer(checked, body, entry);
     return new Promise((resolve) => {
-      setTimeout(() => resolve(answer(judged, body, entry)), script.answerDelayMs);
+      setTimeout(() => resolve(answer(checked, body, entry)), script.answerDelayMs);
     });
   }
 
-  /** As a request is judged there: its form, the template, the rates, and then what the script wants. */
-  function judge(number: PhoneNumber, body: unknown): Accepted | Fault {
+  /** Validates a request in the network's order: format, template, the script's refusals, then the rates. */
+  function validate(number: PhoneNumber, body: unknown): Accepted | Fault {
     const frame = frameFault(body);
     if (frame) return frame;
     const recipient = recipientOf(body);
@@ -65,7 +70,8 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
     const category = categoryOf(body, recipient);
     if (typeof category !== 'string') return category;
     if (recipient.to === number.displayNumber.replaceAll(/\D/g, '')) return { code: 131021, details: 'to' };
-    const fault = scripted(outcomeFor(script, recipient.to), recipient.to) ?? limits.take(number.id, recipient.to);
+    const fault =
+      scriptedRefusal(outcomeFor(script, recipient.to), recipient.to) ?? limits.take(number.id, recipient.to);
     return fault ?? { to: recipient.to, category };
   }
 
@@ -80,31 +86,31 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
     return checked.category;
   }
 
-  function scripted({ refuse: code, refuseTimes }: Outcome, to: string): Fault | null {
-    if (script.refuse !== null) return { code: script.refuse, details: 'The script says so.' };
+  function scriptedRefusal({ refuse: code, refuseTimes }: Outcome, to: string): Fault | null {
+    if (script.refuse !== null) return { code: script.refuse, details: SCRIPTED };
     if (code === undefined) return null;
     const times = (refusals.get(to) ?? 0) + 1;
     refusals.set(to, times);
-    if (refuseTimes === undefined || times <= refuseTimes) return { code, details: 'The script says so.' };
+    if (refuseTimes === undefined || times <= refuseTimes) return { code, details: SCRIPTED };
     refusals.set(to, 0);
     return null;
   }
 
   function refuse(number: PhoneNumber, body: unknown, fault: Fault): SandboxAnswer {
-    ledger.recordMessage(noteOf(number, body, getText(body, 'to'), null, fault.code));
+    ledger.recordMessage(describe(number, body, getText(body, 'to'), null, fault.code));
     return faultAnswer(fault);
   }
 
-  function take(number: PhoneNumber, body: unknown, { to, category }: Accepted): MessageEntry | Taken {
+  function accept(number: PhoneNumber, body: unknown, { to, category }: Accepted): MessageEntry | Unrecorded {
     const id = newWamid();
-    const note = noteOf(number, body, to, id, 0);
-    const entry = ledger.recordMessage(note);
+    const description = describe(number, body, to, id, 0);
+    const entry = ledger.recordMessage(description);
     const outOfWindow = category === 'service' && !windows.isOpen(number.id, to);
-    statuses.plan({ id, phoneNumberId: number.id, to, opaque: note.opaque, category, outOfWindow });
+    statuses.plan({ id, phoneNumberId: number.id, to, opaque: description.opaque, category, outOfWindow });
     return entry ?? { id };
   }
 
-  function answer({ to }: Accepted, body: unknown, entry: MessageEntry | Taken): SandboxAnswer {
+  function answer({ to }: Accepted, body: unknown, entry: MessageEntry | Unrecorded): SandboxAnswer {
     if ('answered' in entry) entry.answered = true;
     const held = outcomeFor(script, to).held === true;
     return ok({
@@ -117,7 +123,8 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
   return { post };
 }
 
-type Taken = { readonly id: string };
+/** An accepted message of which no entry is kept. */
+type Unrecorded = { readonly id: string };
 
 const personOf = (to: string, payload: GraphScript['payload']): object =>
   payload === 'bsuid' ? { user_id: userIdOf(to) } : { wa_id: to };
@@ -130,7 +137,7 @@ function markRead(body: unknown): SandboxAnswer {
   return ok({ success: true });
 }
 
-function noteOf(
+function describe(
   { id: phoneNumberId }: PhoneNumber,
   body: unknown,
   to: string,
@@ -142,5 +149,5 @@ function noteOf(
   return { phoneNumberId, to: to.replace('+', ''), type, content: getMember(body, type), opaque, id, code };
 }
 
-/** As long as those of the network. */
+/** Returns a new message id of the same length as the network's. */
 export const newWamid = (): string => `wamid.HBgM${randomBytes(30).toString('base64')}`;

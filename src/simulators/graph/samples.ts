@@ -1,42 +1,48 @@
 import { randomBytes } from 'node:crypto';
 import type { SandboxRequest } from '../http/server.ts';
-import { type Answer, type Fault, faultAnswer, noObject, ok } from './answer.ts';
+import { type Answer, type Fault, faultAnswer, unknownObject, ok } from './answer.ts';
 
-/** Samples of files for headers of templates: told of first, then sent (protocol sheet whatsapp, section 4). */
+/**
+ * The uploads of sample files for template headers: announced first, then sent (protocol sheet whatsapp, section 4).
+ */
 export type Samples = {
+  /** Answers the announcement of a file. */
   begin(query: URLSearchParams): Answer;
-  /** The octets; or, asked by GET, how many are there. */
+  /** Answers the upload of a file, or a GET for how much of it has arrived. */
   put(id: string, request: SandboxRequest): Answer;
-  /** Whether this handle was given out here. */
+  /** Returns whether this handle was issued here. */
   has(handle: string): boolean;
 };
 
 const TYPES = ['image/jpeg', 'image/png', 'video/mp4', 'application/pdf'];
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
-/** The oldest go: a sandbox outlives few templates. */
+/** Maximum uploads and handles; beyond it the oldest are dropped. */
 const MAX_SAMPLES = 1000;
 
+/** Creates the endpoint for sample files. */
 export function createSamples(): Samples {
-  const awaited = new Map<string, number>();
+  /** The announced length of each upload that has not arrived. */
+  const expected = new Map<string, number>();
   const handles = new Set<string>();
 
   function begin(query: URLSearchParams): Answer {
     const fault = beginFault(query);
     if (fault) return faultAnswer(fault);
     const id = `upload:${randomBytes(16).toString('hex')}`;
-    awaited.set(id, Number(query.get('file_length')));
-    dropOldest(awaited);
+    expected.set(id, Number(query.get('file_length')));
+    dropOldest(expected);
     return ok({ id });
   }
 
   function put(id: string, { method, headers, body }: SandboxRequest): Answer {
-    const length = awaited.get(id);
-    if (length === undefined) return noObject(id);
+    const length = expected.get(id);
+    if (length === undefined) return unknownObject(id);
     if (method === 'GET') return ok({ id, file_offset: 0 });
-    if (!headers.authorization?.startsWith('OAuth ')) return faultAnswer({ code: 190, details: 'OAuth is expected' });
-    if (headers['file_offset'] !== '0') return faultAnswer({ code: 100, details: 'file_offset: 0' });
-    if (body.length !== length) return faultAnswer({ code: 100, details: `file_length: ${length} octets are awaited` });
-    awaited.delete(id);
+    if (!headers.authorization?.startsWith('OAuth '))
+      return faultAnswer({ code: 190, details: 'Authorization must have the scheme OAuth' });
+    if (headers['file_offset'] !== '0') return faultAnswer({ code: 100, details: 'file_offset must be 0' });
+    if (body.length !== length) return faultAnswer({ code: 100, details: `file_length: expected ${length} bytes` });
+    expected.delete(id);
     const h = `4::${randomBytes(24).toString('base64url')}`;
     handles.add(h);
     dropOldest(handles);

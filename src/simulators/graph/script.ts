@@ -1,62 +1,68 @@
 import { POSTER_DEFAULTS, type PosterScript } from '../http/poster.ts';
 
-/** One status of a message, so long after the message was taken. */
+/** One status of a message, `afterMs` after the message was accepted. */
 export type StatusStep = {
   readonly status: 'sent' | 'delivered' | 'read' | 'played' | 'failed';
   readonly afterMs: number;
-  /** Of a failure. */
+  /** The error code of a failure. */
   readonly code?: number;
 };
 
-/** What becomes of the messages to one kind of destination. */
+/** What happens to the messages to one kind of destination. */
 export type Outcome = {
-  /** Refused with this code: always, or so many times before one is taken when `refuseTimes` is set. */
+  /** Refuses messages with this code: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: number;
   readonly refuseTimes?: number;
-  /** Accepted under quality assessment. */
+  /** Accepts messages as held for quality assessment. */
   readonly held?: boolean;
-  /** Absent: sent, then delivered. */
+  /** The statuses of the message; by default sent, then delivered. */
   readonly steps?: readonly StatusStep[];
-  /** The first status is told before the request is answered. */
+  /** Sends the first status before the request is answered. */
   readonly early?: boolean;
-  /** Each status is told twice. */
+  /** Sends each status twice. */
   readonly doubled?: boolean;
 };
 
 /**
- * How the sandbox behaves. It may be changed while the sandbox runs; a change counts from the next request on.
- * Everything that is left to chance comes from `seed`.
+ * The behaviour of the simulator. It may be changed while the simulator runs, with effect from the next request on.
+ * `…Share` fields are probabilities from 0 to 1; all randomness is derived from `seed`.
  */
 export type GraphScript = PosterScript & {
-  /** Every message: answered with this error; or taken and never answered. */
+  /** Refuses every message with this code. */
   refuse: number | null;
+  /** Accepts every message without ever answering. */
   silent: boolean;
   answerDelayMs: number;
-  /** These messages are taken, and never answered. */
+  /** The share of messages that are accepted and never answered. */
   dropAnswerShare: number;
-  /** Messages a second of one number (token bucket, a quarter of a second deep); 0 is no limit. */
+  /** Messages per second and number (token bucket, a quarter of a second deep); 0 means no limit. */
   tps: number;
-  /** Messages to one person at once before the sandbox says 131056; one comes back every 6 s. 0 is no limit. */
+  /** Messages to one person at once before error 131056; one more is allowed every 6 s. 0 means no limit. */
   pairBurst: number;
-  /** How long after a person's last message free-form messages pass; 0 does not check. */
+  /** How long free-form messages are allowed after a person's last message; 0 means always. */
   windowMs: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
   outcomes: Readonly<Record<string, Outcome>>;
   otherwise: Outcome;
 
+  /** The share of statuses that are sent twice. */
   doubleStatusShare: number;
+  /** The share of statuses that are not sent. */
   missingStatusShare: number;
-  /** These statuses come `reorderMs` later than their turn. */
+  /** The share of statuses that are sent `reorderMs` late. */
   reorderStatusShare: number;
   reorderMs: number;
-  /** With `conversation` as before version 24; `plain` without; `bsuid`: people show no number. */
+  /**
+   * The format of statuses: with `conversation` as before version 24, `plain` without it, or `bsuid` for people without
+   * numbers.
+   */
   payload: 'conversation' | 'plain' | 'bsuid';
-  /** Statuses and messages of one callback at most: what waits goes together. */
+  /** Maximum statuses and messages per callback request. */
   batch: number;
 
-  /** A new template is looked at for so long; names that hold `reject` are refused. */
+  /** The time until a new template is approved; one with `reject` in its name is rejected. */
   approveAfterMs: number;
-  /** How long the address of a file is good for. */
+  /** How long a download URL is valid. */
   mediaUrlMs: number;
   seed: number;
 };
@@ -66,12 +72,12 @@ const delivered: StatusStep = { status: 'delivered', afterMs: 1000 };
 const read: StatusStep = { status: 'read', afterMs: 1500 };
 const failed = (code: number, afterMs = 1000): StatusStep => ({ status: 'failed', code, afterMs });
 
-/** What a message without a rule of its own gets. */
+/** The statuses of a message whose outcome has no steps. */
 export const DELIVERED: readonly StatusStep[] = [sent, delivered];
 
 /**
- * Ordinary numbers deliver. The last four digits 0001 to 0009 ask for the ends that simulated sends have (contract,
- * section 7), as far as this network has them; 9901 to 9915 for what a receiver of callbacks must withstand.
+ * Ordinary numbers deliver. The last four digits 0001 to 0009 select the results of simulated sends (contract, section
+ * 7), as far as this network has them; 9901 to 9915 select situations that a receiver of callbacks must handle.
  */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   '0001': { steps: [sent, failed(131000)] },
@@ -106,6 +112,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9915: { steps: [sent, delivered, { ...read, status: 'played' }] },
 };
 
+/** Returns a new script with the default behaviour. */
 export function defaultScript(): GraphScript {
   return {
     refuse: null,
@@ -131,6 +138,6 @@ export function defaultScript(): GraphScript {
   };
 }
 
-/** What the script wants for a destination. */
+/** Returns the outcome of messages to a destination, by its last four digits. */
 export const outcomeFor = (script: GraphScript, destination: string): Outcome =>
   script.outcomes[destination.slice(-4)] ?? script.otherwise;

@@ -50,12 +50,12 @@ describe('a request', () => {
     ['to a number that is not ours', '/v23.0/42/messages', 400, 100, {}],
     ['without a version', '/100000000000001/messages', 400, 2500, {}],
     ['to an edge that is none', '/v23.0/100000000000001/nothing', 400, 2500, {}],
-  ])('%s is answered in the documented form', async (_, path, status, code, more) => {
+  ])('%s is answered in the documented format', async (_, path, status, code, more) => {
     const reply = await ask(await sandbox(), path, {}, more);
     expect(reply).toMatchObject({ status, json: { error: { code, type: expect.stringMatching(/Exception$/) } } });
   });
 
-  test('that is no JSON is refused', async () => {
+  test('that is not JSON is refused', async () => {
     const reply = await ask(await sandbox(), `/v23.0/${NUMBER}/messages`, '{');
     expect(reply.json.error?.code).toBe(100);
   });
@@ -76,7 +76,7 @@ const row = (n: number): object => ({ id: `r${n}`, title: `Row ${n}` });
 const list = (rows: object[], action: object = {}): object =>
   interactive({ type: 'list', action: { button: 'Open', sections: [{ title: 'S', rows }], ...action } });
 
-describe('a free message', () => {
+describe('a free-form message', () => {
   test.each<[string, object]>([
     ['text', { text: { body: 'x'.repeat(4096) } }],
     ['an image by its address', { type: 'image', image: { link: 'https://x.example/a.jpg', caption: 'c' } }],
@@ -146,7 +146,7 @@ describe('a free message', () => {
     expect(await codeOf(await sandbox(), more)).toBe(code);
   });
 
-  test('passes with a file that was uploaded, until it is deleted', async () => {
+  test('with an uploaded file is accepted until the file is deleted', async () => {
     const graph = await sandbox();
     const form = new FormData();
     form.set('messaging_product', 'whatsapp');
@@ -159,7 +159,7 @@ describe('a free message', () => {
     expect(await codeOf(graph, image)).toBe(131009);
   });
 
-  test('with a file of a type that the network does not know is not stored', async () => {
+  test('with a file of an unsupported type is not stored', async () => {
     const form = new FormData();
     form.set('messaging_product', 'whatsapp');
     form.set('file', new Blob(['<svg/>'], { type: 'image/svg+xml' }), 'a.svg');
@@ -205,7 +205,7 @@ describe('a template', () => {
     expect(await codeOf(await sandbox(), more)).toBe(expected);
   });
 
-  test('with a code does not go to a user id', async () => {
+  test('with a code cannot be sent to a user id', async () => {
     const graph = await sandbox();
     const message = {
       ...template('code', [body(text('123456')), code('123456')]),
@@ -222,13 +222,13 @@ describe('a template', () => {
     ['REJECTED', 132001],
     ['FLAGGED', 0],
     ['DELETED', 132001],
-  ])('that is %s answers %i', async (event, expected) => {
+  ])('that is %s is answered with %i', async (event, expected) => {
     const graph = await sandbox();
     graph.templates.move(graph.templates.all().find(({ name }) => name === 'hello')?.id ?? '', event);
     expect(await codeOf(graph, template('hello'))).toBe(expected);
   });
 
-  test('whose name says so is rejected', async () => {
+  test('with reject in its name is rejected', async () => {
     const graph = await sandbox();
     const draft = { ...TEMPLATES[1], name: 'reject_me' };
     await ask(graph, `/v23.0/${graph.wabaId}/message_templates`, draft);
@@ -236,10 +236,10 @@ describe('a template', () => {
   });
 });
 
-describe('a template from before', () => {
+describe('an existing template', () => {
   const seeded = { ...TEMPLATES[1], name: 'kept', id: '900000000000007', status: 'PAUSED' };
 
-  test('keeps its id and its status, and no other gets the id', async () => {
+  test('keeps its id and its status, and its id is not reused', async () => {
     const graph = await sandbox({ templates: [seeded] });
     expect(graph.templates.all()).toMatchObject([{ id: '900000000000007', name: 'kept', status: 'PAUSED' }]);
     expect(graph.templates.seed({ ...seeded, name: 'other' })).toBe(false);
@@ -247,19 +247,19 @@ describe('a template from before', () => {
     expect(graph.templates.all()[1]?.id).toBe('900000000000008');
   });
 
-  test('that nobody has looked at is looked at', async () => {
+  test('that is pending is decided', async () => {
     const graph = await sandbox({ templates: [{ ...seeded, status: 'PENDING' }] });
     await expect.poll(() => graph.templates.all()[0]?.status, { interval: 5, timeout: 5000 }).toBe('APPROVED');
   });
 });
 
-describe('a limit', () => {
-  test('of messages a second is held for each number', async () => {
+describe('a rate limit', () => {
+  test('of messages per second applies to each number', async () => {
     const graph = await sandbox({ script: { tps: 4 } });
     expect([await codeOf(graph, template('hello')), await codeOf(graph, template('hello'))]).toEqual([0, 130429]);
   });
 
-  test('of messages to one person is held for the pair', async () => {
+  test('of messages to one person applies to the pair', async () => {
     const graph = await sandbox({ script: { pairBurst: 3 } });
     const codes = [];
     for (let n = 0; n < 4; n += 1) codes.push(await codeOf(graph, template('hello')));
@@ -269,7 +269,7 @@ describe('a limit', () => {
 });
 
 describe('the script', () => {
-  test('refuses by the last digits: always, or so many times', async () => {
+  test('refuses by the last digits, always or a number of times', async () => {
     const graph = await sandbox();
     const codes = [];
     for (let n = 0; n < 4; n += 1) codes.push(await codeOf(graph, { ...template('hello'), to: '+351912349910' }));
@@ -277,14 +277,14 @@ describe('the script', () => {
     expect(await codeOf(graph, { ...template('hello'), to: '+351912340003' })).toBe(135000);
   });
 
-  test('holds a message for its quality', async () => {
+  test('holds a message for quality assessment', async () => {
     const reply = await send(await sandbox(), { ...template('hello'), to: '+351912349913' });
     expect(reply.json.messages?.[0]?.message_status).toBe('held_for_quality_assessment');
   });
 });
 
 describe('the subscription', () => {
-  test('is taken only from an address that answers the challenge', async () => {
+  test('is accepted only from a URL that answers the challenge', async () => {
     const graph = await sandbox();
     const client = await startServer({
       maxBytes: 1000,
@@ -305,21 +305,21 @@ describe('the subscription', () => {
     expect((await ask(graph, `/v23.0/${graph.wabaId}/subscribed_apps`)).json.data).toHaveLength(1);
   });
 
-  test('without an address loses what would have been told, and counts it', async () => {
+  test('without a URL loses events and counts them', async () => {
     const graph = await sandbox();
     expect(await graph.injectInbound({ from: '351912345678', text: 'Hi' })).toMatchObject({ acked: false });
     expect(graph.ledger.counts()).toMatchObject({ inbounds: 1, lost: 1, callbacks: 0 });
   });
 });
 
-test('counts alone keep no entry', async () => {
+test('with counts only, no entry is kept', async () => {
   const graph = await sandbox({ ledger: 'counts' });
   await send(graph, template('hello'));
   expect(graph.ledger.entries()).toEqual([]);
   expect(graph.ledger.counts().accepted).toBe(1);
 });
 
-test('what another sandbox took over is told as if it was taken now', async () => {
+test('messages of an earlier simulator get their statuses as if they had just been accepted', async () => {
   const graph = await sandbox();
   const owed = { id: 'wamid.OLD', phoneNumberId: NUMBER, to: '351912340002', opaque: null };
   graph.resume([owed]);

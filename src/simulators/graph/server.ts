@@ -13,28 +13,30 @@ import { defaultScript, type GraphScript } from './script.ts';
 import { createStatusPlanner, type Taken } from './statuses.ts';
 import { createTemplates, type SandboxTemplate, type Templates } from './templates.ts';
 
+/** The options of the Graph API simulator. */
 export type SandboxGraphOptions = {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
   readonly accessToken?: string;
-  /** Signs the callbacks. */
+  /** The secret that signs the callbacks. */
   readonly appSecret?: string;
   readonly wabaId?: string;
   readonly appId?: string;
   readonly numbers?: readonly PhoneNumber[];
-  /** Templates that are approved already, in the form that creates them. */
+  /** Templates that exist from the start, in the format that creates them; approved unless they have a `status`. */
   readonly templates?: readonly object[];
-  /** Where callbacks go; null, the default, loses them until there is one. */
+  /** The callback URL; without one (null, the default) callbacks are lost. */
   readonly callbackUrl?: string | null;
-  /** Default `entries`. */
+  /** `counts` keeps no entries in memory: for benches and long runs. Default `entries`. */
   readonly ledger?: 'entries' | 'counts';
   readonly script?: Partial<GraphScript>;
 };
 
+/** A running Graph API simulator. */
 export type SandboxGraph = {
-  /** The setting `baseUrl` of a connection to it. */
+  /** The setting `baseUrl` for a connection. */
   readonly baseUrl: string;
   readonly port: number;
   readonly accessToken: string;
@@ -42,22 +44,26 @@ export type SandboxGraph = {
   readonly wabaId: string;
   readonly appId: string;
   readonly numbers: readonly PhoneNumber[];
-  /** May be changed at any time. */
+  /** The behaviour, which may be changed at any time. */
   readonly script: GraphScript;
   readonly ledger: Ledger;
   readonly templates: { all(): readonly SandboxTemplate[]; move: Templates['move']; seed: Templates['seed'] };
-  /** Where callbacks go from now on, without asking it. */
+  /** Sets the callback URL without verifying it. */
   setCallback(url: string | null): void;
-  /** Asks the address first, as the network does (hub.challenge); false, and nothing changes, when it does not answer. */
+  /**
+   * Verifies a callback URL as the network does (hub.challenge) and uses it from then on. Resolves with false, and
+   * changes nothing, when the verification fails.
+   */
   verifyCallback(url: string, verifyToken: string): Promise<boolean>;
+  /** Simulates an inbound message; resolves once it was acknowledged or given up. */
   injectInbound(draft: InboundDraft): Promise<{ readonly id: string; readonly acked: boolean }>;
-  /** Takes over messages that a sandbox before this one took: plans their statuses as for a message of this moment. */
+  /** Continues with messages that an earlier simulator left open, as if they had just been accepted. */
   resume(owed: readonly Pick<Taken, 'id' | 'phoneNumberId' | 'to' | 'opaque'>[]): void;
-  /** Statuses that are yet to come, and events that wait for their callback. */
+  /** Returns the number of statuses that are not due yet and of events that are not delivered yet. */
   pending(): number;
-  /** Resolves when all callbacks so far have been acknowledged or given up. */
+  /** Resolves when all callbacks so far were acknowledged or given up. */
   idle(): Promise<void>;
-  /** Cuts every connection without a word. */
+  /** Closes every connection abruptly. */
   cut(): void;
   close(): Promise<void>;
 };
@@ -68,14 +74,14 @@ const SANDBOX_NUMBER: PhoneNumber = {
   verifiedName: 'Heliograph sandbox',
 };
 
-/** The largest file that the network takes, and its frame. */
+/** The network's limit for files of 100 MiB, and the multipart envelope. */
 const MAX_BYTES = 101 * 1024 * 1024;
 const CHALLENGE_MS = 10_000;
 
 /**
- * A WhatsApp network for tests, benches and first steps: the Graph API of the protocol sheet, as strict as the real one
- * (section 12), with callbacks that are signed, late, doubled and out of order as its script says, and a ledger of what
- * it took and told. Rejects when the port cannot be had.
+ * Starts a simulator of the WhatsApp network for tests, benches and first steps: the Graph API of the protocol sheet,
+ * as strict as the real one (section 12), with signed callbacks that are late, duplicated or out of order as the script
+ * says, and a ledger of all messages and events. Rejects when the port is not available.
  */
 export async function startSandboxGraph(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
   const { accessToken = 'sandbox-token', appSecret = 'sandbox-secret' } = options;
@@ -100,9 +106,9 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   }
 
   async function verifyCallback(url: string, verifyToken: string): Promise<boolean> {
-    const good = await answersChallenge(url, verifyToken);
-    if (good) setCallback(url);
-    return good;
+    const verified = await answersChallenge(url, verifyToken);
+    if (verified) setCallback(url);
+    return verified;
   }
 
   const handle = createApi({
@@ -161,7 +167,7 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   };
 }
 
-/** Protocol sheet whatsapp, section 6. */
+/** Verifies a callback URL by a challenge (protocol sheet whatsapp, section 6). */
 async function answersChallenge(url: string, verifyToken: string): Promise<boolean> {
   const client = createHttpClient({ connections: 1, connectTimeoutMs: CHALLENGE_MS, timeoutMs: CHALLENGE_MS });
   const { origin, pathname, searchParams } = new URL(url);

@@ -5,25 +5,28 @@ import type { Events } from './events.ts';
 import type { LedgerWriter } from './ledger.ts';
 import { DELIVERED, type GraphScript, type Outcome, outcomeFor, type StatusStep } from './script.ts';
 
-/** A message that was taken, and whose statuses are to come. */
+/** An accepted message whose statuses are to follow. */
 export type Taken = {
   readonly id: string;
   readonly phoneNumberId: string;
-  /** Digits, or a user id. */
+  /** A number in digits, or a user id. */
   readonly to: string;
   readonly opaque: string | null;
   readonly category: string;
-  /** Free-form outside the window: told only by a status. */
+  /** Whether the message is free-form and outside the window, which only a status reports. */
   readonly outOfWindow: boolean;
 };
 
+/** The schedule of statuses. */
 export type StatusPlanner = {
+  /** Schedules the statuses of a message. */
   plan(message: Taken): void;
-  /** Statuses that are yet to come. */
+  /** Returns the number of statuses that are not due yet. */
   scheduled(): number;
   stop(): void;
 };
 
+/** What the schedule needs. */
 export type StatusDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -35,14 +38,14 @@ type Due = { readonly message: Taken; readonly step: StatusStep };
 
 const RE_ENGAGEMENT: readonly StatusStep[] = [{ status: 'failed', code: 131047, afterMs: 500 }];
 
-/** Plans what becomes of a message and tells it, status by status, as the script says. */
+/** Creates the schedule that sends the statuses of messages as the script says. */
 export function createStatusPlanner({ script, ledger, random, events }: StatusDeps): StatusPlanner {
-  const timeline = createTimeline<Due>(tell);
+  const timeline = createTimeline<Due>(send);
 
   function plan(message: Taken): void {
     const outcome = outcomeFor(script, message.to);
     const [first, ...later] = stepsOf(outcome, message);
-    if (first && outcome.early) tell({ message, step: first });
+    if (first && outcome.early) send({ message, step: first });
     else if (first) schedule(message, first, outcome);
     for (const step of later) schedule(message, step, outcome);
   }
@@ -54,7 +57,7 @@ export function createStatusPlanner({ script, ledger, random, events }: StatusDe
     for (let n = 0; n < times; n++) timeline.after(step.afterMs + lateMs + n * script.reorderMs, { message, step });
   }
 
-  function tell({ message, step }: Due): void {
+  function send({ message, step }: Due): void {
     const { id, phoneNumberId } = message;
     const bsuid = script.payload === 'bsuid';
     events.publish({
@@ -73,7 +76,7 @@ function stepsOf(outcome: Outcome, message: Taken): readonly StatusStep[] {
   return message.outOfWindow ? RE_ENGAGEMENT : (outcome.steps ?? DELIVERED);
 }
 
-/** The same person's user id, always. */
+/** Returns a person's user id, always the same one for a number. */
 export const userIdOf = (to: string): string => (/^\d/.test(to) ? `PT.1${to}` : to);
 
 function statusItem(message: Taken, step: StatusStep, payload: GraphScript['payload']): object {
@@ -94,12 +97,12 @@ function errorOf(code: number): object {
     code,
     title,
     message: title,
-    error_data: { details: `The sandbox failed this message with ${code}.` },
+    error_data: { details: `The simulator failed this message with ${code}.` },
     href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
   };
 }
 
-/** Told once, with `sent`; the conversation by old versions only. */
+/** The pricing is part of `sent` only, with the conversation in old versions. */
 function detailsOf({ id, category }: Taken, { status }: StatusStep, payload: GraphScript['payload']): object {
   if (status !== 'sent') return {};
   const pricing = { billable: category !== 'service', pricing_model: 'PMP', type: 'regular', category };

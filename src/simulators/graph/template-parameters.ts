@@ -1,7 +1,7 @@
 import { getList, getMember, getText } from '../../carriers/json.ts';
 import type { Fault } from './answer.ts';
 
-/** What a template asks for when it is sent; `components` as they were created. */
+/** The fields of a template that decide which values a message needs; `components` as they were created. */
 export type TemplateShape = {
   readonly category: string;
   readonly parameterFormat: string;
@@ -14,12 +14,14 @@ const MAX_CODE_LENGTH = 15;
 const count = (details: string): Fault => ({ code: 132000, details });
 const format = (details: string): Fault => ({ code: 132012, details });
 
-/** The variables of a text of a template, each once, in order. */
+/** Returns the variables in a text of a template, each once, in order. */
 export const variablesIn = (text: string): string[] => [
   ...new Set([...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name)),
 ];
 
-/** Checks the values of a message against its template (protocol sheet whatsapp, section 2.3); null when they fit. */
+/**
+ * Validates the values of a message against its template (protocol sheet whatsapp, section 2.3); null when they fit.
+ */
 export function parameterFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
   const known = new Set(['header', 'body', 'button', 'carousel']);
   const stray = sent.find((component) => !known.has(typeOf(component)));
@@ -57,13 +59,13 @@ function bodyFault(template: TemplateShape, parameters: readonly unknown[]): Fau
   const text = isAuthentication(template) ? '{{1}}' : getText(componentOf(template, 'BODY'), 'text');
   const fault = textsFault(template, 'body', text, parameters);
   if (fault) return fault;
-  const letters = parameters.reduce<number>((sum, parameter) => sum + textOf(parameter).length, text.length);
-  return letters > MAX_BODY_LENGTH ? { code: 132005, details: `body: more than ${MAX_BODY_LENGTH} characters` } : null;
+  const length = parameters.reduce<number>((sum, parameter) => sum + textOf(parameter).length, text.length);
+  return length > MAX_BODY_LENGTH ? { code: 132005, details: `body: more than ${MAX_BODY_LENGTH} characters` } : null;
 }
 
 const isAuthentication = ({ category }: TemplateShape): boolean => category === 'AUTHENTICATION';
 
-/** The number of values, their names where they have names, and their kinds. */
+/** Validates the number of values, their names if they have names, and their types. */
 function textsFault(
   template: TemplateShape,
   where: string,
@@ -74,8 +76,9 @@ function textsFault(
   if (parameters.length !== variables.length) {
     return count(`${where}: number of localizable_params (${parameters.length}) is not ${variables.length}`);
   }
-  const odd = parameters.find((parameter) => textOf(parameter) === '');
-  if (odd !== undefined) return format(`${where}: a parameter is not a text, a currency or a date_time with a value`);
+  const invalid = parameters.find((parameter) => textOf(parameter) === '');
+  if (invalid !== undefined)
+    return format(`${where}: each parameter must be a text, a currency or a date_time with a value`);
   if (template.parameterFormat !== 'NAMED') return null;
   const names = parameters.map((parameter) => getText(parameter, 'parameter_name'));
   return variables.every((name) => names.includes(name))
@@ -83,7 +86,7 @@ function textsFault(
     : format(`${where}: parameter_name ${variables.join()}`);
 }
 
-/** What stands in the place of a variable; empty when the value has none of the forms. */
+/** Returns the text that replaces a variable; an empty string when the value has none of the formats. */
 function textOf(parameter: unknown): string {
   const type = getText(parameter, 'type');
   if (type === 'text') return getText(parameter, 'text');
@@ -111,7 +114,7 @@ function numberIn(json: unknown, name: string): number {
 
 const codeIn = (sent: readonly unknown[]): string => textOf(parametersOf(sent, 'body')[0]);
 
-/** A button with a variable wants exactly one value of its kind; of a one-time password, the code of the body. */
+/** A button with a variable needs exactly one value of its type; for a one-time password, the code in the body. */
 function buttonFault(button: unknown, index: number, given: readonly unknown[], code: string | null): Fault | null {
   const wanted = wantedBy(button);
   if (wanted === null) return null;

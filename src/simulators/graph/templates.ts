@@ -1,11 +1,12 @@
 import { getList, getMember, getText } from '../../carriers/json.ts';
-import { type Answer, type Fault, faultAnswer, noObject, ok } from './answer.ts';
+import { type Answer, type Fault, faultAnswer, unknownObject, ok } from './answer.ts';
 import type { Events } from './events.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { GraphScript } from './script.ts';
 import { componentsFault, draftFault } from './template-draft.ts';
 import { parameterFault } from './template-parameters.ts';
 
+/** A template of the simulated business account. */
 export type SandboxTemplate = {
   readonly id: string;
   readonly name: string;
@@ -16,49 +17,53 @@ export type SandboxTemplate = {
   readonly status: string;
 };
 
+/** The templates of the business account; see `createTemplates`. */
 export type Templates = {
-  /** All of them, in the order of their making. */
+  /** Returns all templates in order of creation. */
   all(): readonly SandboxTemplate[];
   /**
-   * Adds one as it stood in an earlier life: with its `id` and `status` when the draft has them, else approved. False when
-   * there is one of that name and language, or with that id.
+   * Adds an existing template: with its own `id` and `status` if the draft has them, else approved. Returns false when
+   * there is already one of that name and language, or with that id.
    */
   seed(draft: unknown): boolean;
   /**
-   * What happens to a template from outside: its status changes, and the client is told.
-   * @returns false when there is none
+   * Simulates a decision of the network: changes the status of a template and notifies the client. Returns false when
+   * the template does not exist.
    */
-  move(id: string, event: string, why?: { readonly reason?: string; readonly title?: string }): boolean;
+  move(id: string, event: string, details?: { readonly reason?: string; readonly title?: string }): boolean;
   list(query: URLSearchParams): Answer;
   create(body: unknown): Answer;
+  /** Edits a template; returns null when it does not exist. */
   edit(id: string, body: unknown): Answer | null;
+  /** Returns null when the template does not exist. */
   show(id: string): Answer | null;
   remove(query: URLSearchParams): Answer;
-  /** Whether a message may be sent by this template: its `template` object is checked; answers its category too. */
+  /** Validates the `template` object of a message; returns a fault, or the template's category. */
   check(content: unknown): Fault | { readonly category: string };
   stop(): void;
 };
 
+/** What the templates need. */
 export type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
   readonly events: Events;
-  /** Whether this handle is one of a sample that was uploaded. */
+  /** Returns whether a handle belongs to an uploaded sample. */
   readonly isSample: (handle: string) => boolean;
 };
 
 const MAX_TEMPLATES = 250;
 const FIRST_ID = 900_000_000_000_000;
 const EDITABLE = ['APPROVED', 'REJECTED', 'PAUSED'];
-/** What a template is after an event that is not named like it. */
-const AFTER: ReadonlyMap<string, string> = new Map([
+/** The status after an event that has a different name. */
+const STATUS_AFTER: ReadonlyMap<string, string> = new Map([
   ['REINSTATED', 'APPROVED'],
   ['LOCKED', 'DISABLED'],
 ]);
-/** Events that warn, and change nothing. */
+/** Events that are only warnings. */
 const WARNINGS = ['FLAGGED'];
 
-/** The templates of the business account, with their way to approval (protocol sheet whatsapp, section 4). */
+/** Creates the templates of the business account, with their approval (protocol sheet whatsapp, section 4). */
 export function createTemplates({ script, ledger, events, isSample }: TemplateDeps): Templates {
   const templates = new Map<string, SandboxTemplate>();
   const decisions = new Set<NodeJS.Timeout>();
@@ -81,11 +86,11 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     const id = getText(draft, 'id');
     if (templates.has(id) || find(getText(draft, 'name'), getText(draft, 'language'))) return false;
     const template = add(draft, getText(draft, 'status') || 'APPROVED', id || undefined);
-    if (template.status === 'PENDING') decideSoon(template);
+    if (template.status === 'PENDING') scheduleDecision(template);
     return true;
   }
 
-  function decideSoon({ id, name }: SandboxTemplate): void {
+  function scheduleDecision({ id, name }: SandboxTemplate): void {
     const timer = setTimeout(() => {
       decisions.delete(timer);
       if (name.includes('reject')) move(id, 'REJECTED', { reason: 'INCORRECT_CATEGORY' });
@@ -94,15 +99,15 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     decisions.add(timer);
   }
 
-  function move(id: string, event: string, why: { reason?: string; title?: string } = {}): boolean {
+  function move(id: string, event: string, details: { reason?: string; title?: string } = {}): boolean {
     const template = templates.get(id);
     if (!template) return false;
     if (event === 'DELETED') templates.delete(id);
-    else if (!WARNINGS.includes(event)) templates.set(id, { ...template, status: AFTER.get(event) ?? event });
+    else if (!WARNINGS.includes(event)) templates.set(id, { ...template, status: STATUS_AFTER.get(event) ?? event });
     events.publish({
       entry: ledger.recordEvent({ kind: 'template', id, what: event }),
       field: 'message_template_status_update',
-      value: changeOf(template, event, why),
+      value: changeOf(template, event, details),
     });
     return true;
   }
@@ -111,7 +116,7 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     const fault = draftFault(body, isSample) ?? capacityFault(body);
     if (fault) return faultAnswer(fault);
     const template = add(body, 'PENDING');
-    decideSoon(template);
+    scheduleDecision(template);
     return ok({ id: template.id, status: template.status, category: template.category });
   }
 
@@ -132,15 +137,15 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     if (fault) return faultAnswer(fault);
     const edited = { ...template, category, components, status: 'PENDING' };
     templates.set(id, edited);
-    decideSoon(edited);
+    scheduleDecision(edited);
     return ok({ success: true });
   }
 
   function remove(query: URLSearchParams): Answer {
     const [name, id] = [query.get('name') ?? '', query.get('hsm_id')];
-    const gone = [...templates.values()].filter((one) => one.name === name && (id === null || one.id === id));
-    if (gone.length === 0) return noObject(id ?? name);
-    for (const template of gone) templates.delete(template.id);
+    const removed = [...templates.values()].filter((one) => one.name === name && (id === null || one.id === id));
+    if (removed.length === 0) return unknownObject(id ?? name);
+    for (const template of removed) templates.delete(template.id);
     return ok({ success: true });
   }
 
@@ -179,13 +184,13 @@ const toNetwork = ({ parameterFormat, status, ...template }: SandboxTemplate): o
   quality_score: { score: 'UNKNOWN' },
 });
 
-/** A page begins behind the template that `after` names: the cursor is its id, in a form that says nothing. */
+/** A page begins after the template that the cursor `after` names, which is an encoded id. */
 function listPage(all: readonly SandboxTemplate[], query: URLSearchParams): Answer {
   const limit = Math.max(1, Math.min(Number(query.get('limit') ?? 25) || 25, 1000));
   const [name, status] = [query.get('name'), query.get('status')];
   const after = Buffer.from(query.get('after') ?? '', 'base64url').toString();
-  const fitting = all.filter((one) => (name ?? one.name) === one.name && (status ?? one.status) === one.status);
-  const rest = fitting.slice(fitting.findIndex(({ id }) => id === after) + 1);
+  const matching = all.filter((one) => (name ?? one.name) === one.name && (status ?? one.status) === one.status);
+  const rest = matching.slice(matching.findIndex(({ id }) => id === after) + 1);
   const page = rest.slice(0, limit);
   const cursor = (one: SandboxTemplate | undefined): string => Buffer.from(one?.id ?? '').toString('base64url');
   const cursors = { before: cursor(page[0]), after: cursor(page.at(-1)) };
@@ -205,7 +210,7 @@ function changeOf(
     message_template_language: language,
     message_template_category: category,
     reason,
-    ...(title === undefined ? {} : { other_info: { title, description: 'Told by the sandbox.' } }),
+    ...(title === undefined ? {} : { other_info: { title, description: 'Sent by the simulator.' } }),
     ...(event === 'REJECTED' ? { rejection_info: { reason, recommendation: 'Choose another category.' } } : {}),
   };
 }

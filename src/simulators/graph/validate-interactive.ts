@@ -4,38 +4,41 @@ import type { Fault } from './answer.ts';
 const missing = (details: string): Fault => ({ code: 131008, details: `interactive.${details}` });
 const bad = (details: string): Fault => ({ code: 131009, details: `interactive.${details}` });
 
-/** Types whose action is looked at by nobody here. */
-const OTHER_TYPES = ['product', 'product_list', 'catalog_message', 'order_details', 'order_status'];
+/** Types whose action is not validated. */
+const UNVALIDATED_TYPES = ['product', 'product_list', 'catalog_message', 'order_details', 'order_status'];
 
-/** An interactive message (protocol sheet whatsapp, section 2.2); null when it has the form. */
+/** Validates an interactive message (protocol sheet whatsapp, section 2.2); null when it is valid. */
 export function interactiveFault(content: unknown): Fault | null {
   const type = getText(content, 'type');
   const action = getMember(content, 'action');
   if (typeof action !== 'object' || action === null) return missing('action');
   const fault = lengthFault(content, ['header', 'text', 60], ['body', 'text', 1024], ['footer', 'text', 60]);
   if (fault) return fault;
-  if (!OTHER_TYPES.includes(type) && getText(getMember(content, 'body'), 'text') === '') return missing('body.text');
+  if (!UNVALIDATED_TYPES.includes(type) && getText(getMember(content, 'body'), 'text') === '')
+    return missing('body.text');
   switch (type) {
     case 'button':
       return buttonsFault(getList(action, 'buttons'));
     case 'list':
-      return headerIsText(content) ? listFault(action) : bad('header: a list has a text');
+      return headerIsText(content) ? listFault(action) : bad('header: must be a text for a list');
     case 'cta_url':
       return urlFault(getMember(action, 'parameters'));
     case 'flow':
       return flowFault(getMember(action, 'parameters'));
     default:
-      return [...OTHER_TYPES, 'location_request_message', 'call_permission_request'].includes(type)
+      return [...UNVALIDATED_TYPES, 'location_request_message', 'call_permission_request'].includes(type)
         ? null
         : bad('type');
   }
 }
 
-type Bound = readonly [member: string, name: string, most: number];
+type Limit = readonly [member: string, name: string, maxLength: number];
 
-function lengthFault(content: unknown, ...bounds: readonly Bound[]): Fault | null {
-  const long = bounds.find(([member, name, most]) => getText(getMember(content, member), name).length > most);
-  return long ? bad(`${long[0]}.${long[1]}: at most ${long[2]} characters`) : null;
+function lengthFault(content: unknown, ...limits: readonly Limit[]): Fault | null {
+  const exceeded = limits.find(([member, name, max]) => getText(getMember(content, member), name).length > max);
+  if (!exceeded) return null;
+  const [member, name, max] = exceeded;
+  return bad(`${member}.${name}: at most ${max} characters`);
 }
 
 const headerIsText = (content: unknown): boolean => {
@@ -43,7 +46,7 @@ const headerIsText = (content: unknown): boolean => {
   return header === undefined || getText(header, 'type') === 'text';
 };
 
-const fits = (text: string, most: number): boolean => text !== '' && text.length <= most;
+const fits = (text: string, maxLength: number): boolean => text !== '' && text.length <= maxLength;
 
 function buttonsFault(buttons: readonly unknown[]): Fault | null {
   if (buttons.length === 0 || buttons.length > 3) return bad('action.buttons: 1 to 3');
@@ -51,10 +54,10 @@ function buttonsFault(buttons: readonly unknown[]): Fault | null {
   if (buttons.some((button) => getText(button, 'type') !== 'reply')) return bad('action.buttons.type');
   if (!replies.every((reply) => fits(getText(reply, 'id'), 256))) return bad('action.buttons.reply.id');
   if (!replies.every((reply) => fits(getText(reply, 'title'), 20))) return bad('action.buttons.reply.title');
-  return unique(replies.map((reply) => getText(reply, 'id'))) ? null : bad('action.buttons.reply.id: each once');
+  return isUnique(replies.map((reply) => getText(reply, 'id'))) ? null : bad('action.buttons.reply.id: must be unique');
 }
 
-const unique = (ids: readonly string[]): boolean => new Set(ids).size === ids.length;
+const isUnique = (ids: readonly string[]): boolean => new Set(ids).size === ids.length;
 
 function listFault(action: unknown): Fault | null {
   const sections = getList(action, 'sections');
@@ -73,7 +76,7 @@ function rowsFault(rows: readonly unknown[]): Fault | null {
   if (!rows.every((row) => fits(getText(row, 'id'), 200))) return bad('action.sections.rows.id');
   if (!rows.every((row) => fits(getText(row, 'title'), 24))) return bad('action.sections.rows.title');
   if (rows.some((row) => getText(row, 'description').length > 72)) return bad('action.sections.rows.description');
-  return unique(rows.map((row) => getText(row, 'id'))) ? null : bad('action.sections.rows.id: each once');
+  return isUnique(rows.map((row) => getText(row, 'id'))) ? null : bad('action.sections.rows.id: must be unique');
 }
 
 function urlFault(parameters: unknown): Fault | null {

@@ -9,8 +9,8 @@ const MAX_TEXT_LENGTH = 4096;
 const MAX_CAPTION_LENGTH = 1024;
 const MAX_OPAQUE_LENGTH = 512;
 
-/** Types that take a caption. */
-const MEDIA: ReadonlyMap<string, boolean> = new Map([
+/** The media types, and whether each may have a caption. */
+const ALLOWS_CAPTION: ReadonlyMap<string, boolean> = new Map([
   ['image', true],
   ['video', true],
   ['document', true],
@@ -18,19 +18,19 @@ const MEDIA: ReadonlyMap<string, boolean> = new Map([
   ['sticker', false],
 ]);
 
-/** Everybody is known by a number or by a business-scoped user id. */
+/** A recipient, by number or by business-scoped user id. */
 export type Recipient = { readonly kind: 'number' | 'user'; readonly to: string };
 
-/** Whom a message goes to: `to` wins over `recipient` (protocol sheet whatsapp, section 2). */
+/** Returns the recipient of a message: `to` takes precedence over `recipient` (protocol sheet whatsapp, section 2). */
 export function recipientOf(body: unknown): Recipient | Fault {
   const to = getText(body, 'to').replaceAll(/[+\-() ]/g, '');
-  if (to !== '') return /^\d{7,15}$/.test(to) ? { kind: 'number', to } : bad('to: no phone number');
+  if (to !== '') return /^\d{7,15}$/.test(to) ? { kind: 'number', to } : bad('to: not a phone number');
   const user = getText(body, 'recipient');
   if (user === '') return missing('to');
-  return /^[A-Z]{2}\.[A-Za-z0-9]{1,128}$/.test(user) ? { kind: 'user', to: user } : bad('recipient: no user id');
+  return /^[A-Z]{2}\.[A-Za-z0-9]{1,128}$/.test(user) ? { kind: 'user', to: user } : bad('recipient: not a user id');
 }
 
-/** The frame of a message, whatever its type. */
+/** Validates the members that all types of messages share; null when they are valid. */
 export function frameFault(body: unknown): Fault | null {
   if (getMember(body, 'messaging_product') !== 'whatsapp') {
     return { code: 100, details: 'The parameter messaging_product is required.' };
@@ -42,10 +42,13 @@ export function frameFault(body: unknown): Fault | null {
   return typeof opaque === 'string' && opaque.length <= MAX_OPAQUE_LENGTH ? null : bad('biz_opaque_callback_data');
 }
 
-/** What a free-form message must look like by its type (protocol sheet whatsapp, sections 2.1 and 2.2). */
+/**
+ * Validates the content of a free-form message by its type (protocol sheet whatsapp, sections 2.1 and 2.2); null when
+ * valid.
+ */
 export function contentFault(type: string, content: unknown, hasMedia: (id: string) => boolean): Fault | null {
   if (typeof content !== 'object' || content === null) return missing(type);
-  const caption = MEDIA.get(type);
+  const caption = ALLOWS_CAPTION.get(type);
   if (caption !== undefined) return mediaFault(type, content, caption, hasMedia);
   switch (type) {
     case 'text':
@@ -59,7 +62,7 @@ export function contentFault(type: string, content: unknown, hasMedia: (id: stri
     case 'interactive':
       return interactiveFault(content);
     default:
-      return { code: 100, details: `Param type: ${type} is not a type of messages` };
+      return { code: 100, details: `Param type: ${type} is not a message type` };
   }
 }
 
@@ -71,21 +74,21 @@ function textFault(content: unknown): Fault | null {
 
 function mediaFault(type: string, content: unknown, caption: boolean, hasMedia: (id: string) => boolean): Fault | null {
   const [id, link] = [getText(content, 'id'), getText(content, 'link')];
-  if ((id === '') === (link === '')) return bad(`${type}: one of id and link`);
-  if (link !== '' && !/^https?:\/\//.test(link)) return bad(`${type}.link: no URL`);
+  if ((id === '') === (link === '')) return bad(`${type}: exactly one of id and link`);
+  if (link !== '' && !/^https?:\/\//.test(link)) return bad(`${type}.link: not a URL`);
   if (id !== '' && !hasMedia(id)) return bad(`${type}.id: there is no media with this id`);
-  const words = getText(content, 'caption');
-  if (words !== '' && !caption) return bad(`${type}.caption: takes none`);
-  return words.length > MAX_CAPTION_LENGTH ? bad(`${type}.caption: at most ${MAX_CAPTION_LENGTH} characters`) : null;
+  const text = getText(content, 'caption');
+  if (text !== '' && !caption) return bad(`${type}.caption: not allowed`);
+  return text.length > MAX_CAPTION_LENGTH ? bad(`${type}.caption: at most ${MAX_CAPTION_LENGTH} characters`) : null;
 }
 
 function locationFault(content: unknown): Fault | null {
-  const within = (name: string, most: number): boolean => {
+  const isWithin = (name: string, max: number): boolean => {
     const value = Number(getText(content, name) || numberIn(content, name));
-    return Math.abs(value) <= most;
+    return Math.abs(value) <= max;
   };
-  if (!within('latitude', 90)) return bad('location.latitude');
-  return within('longitude', 180) ? null : bad('location.longitude');
+  if (!isWithin('latitude', 90)) return bad('location.latitude');
+  return isWithin('longitude', 180) ? null : bad('location.longitude');
 }
 
 function numberIn(json: unknown, name: string): number {
@@ -97,8 +100,8 @@ function contactsFault(content: unknown): Fault | null {
   if (!Array.isArray(content) || content.length === 0) return missing('contacts');
   const nameless = content.some((card) => getText(getMember(card, 'name'), 'formatted_name') === '');
   if (nameless) return missing('contacts.name.formatted_name');
-  const odd = content.some((card) => getList(card, 'phones').some((phone) => getText(phone, 'phone') === ''));
-  return odd ? bad('contacts.phones.phone') : null;
+  const invalid = content.some((card) => getList(card, 'phones').some((phone) => getText(phone, 'phone') === ''));
+  return invalid ? bad('contacts.phones.phone') : null;
 }
 
 function reactionFault(content: unknown): Fault | null {

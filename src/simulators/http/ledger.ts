@@ -59,9 +59,11 @@ export type HttpLedgerOptions<Kind extends string, Counter extends string> = {
  * Creates what the ledgers of the HTTP simulators have in common: `writer` with the ordered entries and the counters,
  * `addMessage` to record a message, and `answers`, which counts how often each answer was given.
  */
-export function createHttpLedger<Message extends { readonly kind: 'message' }, Kind extends string, Counter extends string>(
-  { keep, zero, counterOf }: HttpLedgerOptions<Kind, Counter>,
-) {
+export function createHttpLedger<
+  Message extends { readonly kind: 'message' },
+  Kind extends string,
+  Counter extends string,
+>({ keep, zero, counterOf }: HttpLedgerOptions<Kind, Counter>) {
   type Event = EventEntry<Kind>;
   const kept: (Message | Event)[] = [];
   const counts: Record<Counter | CommonCounter, number> = { ...zero };
@@ -97,8 +99,14 @@ export function createHttpLedger<Message extends { readonly kind: 'message' }, K
     },
   };
 
-  /** Counts a message and, unless null, its answer; returns the entry that `build` makes, or null when none are kept. */
-  function addMessage(accepted: boolean, answer: string | number | null, build: (stamp: Stamp) => Message): Message | null {
+  /**
+   * Counts a message and, unless null, its answer; returns the entry that `build` makes, or null when none are kept.
+   */
+  function addMessage(
+    accepted: boolean,
+    answer: string | number | null,
+    build: (stamp: Stamp) => Message,
+  ): Message | null {
     count('messages');
     count(accepted ? 'accepted' : 'refused');
     if (answer !== null) answers[answer] = (answers[answer] ?? 0) + 1;

@@ -1,48 +1,51 @@
 import { createHttpClient, type HttpAnswer } from '../../carriers/http/client.ts';
 import { createTimeline } from '../smsc/timeline.ts';
 
-/** One callback: a POST to the customer's address. */
+/** One callback: a POST to the client's URL. */
 export type Callback = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
+/** How a callback ended. */
 export type CallbackResult = {
   readonly tries: number;
-  /** What the last try was answered; 0 when it was not. */
+  /** The HTTP status of the last attempt; 0 without an answer. */
   readonly status: number;
   readonly body: Buffer;
   readonly acked: boolean;
 };
 
+/** A queue of callbacks with repetition. */
 export type Poster = {
   /**
-   * Posts until it is answered 200, or too often. False when too many wait already: it is lost. `done` is called once,
-   * never when the poster is stopped before.
+   * Sends a callback until it is answered with 200 or `callbackMaxTries` is reached. Returns false when the queue is
+   * full: the callback is then lost. `done` is called once, or never when the poster is stopped before.
    */
   push(callback: Callback, done?: (result: CallbackResult) => void): boolean;
-  /** Callbacks that wait or are under way. */
+  /** Returns the number of callbacks that are waiting or in flight. */
   waiting(): number;
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no callback is waiting or in flight. */
   idle(): Promise<void>;
+  /** Drops all callbacks and closes the connections. */
   stop(): Promise<void>;
 };
 
-/** May be changed while it runs. */
+/** The behaviour of a poster; it may be changed while the poster runs. */
 export type PosterScript = {
-  /** POSTs at the same time. */
+  /** Maximum concurrent POSTs. */
   callbackConcurrency: number;
-  /** The wait after the n-th failure doubles from here … */
+  /** The wait after the first failure; it doubles with each further one. */
   callbackRetryMs: number;
-  /** … to here. */
+  /** The longest wait after a failure. */
   callbackMaxRetryMs: number;
   callbackMaxTries: number;
-  /** Callbacks that may wait; the newest beyond it are lost. */
+  /** Maximum waiting callbacks; further ones are lost. */
   maxWaiting: number;
 };
 
-/** All but how many may wait, which depends on how many a network sends in a request. */
+/** All defaults except `maxWaiting`, which depends on how many events a network puts in one request. */
 export const POSTER_DEFAULTS = {
   callbackConcurrency: 8,
   callbackRetryMs: 1000,
@@ -56,7 +59,7 @@ const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 64;
 const COMPACT_AT = 10_000;
 
-/** Sends the callbacks of a sandbox network, in the order of their coming as far as the first tries go. */
+/** Creates a queue of callbacks, whose first attempts are made in the order of `push`. */
 export function createPoster(script: PosterScript): Poster {
   const client = createHttpClient({ connections: CONNECTIONS, connectTimeoutMs: TIMEOUT_MS, timeoutMs: TIMEOUT_MS });
   const retries = createTimeline<Item>((item) => {
@@ -76,7 +79,7 @@ export function createPoster(script: PosterScript): Poster {
       const item = ready[head++];
       if (item) void post(item);
     }
-    // What went out is forgotten also when the queue is never empty.
+    // Memory of sent items is released even if the queue never becomes empty.
     if (head === ready.length || head >= COMPACT_AT) [ready, head] = [ready.slice(head), 0];
   }
 
@@ -124,7 +127,7 @@ const content = ({ headers, body }: Callback): Omit<Callback, 'url'> => ({
   body,
 });
 
-/** The last address that was split: nearly all callbacks go to one. */
+/** The last URL that was split: nearly all callbacks have the same one. */
 let last = { url: '', origin: '', path: '' };
 
 function splitUrl(url: string): { origin: string; path: string } {

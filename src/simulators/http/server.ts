@@ -1,47 +1,57 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** An HTTP request to a simulator. */
 export type SandboxRequest = {
   readonly method: string;
-  /** Without the query, as it came: parts may be percent-encoded. */
+  /** The path without the query, as received: it may be percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 };
 
+/** The answer of a simulator to an HTTP request. */
 export type SandboxAnswer =
   | {
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
-      /** An object goes out as JSON, other things as they are. */
+      /** Objects are sent as JSON, strings and buffers unchanged. */
       readonly body: object | string | Buffer;
     }
-  /** Never answered: the connection stays open without a word. */
+  /** No answer: the connection stays open. */
   | 'silent'
   /** The connection is cut. */
   | 'cut';
 
+/** Answers requests; an error becomes a 500. */
 export type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>;
 
+/** A running HTTP server of a simulator. */
 export type SandboxServer = {
   readonly port: number;
   readonly url: string;
-  /** Ends every connection without a word. */
+  /** Closes every connection abruptly. */
   cut(): void;
+  /** Stops listening and closes every connection. */
   close(): Promise<void>;
 };
 
+/** The options of a simulator's HTTP server. */
 export type ServerOptions = {
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
-  /** 0, the default, takes a free one. */
+  /** Default 0: any free port. */
   readonly port?: number | undefined;
+  /** Maximum size of a request body. */
   readonly maxBytes: number;
   readonly handle: Handler;
 };
 
-/** A plain HTTP server for a sandbox network. Bodies longer than `maxBytes` are answered 413. */
+/**
+ * Starts a plain HTTP server for a simulator. Bodies longer than `maxBytes` are answered with 413. Rejects when the
+ * port is not available.
+ */
 export async function startServer(options: ServerOptions): Promise<SandboxServer> {
   const { host = '127.0.0.1', port = 0, maxBytes, handle } = options;
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {

@@ -8,13 +8,15 @@ import type { LedgerWriter } from './ledger.ts';
 import { FEATURES, outcomeFor, type RbmScript } from './script.ts';
 import { faultOfBatch, faultOfFile } from './validate.ts';
 
-/** What an agent may do beside messages: whom it reaches, its testers and its files (protocol sheet rcs, 1 and 3). */
+/**
+ * The functions of agents other than sending: reachability, testers and files (protocol sheet rcs, sections 1 and 3).
+ */
 export type Agents = {
-  /** An agent's id as it was given to the sandbox, for one with or without its `@rbm.goog`. */
-  spell(agentId: string): string;
-  /** Null when the agent is of this account and may write to the number. */
+  /** Returns an agent's id in the form of the options, whether it was given with or without `@rbm.goog`. */
+  normalizeId(agentId: string): string;
+  /** Returns null when the agent belongs to this account and may write to the number. */
   faultOf(agentId: string, phone: string): Fault | null;
-  /** Null when the agent has not had its messages of this second. */
+  /** Returns null when the agent is within its rate, and counts the message. */
   faultOfRate(agentId: string): Fault | null;
   capabilities(agentId: string, phone: string): SandboxAnswer;
   batch(agentId: string, body: Buffer): SandboxAnswer;
@@ -27,10 +29,11 @@ export type Agents = {
 const FILE_LIFE_MS = 60 * 24 * 3_600_000;
 const MAX_FILES = 10_000;
 const MAX_FILE_BYTES = 100 << 20;
-/** Of an agent in a day; a sandbox rarely lives longer. */
+/** The network's limit per agent and day; a simulator rarely runs longer. */
 const MAX_TESTERS_PER_AGENT = 20;
-const SAMPLE = 75;
+const SAMPLE_SIZE = 75;
 
+/** Creates the agents of one account. */
 export function createAgents(known: readonly string[], script: RbmScript, ledger: LedgerWriter): Agents {
   const testers = new Map<string, Set<string>>();
   const files = createRecentMap<number>(() => MAX_FILES);
@@ -49,7 +52,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
   }
 
   return {
-    spell: (agentId) => known.find((each) => bare(each) === bare(agentId)) ?? agentId,
+    normalizeId: (agentId) => known.find((each) => bare(each) === bare(agentId)) ?? agentId,
     faultOf(agentId, phone) {
       const fault = faultOfAgent(agentId);
       if (fault || !script.unlaunched.includes(agentId) || testers.get(agentId)?.has(phone)) return fault;
@@ -76,7 +79,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
       ledger.count('batchChecks');
       const json = parseJson(body.toString());
       const fault =
-        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.spell(getText(json, 'agentId') || agentId));
+        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.normalizeId(getText(json, 'agentId') || agentId));
       if (fault) return refuse(fault);
       if (!batches.ready()) return refuse(faultOf('RESOURCE_EXHAUSTED'));
       batches.take(1);
@@ -108,7 +111,7 @@ function reachabilityOf(json: unknown, reaches: (phone: string) => boolean): obj
   const share = numbers.length === 0 ? 0 : reachableUsers.length / numbers.length;
   return {
     reachableUsers,
-    totalRandomSampleUserCount: SAMPLE,
-    reachableRandomSampleUserCount: Math.round(SAMPLE * share),
+    totalRandomSampleUserCount: SAMPLE_SIZE,
+    reachableRandomSampleUserCount: Math.round(SAMPLE_SIZE * share),
   };
 }

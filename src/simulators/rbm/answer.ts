@@ -10,9 +10,10 @@ const STATUSES = {
   UNAVAILABLE: 503,
 } as const;
 
+/** The name of an error status of Google's APIs. */
 export type ErrorName = keyof typeof STATUSES;
 
-/** Why a request is refused, as Google's APIs say it (protocol sheet rcs, section 5). */
+/** Why a request is refused, in the terms of Google's APIs (protocol sheet rcs, section 5). */
 export type Fault = { readonly name: ErrorName; readonly text: string };
 
 const TEXTS: Readonly<Record<ErrorName, string>> = {
@@ -26,13 +27,17 @@ const TEXTS: Readonly<Record<ErrorName, string>> = {
   UNAVAILABLE: 'The service is currently unavailable.',
 };
 
+/** Creates a fault, by default with Google's standard text. */
 export const faultOf = (name: ErrorName, text: string = TEXTS[name]): Fault => ({ name, text });
 
+/** Creates a fault for an invalid argument. */
 export const invalid = (text: string): Fault => faultOf('INVALID_ARGUMENT', text);
 
+/** Creates the answer to a refused request, in the format of Google's APIs. */
 export const refuse = ({ name, text }: Fault): SandboxAnswer => ({
   status: STATUSES[name],
   body: { error: { code: STATUSES[name], message: text, status: name } },
 });
 
+/** Creates an answer with status 200. */
 export const ok = (body: object): SandboxAnswer => ({ status: 200, body });

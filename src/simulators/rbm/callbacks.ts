@@ -22,8 +22,8 @@ export type Callbacks = {
   /** Resolves with whether the client answered 200; false at once without a URL, or when the queue is full. */
   send(event: OutgoingEvent): Promise<boolean>;
   /**
-   * Performs the handshake with a URL and sends the events there from then on. Resolves with false, and changes nothing,
-   * when the answer is not the secret (protocol sheet rcs, section 6).
+   * Performs the handshake with a URL and sends the events there from then on. Resolves with false, and changes
+   * nothing, when the answer is not the secret (protocol sheet rcs, section 6).
    */
   register(url: string): Promise<boolean>;
   /** Returns the number of callbacks that are not acknowledged yet. */
@@ -45,15 +45,16 @@ export function createCallbacks({ script, ledger, clientToken }: CallbackOptions
   const poster = createPoster(script);
   let url: string | null = null;
 
-  function tell(telling: OutgoingEvent): Promise<boolean> {
-    const entry = ledger.recordEvent(telling);
+  function send(event: OutgoingEvent): Promise<boolean> {
+    const entry = ledger.recordEvent(event);
     return new Promise((resolve) => {
       const end = (result: { acked: boolean; tries: number }): void => {
+        ledger.count('callbacks', result.tries);
         ledger.recordResult(entry, result);
         resolve(result.acked);
       };
-      if (url === null || !poster.push({ url, ...envelopeOf(telling, clientToken) }, end))
-        end({ acked: false, tries: 0 });
+      const queued = url !== null && poster.push({ url, ...envelopeOf(event, clientToken) }, end);
+      if (!queued) end({ acked: false, tries: 0 });
     });
   }
 

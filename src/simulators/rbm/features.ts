@@ -8,7 +8,7 @@ const ACTIONS: readonly (readonly [string, Feature])[] = [
   ['createCalendarEventAction', 'ACTION_CREATE_CALENDAR_EVENT'],
 ];
 
-/** What a handset must be able to do for a message that is well formed (protocol sheet rcs, sections 2 and 3). */
+/** Returns the features that a handset needs for a valid message (protocol sheet rcs, sections 2 and 3). */
 export function featuresOf(message: unknown): Set<Feature> {
   const needed = new Set<Feature>();
   const content = getMember(message, 'contentMessage');
@@ -42,7 +42,7 @@ function addActions(owner: unknown, needed: Set<Feature>): void {
 const holdsPdf = (card: unknown): boolean =>
   /\.pdf($|\?)/i.test(getText(getMember(getMember(card, 'media'), 'contentInfo'), 'fileUrl'));
 
-/** Names of uploaded files that a message holds. */
+/** Returns the names of the uploaded files that a message refers to. */
 export function uploadsOf(message: unknown): string[] {
   const names: string[] = [];
   const text = JSON.stringify(message);

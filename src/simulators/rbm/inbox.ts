@@ -12,19 +12,22 @@ import type { Messages, Taken } from './messages.ts';
 import { FEATURES, type Outcome, outcomeFor, type RbmScript } from './script.ts';
 import { faultOfMessage, ttlMsOf } from './validate.ts';
 
+/** A request to create a message. */
 export type MessageRequest = {
   readonly agentId: string;
-  /** E.164 with the plus. */
+  /** E.164 with the plus sign. */
   readonly phone: string;
   readonly messageId: string;
   readonly body: Buffer;
 };
 
+/** The endpoint that accepts messages. */
 export type Inbox = {
-  /** Takes a message, or says why not (protocol sheet rcs, sections 1, 2 and 5). */
+  /** Accepts or refuses a message (protocol sheet rcs, sections 1, 2 and 5). */
   create(request: MessageRequest): Promise<SandboxAnswer>;
 };
 
+/** What the endpoint needs. */
 export type InboxOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -33,27 +36,28 @@ export type InboxOptions = {
   readonly messages: Messages;
 };
 
-/** Of a whole message as JSON. */
+/** The limit of a complete message as JSON. */
 const MAX_MESSAGE_BYTES = 250_000;
-/** Numbers whose refusals are counted, the newest. */
+/** The newest numbers whose refusals are counted. */
 const MAX_REFUSED_NUMBERS = 100_000;
 
+/** Creates the endpoint that accepts messages. */
 export function createInbox({ script, ledger, random, agents, messages }: InboxOptions): Inbox {
-  /** By number: how often a message was refused because of `refuseTimes` since one was taken. */
+  /** By number: how often a message was refused because of `refuseTimes` since one was accepted. */
   const refusals = createRecentMap<number>(() => MAX_REFUSED_NUMBERS);
 
   async function create(request: MessageRequest): Promise<SandboxAnswer> {
     const message = parseJson(request.body.toString());
     const known = messages.find(request.agentId, request.messageId);
-    const fault = faultOfNow(request) ?? (known ? null : faultOfRequest(request, message));
+    const fault = currentFault(request) ?? (known ? null : faultOfRequest(request, message));
     if (script.answerDelayMs > 0) await sleep(script.answerDelayMs);
     if (!fault) return known ? repeat(known) : take(request, message);
     if (!known) record(request, message, fault.name);
     return refuse(fault);
   }
 
-  /** What has nothing to do with the message. */
-  function faultOfNow({ agentId }: MessageRequest): Fault | null {
+  /** Returns a fault that has nothing to do with the message. */
+  function currentFault({ agentId }: MessageRequest): Fault | null {
     if (script.refuse !== null) return faultOf(script.refuse);
     if (random.chance(script.unavailableShare)) return faultOf('UNAVAILABLE');
     if (random.chance(script.throttleShare)) return faultOf('RESOURCE_EXHAUSTED');
@@ -73,15 +77,15 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
 
   function faultOfHandset(phone: string, message: unknown): Fault | null {
     const { refuse: name, refuseTimes = Number.POSITIVE_INFINITY, features = FEATURES } = outcomeFor(script, phone);
-    if (name !== undefined && times(phone, refuseTimes)) return faultOf(name);
-    const lacking = [...featuresOf(message)].find((feature) => !features.includes(feature));
-    return lacking ? invalid(`The device does not support ${lacking}.`) : null;
+    if (name !== undefined && isStillRefused(phone, refuseTimes)) return faultOf(name);
+    const missing = [...featuresOf(message)].find((feature) => !features.includes(feature));
+    return missing ? invalid(`The device does not support ${missing}.`) : null;
   }
 
-  function times(phone: string, most: number): boolean {
+  function isStillRefused(phone: string, maxRefusals: number): boolean {
     const count = (refusals.get(phone) ?? 0) + 1;
-    refusals.set(phone, count > most ? 0 : count);
-    return count <= most;
+    refusals.set(phone, count > maxRefusals ? 0 : count);
+    return count <= maxRefusals;
   }
 
   function faultOfUploads(message: unknown): Fault | null {
@@ -103,7 +107,7 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
     return answer(request, outcome, 1);
   }
 
-  /** Silently ignored, as the network says: answered like the first one, and nothing comes of it. */
+  /** A repeated id is silently ignored, as at the real network: the answer is that of the first request. */
   function repeat(known: Taken): SandboxAnswer {
     known.requests += 1;
     ledger.count('repeats');

@@ -1,4 +1,10 @@
-import { createHttpLedger, type EventEntry as EventOf, type HttpLedger, type HttpLedgerWriter, type Stamp } from '../http/ledger.ts';
+import {
+  createHttpLedger,
+  type EventEntry as EventOf,
+  type HttpLedger,
+  type HttpLedgerWriter,
+  type Stamp,
+} from '../http/ledger.ts';
 
 /** One message that reached the simulator, accepted or refused. */
 export type MessageEntry = Stamp & {
@@ -48,7 +54,9 @@ const ZERO_COUNTS = {
 };
 type Counter = keyof typeof ZERO_COUNTS;
 
-/** The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data. */
+/**
+ * The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data.
+ */
 export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
   /** Returns how often each status answered a message. */
   statuses(): Readonly<Record<string, number>>;

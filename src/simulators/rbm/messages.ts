@@ -6,48 +6,51 @@ import type { OutgoingEvent } from './callbacks.ts';
 import type { LedgerWriter, MessageEntry } from './ledger.ts';
 import { DELIVERED, type EventStep, type Outcome, type RbmScript } from './script.ts';
 
+/** A message that the simulator has accepted. */
 export type Taken = {
   readonly agentId: string;
-  /** E.164 with the plus. */
+  /** E.164 with the plus sign. */
   readonly phone: string;
   readonly messageId: string;
-  /** Requests with its id, the first one included. */
+  /** Requests with this id, including the first one. */
   requests: number;
   delivered: boolean;
   revoked: boolean;
-  /** Null when no entry is kept. */
+  /** Null when no entries are kept. */
   readonly entry: MessageEntry | null;
 };
 
+/** The accepted messages and their events; see `createMessages`. */
 export type Messages = {
   find(agentId: string, messageId: string): Taken | undefined;
-  /** Takes a message, and plans what becomes of it. Resolves once its early event, if it has one, was told. */
+  /** Accepts a message and schedules its events. Resolves once its early event, if it has one, was sent. */
   take(
     message: Omit<Taken, 'requests' | 'delivered' | 'revoked'>,
     outcome: Outcome,
-    lifeMs: number | null,
+    ttlMs: number | null,
   ): Promise<void>;
-  /** Whether it was taken back: false when it was delivered, or is not known (any more). */
+  /** Revokes a message; returns false when it was delivered, or is not known (any more). */
   revoke(agentId: string, phone: string, messageId: string): boolean;
-  /** Events whose time has not come. */
+  /** Returns the number of events that are not due yet. */
   scheduled(): number;
   stop(): void;
 };
 
+/** What the messages need. */
 export type MessagesOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
   readonly random: Random;
-  readonly tell: (telling: OutgoingEvent) => Promise<boolean>;
+  readonly send: (event: OutgoingEvent) => Promise<boolean>;
 };
 
-type Planned = { readonly message: Taken; readonly step: EventStep; readonly untold?: boolean };
+type Planned = { readonly message: Taken; readonly step: EventStep; readonly unreported?: boolean };
 
-/** What reaches a handset, or says that it will not any more: not when the message was taken back before. */
+/** The events that show that a message reached the handset. */
 const OF_DELIVERY: ReadonlySet<EventStep['event']> = new Set(['DELIVERED', 'READ']);
 
-/** The messages that the network has taken, the newest `keepMessages` of them, and what becomes of each. */
-export function createMessages({ script, ledger, random, tell }: MessagesOptions): Messages {
+/** Creates the store of the newest `keepMessages` accepted messages, which also produces their events. */
+export function createMessages({ script, ledger, random, send }: MessagesOptions): Messages {
   const taken = createRecentMap<Taken>(() => script.keepMessages);
   const plan = createTimeline<Planned>((planned) => void applyStep(planned));
   const keyOf = (agentId: string, messageId: string): string => `${agentId} ${messageId}`;
@@ -55,34 +58,34 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
   async function take(
     { agentId, phone, messageId, entry }: Parameters<Messages['take']>[0],
     outcome: Outcome,
-    lifeMs: number | null,
+    ttlMs: number | null,
   ): Promise<void> {
     const message: Taken = { agentId, phone, messageId, entry, requests: 1, delivered: false, revoked: false };
     taken.set(keyOf(agentId, messageId), message);
-    const steps = (outcome.steps ?? DELIVERED).map((step) => withinTtl(step, lifeMs));
+    const steps = (outcome.steps ?? DELIVERED).map((step) => withinTtl(step, ttlMs));
     const [first, ...rest] = outcome.doubled ? steps.flatMap((step) => [step, step]) : steps;
-    const untold = outcome.unreported ?? false;
-    for (const step of rest) schedule({ message, step, untold });
+    const unreported = outcome.unreported ?? false;
+    for (const step of rest) schedule({ message, step, unreported });
     if (!first) return;
     if (outcome.early) await applyStep({ message, step: first });
-    else schedule({ message, step: first, untold });
+    else schedule({ message, step: first, unreported });
   }
 
   function schedule(planned: Planned): void {
-    const untold = planned.untold || random.chance(script.missingEventShare);
+    const unreported = planned.unreported || random.chance(script.missingEventShare);
     const lateMs = random.chance(script.reorderEventShare) ? script.reorderMs : 0;
-    plan.after(planned.step.afterMs + lateMs, { ...planned, untold });
-    if (untold) return;
+    plan.after(planned.step.afterMs + lateMs, { ...planned, unreported });
+    if (unreported) return;
     if (random.chance(script.doubleEventShare)) plan.after(planned.step.afterMs, planned);
   }
 
-  async function applyStep({ message, step: { event }, untold }: Planned): Promise<void> {
+  async function applyStep({ message, step: { event }, unreported }: Planned): Promise<void> {
     if (message.revoked && event !== 'UNSUBSCRIBE') return;
     if (OF_DELIVERY.has(event)) deliver(message);
     else if (event === 'TTL_EXPIRATION_REVOKED' && !message.delivered) markRevoked(message);
-    if (untold) return;
-    if (random.chance(script.foreignEventShare)) void tell(outgoingEvent({ ...message, messageId: newId() }, event));
-    await tell(outgoingEvent(message, event));
+    if (unreported) return;
+    if (random.chance(script.foreignEventShare)) void send(outgoingEvent({ ...message, messageId: newId() }, event));
+    await send(outgoingEvent(message, event));
   }
 
   function deliver(message: Taken): void {
@@ -115,16 +118,19 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
   };
 }
 
-/** The end of a message's life is when the message says so, unless the script is faster. */
-function withinTtl(step: EventStep, lifeMs: number | null): EventStep {
-  if (lifeMs === null || lifeMs >= step.afterMs || !step.event.startsWith('TTL_')) return step;
-  return { ...step, afterMs: lifeMs };
+/** A message expires after its own TTL, unless the script is faster. */
+function withinTtl(step: EventStep, ttlMs: number | null): EventStep {
+  if (ttlMs === null || ttlMs >= step.afterMs || !step.event.startsWith('TTL_')) return step;
+  return { ...step, afterMs: ttlMs };
 }
 
-/** Events of the network name the phone; events of a person name the sender, and are of no message when it is typing. */
+/**
+ * Events of the network have `phoneNumber`; events of a person have `senderPhoneNumber`. UNSUBSCRIBE concerns no
+ * message.
+ */
 function outgoingEvent({ agentId, phone, messageId }: Taken, what: EventStep['event']): OutgoingEvent {
   const common = { eventType: what, eventId: newId(), sendTime: new Date().toISOString(), agentId };
-  const whose = what.startsWith('TTL_') ? { phoneNumber: phone } : { senderPhoneNumber: phone };
-  const event = { ...whose, ...(what !== 'UNSUBSCRIBE' && { messageId }), ...common };
+  const person = what.startsWith('TTL_') ? { phoneNumber: phone } : { senderPhoneNumber: phone };
+  const event = { ...person, ...(what !== 'UNSUBSCRIBE' && { messageId }), ...common };
   return { kind: 'event', id: messageId, what, agentId, event };
 }

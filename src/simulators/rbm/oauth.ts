@@ -6,39 +6,42 @@ import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { RbmScript } from './script.ts';
 
+/** The access tokens of the simulator. */
 export type OAuth = {
-  /** The token endpoint (protocol sheet rcs, section 1). */
+  /** Answers a request to the token endpoint (protocol sheet rcs, section 1). */
   grant(request: SandboxRequest): SandboxAnswer;
-  /** Whether a header `Authorization` holds a token that counts. */
+  /** Returns whether an `Authorization` header holds a valid token. */
   admits(header: string | undefined): boolean;
-  /** No token that was given counts any more. */
+  /** Invalidates all tokens. */
   revokeTokens(): void;
 };
 
+/** What the token endpoint needs. */
 export type OAuthOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
-  /** The only service account that there is. */
+  /** The address of the only service account. */
   readonly clientEmail: string;
   readonly privateKeyId: string;
-  /** PEM. */
+  /** An RSA key in PEM. */
   readonly privateKey: string;
-  /** What assertions must name as their audience. */
+  /** Returns the audience that assertions must name. */
   readonly audience: () => string;
 };
 
-/** Seconds that the clocks may differ. */
+/** How far the clocks may differ. */
 const MAX_CLOCK_SKEW_SECONDS = 60;
-/** Tokens that count at a time; the oldest goes. */
+/** Maximum valid tokens; beyond it the oldest is dropped. */
 const MAX_TOKENS = 1000;
 
+/** Creates the token endpoint. Throws when the private key cannot be read. */
 export function createOAuth(options: OAuthOptions): OAuth {
   const { script, ledger } = options;
   const key = createPublicKey(options.privateKey);
-  /** When each one ends, in milliseconds of the process. */
+  /** The expiry of each token, on the clock of `performance.now()`. */
   const tokens = new Map<string, number>();
 
-  function give(): SandboxAnswer {
+  function issueToken(): SandboxAnswer {
     const token = `ya29.${randomBytes(24).toString('base64url')}`;
     tokens.set(token, performance.now() + script.tokenSeconds * 1000);
     const [oldest] = tokens.keys();
@@ -60,7 +63,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
       const form = new URLSearchParams(body.toString());
       if (form.get('grant_type') !== GRANT_TYPE) return refuse('Invalid grant_type', 'unsupported_grant_type');
       const fault = faultOfAssertion(form.get('assertion') ?? '', key, options);
-      return fault === null ? give() : refuse(fault);
+      return fault === null ? issueToken() : refuse(fault);
     },
     admits(header) {
       const until = header?.startsWith('Bearer ') ? tokens.get(header.slice(7)) : undefined;
@@ -73,9 +76,9 @@ export function createOAuth(options: OAuthOptions): OAuth {
 function faultOfAssertion(assertion: string, key: KeyObject, options: OAuthOptions): string | null {
   const [header = '', claims = '', signature = ''] = assertion.split('.');
   const head = decode(header);
-  const isOurs = getText(head, 'alg') === 'RS256' && getText(head, 'kid') === options.privateKeyId;
+  const headerFits = getText(head, 'alg') === 'RS256' && getText(head, 'kid') === options.privateKeyId;
   const signed = Buffer.from(`${header}.${claims}`);
-  if (!isOurs || !verify('RSA-SHA256', signed, key, Buffer.from(signature, 'base64url'))) {
+  if (!headerFits || !verify('RSA-SHA256', signed, key, Buffer.from(signature, 'base64url'))) {
     return 'Invalid JWT Signature.';
   }
   return faultOfClaims(decode(claims), options);

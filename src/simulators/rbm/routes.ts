@@ -11,19 +11,19 @@ import { faultOfEvent } from './validate.ts';
 
 type Answer = SandboxAnswer | Promise<SandboxAnswer>;
 
-/** The API of the network behind its door (protocol sheet rcs, section 1). */
-export function createRoutes(parts: {
+/** Creates the handler of all authorised API requests (protocol sheet rcs, section 1). */
+export function createRoutes(deps: {
   readonly script: RbmScript;
   readonly random: Random;
   readonly agents: Agents;
   readonly inbox: Inbox;
   readonly messages: Messages;
 }): (request: SandboxRequest) => Answer {
-  const { script, random, agents, inbox, messages } = parts;
+  const { script, random, agents, inbox, messages } = deps;
 
   function serve(request: SandboxRequest): Answer {
     const { method, path, query, body } = request;
-    const agentId = agents.spell(query.get('agentId') ?? '');
+    const agentId = agents.normalizeId(query.get('agentId') ?? '');
     const phone = /^\/v1\/phones\/([^/]+)\/(\w+)(?:\/([^/]+))?$/.exec(path);
     if (phone) return servePhone({ method, agentId, phone, query, body });
     if (method === 'POST' && path === '/v1/users:batchGet') return agents.batch(agentId, body);
@@ -34,8 +34,8 @@ export function createRoutes(parts: {
 
   function servePhone(request: PhoneRequest): Answer {
     const { method, agentId, query, body } = request;
-    const [, written = '', collection = '', id] = request.phone;
-    const phone = decodeNumber(written);
+    const [, encoded = '', collection = '', id] = request.phone;
+    const phone = decodeNumber(encoded);
     if (phone === null) return refuse(invalid('The phone number must be in E.164 format.'));
     switch (`${method} ${collection}${id === undefined ? '' : '/id'}`) {
       case 'POST agentMessages':
@@ -68,9 +68,9 @@ type PhoneRequest = Pick<SandboxRequest, 'method' | 'query' | 'body'> & {
   readonly phone: RegExpExecArray;
 };
 
-/** Null when it is not in E.164. */
-function decodeNumber(written: string): string | null {
-  const number = written.replace(/^%2B/i, '+');
+/** Returns null when the number is not in E.164. */
+function decodeNumber(encoded: string): string | null {
+  const number = encoded.replace(/^%2B/i, '+');
   return /^\+[1-9]\d{6,14}$/.test(number) ? number : null;
 }
 

@@ -1,6 +1,7 @@
 import { POSTER_DEFAULTS, type PosterScript } from '../http/poster.ts';
 import type { ErrorName } from './answer.ts';
 
+/** All features that a handset can have beyond plain text. */
 export const FEATURES = [
   'RICHCARD_STANDALONE',
   'RICHCARD_CAROUSEL',
@@ -12,79 +13,90 @@ export const FEATURES = [
   'ACTION_OPEN_URL_IN_WEBVIEW',
   'PDF_IN_RICH_CARDS',
 ] as const;
-/** What a handset can do beyond text. */
+/** One feature of a handset. */
 export type Feature = (typeof FEATURES)[number];
 
-/** What happens to a message after it was taken, each so long after that. */
+/** An event of a message, `afterMs` after the message was accepted. */
 export type EventStep = {
   readonly event: 'DELIVERED' | 'READ' | 'TTL_EXPIRATION_REVOKED' | 'TTL_EXPIRATION_REVOKE_FAILED' | 'UNSUBSCRIBE';
   readonly afterMs: number;
 };
 
-/** What becomes of the messages to one kind of destination. */
+/** What happens to the messages to one kind of destination. */
 export type Outcome = {
-  /** Refused with this: always, or so many times before one is taken when `refuseTimes` is set. */
+  /** Refuses messages with this error: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: ErrorName;
   readonly refuseTimes?: number;
-  /** All by default. */
+  /** The features of the handset; all by default. */
   readonly features?: readonly Feature[];
-  /** Absent: delivered. Those of the life's end come when the message's own `ttl` is over, if that is sooner. */
+  /**
+   * The events of the message; by default it is delivered. Expiry events come at the end of the message's own `ttl` if
+   * that is sooner.
+   */
   readonly steps?: readonly EventStep[];
-  /** The first event is told before the request is answered. */
+  /** Sends the first event before the request is answered. */
   readonly early?: boolean;
-  /** What happens is not told: a delivered message stays unknown to the client, and cannot be taken back. */
+  /** Sends no events: the client does not learn of a delivery, and the message cannot be revoked any more. */
   readonly unreported?: boolean;
-  /** Each event is told twice. */
+  /** Sends each event twice. */
   readonly doubled?: boolean;
-  /** The answers to the first so many requests with one message are held back, although the first one took it. */
+  /** Withholds the answers to this many requests for one message, although the first request was accepted. */
   readonly silentTimes?: number;
 };
 
 /**
- * How the sandbox behaves. It may be changed while the sandbox runs; a change counts from the next request on.
- * Everything that is left to chance comes from `seed`.
+ * The behaviour of the simulator. It may be changed while the simulator runs, with effect from the next request on.
+ * `…Share` fields are probabilities from 0 to 1; all randomness is derived from `seed`.
  */
 export type RbmScript = PosterScript & {
-  /** Every message: answered with this; or taken and never answered. */
+  /** Refuses every message with this error. */
   refuse: ErrorName | null;
+  /** Accepts every message without ever answering. */
   silent: boolean;
   answerDelayMs: number;
-  /** These requests for messages are answered 429 or 503, and not taken. */
+  /** The share of messages that are answered with 429 and not accepted. */
   throttleShare: number;
+  /** The share of messages that are answered with 503 and not accepted. */
   unavailableShare: number;
-  /** These messages are taken and not answered: without a word, or by cutting the connection. */
+  /** The share of messages that are accepted and never answered. */
   dropAnswerShare: number;
+  /** The share of messages that are accepted and answered by cutting the connection. */
   cutShare: number;
-  /** Messages a second of one agent (token bucket, a quarter of a second deep); 0 is no limit. */
+  /** Messages per second and agent (token bucket, a quarter of a second deep); 0 means no limit. */
   tps: number;
-  /** Answers 404 for what was delivered already (`guide`), or 200 whatever happened (`reference`). */
+  /**
+   * Answers a revocation with 404 after delivery (`guide`), or always with 200 (`reference`), as Google's documents
+   * differ.
+   */
   revoke: 'guide' | 'reference';
-  /** Whether it forgets what it has taken back: asked again, it says as of an unknown one that it did not. */
+  /** Whether a second revocation of the same message is answered as for an unknown message. */
   forgetsRevoked: boolean;
-  /** These requests to take a message back are done and not answered. */
+  /** The share of revocations that are performed and not answered. */
   dropRevokeShare: number;
-  /** These messages are delivered although they were revoked with 200. */
+  /** The share of messages that are delivered although they were revoked with 200. */
   deliverRevokedShare: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
   outcomes: Readonly<Record<string, Outcome>>;
   otherwise: Outcome;
 
+  /** The share of events that are sent twice. */
   doubleEventShare: number;
-  /** What these events tell of happens all the same. */
+  /** The share of events that happen and are not sent. */
   missingEventShare: number;
-  /** These events come `reorderMs` later than their turn. */
+  /** The share of events that are sent `reorderMs` late. */
   reorderEventShare: number;
   reorderMs: number;
-  /** So often an event of a message that nobody sent goes with an event. */
+  /** The share of events that are accompanied by an event of an unknown message. */
   foreignEventShare: number;
 
-  /** Agents that reach testers only. */
+  /** Agents that may only write to testers. */
   unlaunched: readonly string[];
-  /** Numbers of one batch check. */
+  /** Minimum numbers in a batch check. */
   batchMinimum: number;
   batchesPerMinute: number;
+  /** The lifetime of an access token. */
   tokenSeconds: number;
-  /** The newest messages whose id and state are known (up to twice as many). */
+  /** The newest messages whose id and state are kept (up to twice as many). */
   keepMessages: number;
   seed: number;
 };
@@ -92,12 +104,13 @@ export type RbmScript = PosterScript & {
 const delivered: EventStep = { event: 'DELIVERED', afterMs: 1000 };
 const read: EventStep = { event: 'READ', afterMs: 1500 };
 
-/** What a message without a rule of its own gets. */
+/** The events of a message whose outcome has no steps. */
 export const DELIVERED: readonly EventStep[] = [delivered];
 
 /**
- * Ordinary numbers deliver. The last four digits 0001 to 0009 ask for the ends that simulated sends have (contract,
- * section 7), as far as this network has them; 9901 to 9916 for what a client must withstand (protocol sheet rcs, 9.3).
+ * Ordinary numbers deliver. The last four digits 0001 to 0008 select the results of simulated sends (contract, section
+ * 7), as far as this network has them; 9901 to 9916 select situations that a client must handle (protocol sheet rcs,
+ * 9.3).
  */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   '0001': { refuse: 'INVALID_ARGUMENT' },
@@ -131,6 +144,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9916: { refuse: 'UNAUTHENTICATED', refuseTimes: 1 },
 };
 
+/** Returns a new script with the default behaviour. */
 export function defaultScript(): RbmScript {
   return {
     refuse: null,
@@ -163,6 +177,6 @@ export function defaultScript(): RbmScript {
   };
 }
 
-/** What the script wants for a destination. */
+/** Returns the outcome of messages to a destination, by its last four digits. */
 export const outcomeFor = (script: RbmScript, destination: string): Outcome =>
   script.outcomes[destination.slice(-4)] ?? script.otherwise;

@@ -41,7 +41,7 @@ const send = (message: unknown, messageId: string = crypto.randomUUID(), number 
   call('POST', `/v1/phones/${number}/agentMessages?messageId=${messageId}&agentId=${AGENT}`, message);
 
 describe('tokens', () => {
-  test('are given for an assertion of the service account, and admit', async () => {
+  test('are issued for an assertion of the service account, and are accepted', async () => {
     const answer = await grant(createAssertions(rbm.secrets)());
     expect(bodyOf(answer)).toMatchObject({ token_type: 'Bearer', expires_in: 3599 });
     expect(statusOf(await send(TEXT))).toBe(200);
@@ -55,12 +55,12 @@ describe('tokens', () => {
     ['an assertion of tomorrow', () => createAssertions(rbm.secrets)(Date.now() + 86_400_000)],
     ['a broken signature', () => `${createAssertions(rbm.secrets)().slice(0, -8)}AAAAAAAA`],
     ['nothing', () => ''],
-  ])('are not given for %s', async (_, assertion) => {
+  ])('are not issued for %s', async (_, assertion) => {
     const answer = await grant(assertion());
     expect([statusOf(answer), getMember(bodyOf(answer), 'error')]).toEqual([400, 'invalid_grant']);
   });
 
-  test('that are old or unknown do not admit', async () => {
+  test('that are expired or unknown are refused', async () => {
     rbm.revokeTokens();
     const answer = await send(TEXT);
     expect([statusOf(answer), bodyOf(answer)]).toMatchObject([401, { error: { status: 'UNAUTHENTICATED' } }]);
@@ -74,7 +74,7 @@ describe('messages', () => {
     expect(bodyOf(await send(TEXT, messageId))).toMatchObject({ name, sendTime: expect.stringMatching(/Z$/) });
   });
 
-  test('of a used id are answered alike and go nowhere', async () => {
+  test('with a used id are answered alike and have no effect', async () => {
     const messageId = crypto.randomUUID();
     await send(TEXT, messageId);
     expect(statusOf(await send({ contentMessage: { text: 'Another' } }, messageId))).toBe(200);
@@ -89,33 +89,33 @@ describe('messages', () => {
     expect(statusOf(await call('POST', `${path}${AGENT}`, TEXT))).toBe(200);
   });
 
-  test('name their agent with or without its @rbm.goog', async () => {
+  test('may name their agent with or without @rbm.goog', async () => {
     const path = `/v1/phones/${NUMBER}/agentMessages?messageId=${crypto.randomUUID()}&agentId=sandbox`;
     expect(statusOf(await call('POST', path, TEXT))).toBe(200);
     expect(rbm.ledger.messages()).toMatchObject([{ agentId: AGENT }]);
   });
 
-  test('of an agent that is not launched reach its testers only', async () => {
+  test('from an agent that is not launched reach only its testers', async () => {
     rbm.script.unlaunched = [AGENT];
     expect(statusOf(await send(TEXT))).toBe(403);
     expect(statusOf(await call('POST', `/v1/phones/${NUMBER}/testers?agentId=${AGENT}`, {}))).toBe(200);
     expect(statusOf(await send(TEXT))).toBe(200);
   });
 
-  test('beyond the rate of the agent are answered 429', async () => {
+  test('beyond the rate of the agent are answered with 429', async () => {
     rbm.script.tps = 0.01;
     const statuses = [statusOf(await send(TEXT)), statusOf(await send(TEXT))];
     expect(statuses).toEqual([200, 429]);
   });
 
-  test('hold files that were uploaded, and no others', async () => {
+  test('may contain only uploaded files', async () => {
     const fileUrl = 'https://cdn.example/a.pdf';
     const fileName = getMember(bodyOf(await call('POST', `/v1/files?agentId=${AGENT}`, { fileUrl })), 'name');
     expect(statusOf(await send({ contentMessage: { uploadedRbmFile: { fileName } } }))).toBe(200);
     expect(statusOf(await send({ contentMessage: { uploadedRbmFile: { fileName: 'files/unknown' } } }))).toBe(400);
   });
 
-  test('to a number that is refused three times are taken the fourth time', async () => {
+  test('to a number that refuses three times are accepted the fourth time', async () => {
     const statuses: number[] = [];
     for (let tries = 0; tries < 4; tries += 1) statuses.push(statusOf(await send(TEXT, undefined, '+351912349910')));
     expect(statuses).toEqual([429, 429, 429, 200]);
@@ -135,7 +135,7 @@ const media = { height: 'SHORT', contentInfo: { fileUrl: 'https://cdn.example/a.
 const faultIn = (contentMessage: unknown, more: object = {}): string | undefined =>
   faultOfMessage({ contentMessage, ...more }, Date.now())?.text;
 
-describe('the shape of a message', () => {
+describe('the format of a message', () => {
   test.each([
     { text: 'x'.repeat(3072), suggestions: Array(11).fill(reply) },
     { text: '😀'.repeat(3072) },
@@ -212,7 +212,7 @@ describe('the shape of a message', () => {
     expect(faultIn({ text: 'a' }, more)).toContain(why);
   });
 
-  test('is judged without an error whatever it is', () => {
+  test('is validated without an error, whatever it is', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(faultOfMessage({ contentMessage: JSON.parse(text) }, 0)?.name).toBe('INVALID_ARGUMENT');
@@ -242,19 +242,19 @@ describe('other requests', () => {
     expect(statusOf(await call('POST', '/v1/users:batchGet', { users: doubled, agentId: AGENT }))).toBe(400);
   });
 
-  test('events of an agent are READ of a message, or IS_TYPING', async () => {
+  test('agent events must be READ with a message, or IS_TYPING', async () => {
     const path = `/v1/phones/${NUMBER}/agentEvents?eventId=${crypto.randomUUID()}&agentId=${AGENT}`;
     expect(statusOf(await call('POST', path, { eventType: 'IS_TYPING' }))).toBe(200);
     expect(statusOf(await call('POST', path, { eventType: 'READ', messageId: 'm' }))).toBe(200);
     expect(statusOf(await call('POST', path, { eventType: 'READ' }))).toBe(400);
   });
 
-  test('whatever else is asked for is not there', async () => {
+  test('any other path is not found', async () => {
     expect(statusOf(await call('GET', '/v2/anything'))).toBe(404);
     expect(statusOf(await call('GET', `/v1/phones/${NUMBER}/agentMessages/1?agentId=${AGENT}`))).toBe(404);
   });
 
-  test('a message that was delivered cannot be taken back, unless as the reference page has it', async () => {
+  test('a delivered message cannot be revoked, except as the reference page describes it', async () => {
     rbm.script.otherwise = { steps: [{ event: 'DELIVERED', afterMs: 0 }] };
     const messageId = crypto.randomUUID();
     await send(TEXT, messageId);
@@ -303,7 +303,7 @@ const receiptsOf = ({ heard }: Receiver): string[] =>
   heard.flatMap((callback) => (callback.kind === 'events' ? callback.receipts.map(({ state }) => state) : []));
 
 describe('callbacks', () => {
-  test('go only to an address that answers the handshake with the secret', async () => {
+  test('go only to a URL that answers the handshake with the secret', async () => {
     rbm.script.callbackMaxTries = 1;
     const server = createServer((_, response) => void response.end('ok'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -320,7 +320,7 @@ describe('callbacks', () => {
     ['9904', ['READ']],
     ['9906', ['DELIVERED', 'DELIVERED', 'READ', 'READ']],
     ['9907', ['READ', 'DELIVERED']],
-  ])('tell of a number that ends in %s: %j, signed', async (end, states) => {
+  ])('for a number that ends in %s are %j, signed', async (end, states) => {
     const receiver = await registered();
     rbm.script.callbackConcurrency = 1;
     const steps = rbm.script.outcomes[end]?.steps ?? [];
@@ -331,13 +331,13 @@ describe('callbacks', () => {
     expect(receiptsOf(receiver)).toEqual(states);
   });
 
-  test('an early one comes before the answer', async () => {
+  test('with an early event are sent before the answer', async () => {
     const receiver = await registered();
     await send(TEXT, undefined, '+351912349905');
     expect(receiptsOf(receiver)).toEqual(['DELIVERED']);
   });
 
-  test('that is not answered 200 comes again until it is', async () => {
+  test('are repeated until they are answered with 200', async () => {
     const receiver = await registered();
     rbm.script.callbackRetryMs = 5;
     receiver.status = 500;
@@ -348,7 +348,7 @@ describe('callbacks', () => {
     expect(rbm.ledger.events()).toMatchObject([{ kind: 'inbound', tries: receiver.heard.length, result: 'acked' }]);
   });
 
-  test('stop with a message that was taken back', async () => {
+  test('stop when the message is revoked', async () => {
     const receiver = await registered();
     rbm.script.otherwise = { steps: [{ event: 'DELIVERED', afterMs: 300 }] };
     const messageId = crypto.randomUUID();
@@ -361,7 +361,7 @@ describe('callbacks', () => {
     expect(rbm.ledger.messages()).toMatchObject([{ revoked: true, delivered: false }]);
   });
 
-  test('go on with what an earlier sandbox has left open', async () => {
+  test('continue for messages that an earlier simulator left open', async () => {
     const receiver = await registered();
     rbm.script.otherwise = { steps: [{ event: 'DELIVERED', afterMs: 0 }] };
     const messageId = crypto.randomUUID();
@@ -372,7 +372,7 @@ describe('callbacks', () => {
     expect(rbm.ledger.counts()).toMatchObject({ accepted: 0, repeats: 1 });
   });
 
-  test('tell what a person does', async () => {
+  test('report the actions of a person', async () => {
     const receiver = await registered();
     const file = { mimeType: 'image/png', fileName: 'a.png', bytes: Buffer.from('png') };
     expect(await rbm.injectUser({ from: NUMBER, file })).toBe(true);

@@ -3,7 +3,7 @@ import { type Fault, invalid } from './answer.ts';
 import {
   anything,
   type Check,
-  filled,
+  nonEmptyText,
   flag,
   instant,
   list,
@@ -15,14 +15,18 @@ import {
   url,
 } from './check.ts';
 
-/** The limits and shapes of the protocol sheet rcs, section 2. */
+// The limits and shapes of the protocol sheet rcs, section 2.
+
 const file = object({
   fields: { fileName: matching(/^files\/[\w-]+$/), thumbnailName: matching(/^files\/[\w-]+$/) },
   required: ['fileName'],
 });
 const contentInfo = object({ fields: { fileUrl: url, thumbnailUrl: url, forceRefresh: flag }, required: ['fileUrl'] });
 
-const reply = object({ fields: { text: filled(25), postbackData: text(2048) }, required: ['text', 'postbackData'] });
+const reply = object({
+  fields: { text: nonEmptyText(25), postbackData: text(2048) },
+  required: ['text', 'postbackData'],
+});
 const ACTIONS = {
   dialAction: object({ fields: { phoneNumber: matching(/^\+\d{3,15}$/) }, required: ['phoneNumber'] }),
   openUrlAction: object({
@@ -43,13 +47,13 @@ const ACTIONS = {
     exactlyOne: ['latLong', 'query'],
   }),
   createCalendarEventAction: object({
-    fields: { startTime: instant, endTime: instant, title: filled(100), description: text(500) },
+    fields: { startTime: instant, endTime: instant, title: nonEmptyText(100), description: text(500) },
     required: ['startTime', 'endTime', 'title'],
   }),
   shareLocationAction: object({ fields: {} }),
 } satisfies Record<string, Check>;
 const action = object({
-  fields: { text: filled(25), postbackData: text(2048), fallbackUrl: url, ...ACTIONS },
+  fields: { text: nonEmptyText(25), postbackData: text(2048), fallbackUrl: url, ...ACTIONS },
   required: ['text', 'postbackData'],
   exactlyOne: Object.keys(ACTIONS),
 });
@@ -79,7 +83,7 @@ const carouselCard = object({
 
 const contentMessage = object({
   fields: {
-    text: filled(3072),
+    text: nonEmptyText(3072),
     fileName: text(2048),
     uploadedRbmFile: file,
     richCard: object({ fields: { standaloneCard, carouselCard }, exactlyOne: ['standaloneCard', 'carouselCard'] }),
@@ -102,7 +106,7 @@ const agentMessage = object({
     ),
     ttl: matching(/^\d+(\.\d{1,9})?s$/),
     expireTime: instant,
-    // Written by the network itself.
+    // Set by the network itself.
     name: anything,
     sendTime: anything,
     richMessageClassification: anything,
@@ -119,33 +123,37 @@ const agentEvent = object({
 
 const MAX_TTL_MS = 1_296_000_000;
 
-/** How long a message lives, in milliseconds; null when it does not say. */
+/** Returns the lifetime of a message in milliseconds; null when it has none. */
 export function ttlMsOf(message: unknown, now: number): number | null {
   const [ttl, expireTime] = [getText(message, 'ttl'), getText(message, 'expireTime')];
   if (ttl !== '') return Number.parseFloat(ttl) * 1000;
   return expireTime === '' ? null : Date.parse(expireTime) - now;
 }
 
+/** Validates a message; null when it is valid. */
 export function faultOfMessage(message: unknown, now: number): Fault | null {
   const fault = agentMessage(message, 'agent_message');
   if (fault !== null) return invalid(fault);
-  const life = ttlMsOf(message, now);
-  if (life !== null && (life <= 0 || life > MAX_TTL_MS)) return invalid('The life of a message is up to 15 days.');
+  const ttlMs = ttlMsOf(message, now);
+  if (ttlMs !== null && (ttlMs <= 0 || ttlMs > MAX_TTL_MS)) return invalid('The TTL of a message is up to 15 days.');
   return null;
 }
 
+/** Validates an agent event; null when it is valid. */
 export function faultOfEvent(event: unknown): Fault | null {
   const fault = agentEvent(event, 'agent_event');
   if (fault !== null) return invalid(fault);
-  const names = typeof getMember(event, 'messageId') === 'string';
-  return names === (getText(event, 'eventType') === 'READ') ? null : invalid('READ, and only READ, names a message.');
+  const hasMessageId = typeof getMember(event, 'messageId') === 'string';
+  const isRead = getText(event, 'eventType') === 'READ';
+  return hasMessageId === isRead ? null : invalid('messageId is required for READ, and not allowed otherwise.');
 }
 
 const batch = object({
-  fields: { users: list(matching(/^\+\d{7,15}$/), 0, 10_000), agentId: filled(200) },
+  fields: { users: list(matching(/^\+\d{7,15}$/), 0, 10_000), agentId: nonEmptyText(200) },
   required: ['users'],
 });
 
+/** Validates a batch check of at least `minimum` numbers; null when it is valid. */
 export function faultOfBatch(body: unknown, minimum: number): Fault | null {
   const fault = batch(body, 'batch_get_users_request');
   if (fault !== null) return invalid(fault);
@@ -156,6 +164,7 @@ export function faultOfBatch(body: unknown, minimum: number): Fault | null {
 
 const fileRequest = object({ fields: { fileUrl: url, thumbnailUrl: url }, required: ['fileUrl'] });
 
+/** Validates a request to create a file; null when it is valid. */
 export function faultOfFile(body: unknown): Fault | null {
   const fault = fileRequest(body, 'create_file_request');
   return fault === null ? null : invalid(fault);

@@ -11,12 +11,12 @@ import { SMSC_NAME } from './smsc.ts';
 import { notifySandbox } from './sql.ts';
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
-/** With the frame and the escapes of JSON it stays below what a NOTIFY carries. */
+/** With the other fields and JSON escapes the payload stays below the limit of a NOTIFY. */
 const MAX_TEXT_LENGTH = 1600;
 
 type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; text: string };
 
-/** `sandbox inbound`: a person writes to the running program through its sandbox. */
+/** Registers `sandbox inbound`, which simulates an inbound message to the running program. */
 export function registerSandboxInbound(sandbox: Command, context: CommandContext): void {
   sandbox
     .command('inbound')
@@ -26,12 +26,12 @@ export function registerSandboxInbound(sandbox: Command, context: CommandContext
     .option('--to <number>', 'number to which it is sent (SMS)', '9000')
     .requiredOption('--text <text>', 'text of the message')
     .action(async (flags: Flags) => {
-      const act = readFlags(flags);
+      const inbound = readFlags(flags);
       await context.withDatabase(async (pool) => {
-        await refuseWhileDown(pool, act.channel);
-        await notifySandbox(pool, JSON.stringify(act));
+        await requireRunningSandbox(pool, inbound.channel);
+        await notifySandbox(pool, JSON.stringify(inbound));
       });
-      context.report(act, ({ from, channel }) => `${from} wrote on ${channel}.`);
+      context.report(inbound, ({ from, channel }) => `Sent a message from ${from} on ${channel}.`);
     });
 }
 
@@ -39,15 +39,15 @@ const CHANNEL_OF = { sms: 'SMS', whatsapp: 'WHATSAPP', rcs: 'RCS' } as const;
 
 function readFlags({ channel, from, to, text }: Flags): SandboxInbound {
   const number = toE164(from);
-  if (number === null) throw invalidFields([{ field: '--from', message: 'must be a number in E.164 form' }]);
-  if (!/^\+?\d{1,20}$/.test(to)) throw invalidFields([{ field: '--to', message: 'must be up to 20 digits' }]);
+  if (number === null) throw invalidFields([{ field: '--from', message: 'must be a phone number in E.164 format' }]);
+  if (!/^\+?\d{1,20}$/.test(to)) throw invalidFields([{ field: '--to', message: 'must be 1 to 20 digits' }]);
   if (text === '' || text.length > MAX_TEXT_LENGTH)
     throw invalidFields([{ field: '--text', message: `must have 1 to ${MAX_TEXT_LENGTH} characters` }]);
   return { channel: CHANNEL_OF[channel], from: number, to, text };
 }
 
-async function refuseWhileDown(db: Db, channel: Channel): Promise<void> {
+async function requireRunningSandbox(db: Db, channel: Channel): Promise<void> {
   const status = (await listConnectionStatus(db)).find(({ name }) => name === NAMES[channel]);
   if (!status?.up)
-    throw new AppError('unavailable', { message: 'No program runs with its sandbox: start one (SANDBOX=on)' });
+    throw new AppError('unavailable', { message: 'No program with a sandbox is running: start one with SANDBOX=on' });
 }

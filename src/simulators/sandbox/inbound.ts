@@ -3,17 +3,17 @@ import type { SandboxSmsc } from '../smsc/smsc.ts';
 import { type Channel, CHANNELS } from '../../platform/lib/channel.ts';
 import type { SandboxNetworks } from './networks.ts';
 
-/** A person writes to a number of the sandbox. */
+/** An inbound message to simulate. */
 export type SandboxInbound = {
   readonly channel: Channel;
-  /** E.164 with its plus. */
+  /** The sender in E.164 with the plus sign. */
   readonly from: string;
-  /** The number of ours: on SMS any; on WhatsApp and RCS there is one. */
+  /** The recipient: any number on SMS; ignored on WhatsApp and RCS, which have only one. */
   readonly to: string;
   readonly text: string;
 };
 
-/** Reads a payload; null when it is none. */
+/** Reads the payload of a notification; null when it is invalid. */
 export function readSandboxInbound(payload: string): SandboxInbound | null {
   const json = parseJson(payload);
   const channel = CHANNELS.find((one) => one === getMember(json, 'channel'));
@@ -21,7 +21,7 @@ export function readSandboxInbound(payload: string): SandboxInbound | null {
   return channel === undefined || from === '' ? null : { channel, from, to, text };
 }
 
-/** Lets the sandbox's network of that channel bring the message, as it brings all others. */
+/** Sends the message through the sandbox's network of that channel, like any other inbound message. */
 export async function injectInbound(
   { smsc, networks }: { readonly smsc: SandboxSmsc; readonly networks: SandboxNetworks },
   { channel, from, to, text }: SandboxInbound,

@@ -44,7 +44,7 @@ const templates = async (accountId: number, channel: 'WHATSAPP' | 'RCS' = 'WHATS
   return (await listUsableTemplates(pool, filter, { limit: 100, offset: 0 })).map(({ id, name }) => `${id} ${name}`);
 };
 
-test('every account finds a number, an agent and approved templates', async () => {
+test('every account has a number, an agent and approved templates', async () => {
   const { graph } = await start();
   expect(await listRegisteredSenders(pool)).toMatchObject([
     { channel: 'WHATSAPP', identity: graph.numbers[0]?.id, ownerId: null },
@@ -53,7 +53,7 @@ test('every account finds a number, an agent and approved templates', async () =
   expect([(await templates(1)).length, (await templates(2, 'RCS')).length]).toEqual([2, 2]);
 });
 
-test('the next start has the same ids, and what an account made at the network in the last life', async () => {
+test('the next start keeps the ids, and what an account created at the network before', async () => {
   const first = await start();
   const [common, whatsapp, rcs] = [await templates(1), await secretsOf(WHATSAPP_NAME), await secretsOf(RCS_NAME)];
   const { accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
@@ -74,7 +74,7 @@ test('the next start has the same ids, and what an account made at the network i
   expect((await secretsOf(RCS_NAME))['privateKey']).toBe(rcs['privateKey']);
 });
 
-test('receipts that an earlier life owed come when there is a program to call back, on both channels', async () => {
+test('receipts that an earlier run owed are sent once the callbacks are connected, on both channels', async () => {
   const first = await start();
   const number = first.graph.numbers[0]?.id ?? '';
   const owed = [
@@ -118,14 +118,14 @@ async function listenAsProgram() {
   return { origin: `http://127.0.0.1:${port}`, heard: () => bodies.join('\n') };
 }
 
-test('a retired sandbox leaves no sender and no common template behind', async () => {
+test('a retired sandbox leaves no sender and no common template', async () => {
   await start();
   await retireSandboxNetworks(pool);
   expect(await listRegisteredSenders(pool)).toEqual([]);
   expect([await templates(1), await templates(1, 'RCS')]).toEqual([[], []]);
 });
 
-test('retiring what never was, or a real connection of that name, changes nothing', async () => {
+test('retiring a sandbox that never existed, or a real connection of that name, changes nothing', async () => {
   await retireSandboxNetworks(pool);
   await insertConnection(pool, { name: RCS_NAME, kind: 'rcs', sandbox: false, settings: {} });
   await retireSandboxNetworks(pool);

@@ -4,12 +4,8 @@ import { parseJson, getText } from '../../carriers/json.ts';
 import { type SandboxGraph, startSandboxGraph } from '../graph/server.ts';
 import { type SandboxRbm, startSandboxRbm } from '../rbm/server.ts';
 import { createConnection, secretOf, updateConnection } from '../../network/connections/save.ts';
-import {
-  type Connection,
-  type ConnectionKind,
-  findConnection,
-  notifyRoutingChange,
-} from '../../network/connections/sql.ts';
+import type { ConnectionKind } from '../../network/connections/kinds/kinds.ts';
+import { type Connection, findConnection, notifyRoutingChange } from '../../network/connections/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { assignSender } from '../../network/assignments/assign.ts';
@@ -24,15 +20,21 @@ import {
 import { listOwed } from './owed.ts';
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from './templates.ts';
 
+/** The name of the sandbox's WhatsApp connection. */
 export const WHATSAPP_NAME = 'sandbox-whatsapp';
+/** The name of the sandbox's RCS connection. */
 export const RCS_NAME = 'sandbox-rcs';
 const AGENT = 'sandbox';
 const CONCURRENCY = 200;
 
+/** The sandbox's WhatsApp and RCS networks. */
 export type SandboxNetworks = {
   readonly graph: SandboxGraph;
   readonly rbm: SandboxRbm;
-  /** Makes them call back to a program that listens at this origin, and go on with what an earlier life left open. */
+  /**
+   * Directs the callbacks to a program that listens at this origin, and continues with the messages that an earlier run
+   * left open.
+   */
   startCallbacks(origin: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -40,14 +42,14 @@ export type SandboxNetworks = {
 type Deps = { readonly pool: Pool; readonly key: SecretKey };
 
 /**
- * Starts the sandbox's WhatsApp and RCS networks on free loopback ports, and points the connections `sandbox-whatsapp` and
- * `sandbox-rcs` at them: with a number, an agent and approved templates for every account. They are networks like any
- * other, reached by HTTP, and their callbacks are signed with secrets of this database's own.
+ * Starts the sandbox's WhatsApp and RCS networks on free loopback ports, and creates or updates the connections
+ * `sandbox-whatsapp` and `sandbox-rcs`, with a number, an agent and approved templates for every account. They are
+ * networks like any other, reached over HTTP, and their callbacks are signed with secrets that only this database has.
  */
 export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<SandboxNetworks> {
   const deps = { pool, key };
-  const { graph, verifyToken, goOn: goOnWithWhatsapp } = await startWhatsapp(deps);
-  const { rbm, goOn: goOnWithRcs } = await startRcs(deps).catch(async (error: unknown) => {
+  const { graph, verifyToken, resumeOwed: resumeWhatsapp } = await startWhatsapp(deps);
+  const { rbm, resumeOwed: resumeRcs } = await startRcs(deps).catch(async (error: unknown) => {
     await graph.close();
     throw error;
   });
@@ -59,9 +61,9 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
       const at = (path: string): string => `${origin}/api/callbacks/${path}`;
       await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
       await rbm.setCallback(at(`rcs/${RCS_NAME}`));
-      // Not before: what is told to nobody is lost.
-      goOnWithWhatsapp();
-      goOnWithRcs();
+      // Not earlier: without a callback URL, events are lost.
+      resumeWhatsapp();
+      resumeRcs();
     },
     async close() {
       await Promise.all([graph.close(), rbm.close()]);
@@ -69,7 +71,7 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
   };
 }
 
-type Whatsapp = { readonly graph: SandboxGraph; readonly verifyToken: string; readonly goOn: () => void };
+type Whatsapp = { readonly graph: SandboxGraph; readonly verifyToken: string; readonly resumeOwed: () => void };
 
 async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
   const { pool } = deps;
@@ -116,16 +118,16 @@ async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
     to: destination.replace('+', ''),
     opaque: null,
   }));
-  return { graph, verifyToken, goOn: () => graph.resume(owed) };
+  return { graph, verifyToken, resumeOwed: () => graph.resume(owed) };
 }
 
-/** Approved, and everybody's. */
+/** The fields of an approved template for every account. */
 const COMMON = { ownerId: null, status: 'APPROVED', headerLink: null, named: false } as const;
 
-async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void }> {
+async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; resumeOwed: () => void }> {
   const { pool, key } = deps;
   const known = await findConnection(pool, { name: RCS_NAME });
-  // Making an RSA key takes a second of CPU.
+  // Generating an RSA key takes up to a second of CPU time.
   const privateKey = known && getText(parseJson(secretOf(known, key)), 'privateKey');
   const rbm = await startSandboxRbm({
     agents: [AGENT],
@@ -159,7 +161,7 @@ async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void
       named: true,
     })),
   );
-  return { rbm, goOn: () => rbm.resume(owed) };
+  return { rbm, resumeOwed: () => rbm.resume(owed) };
 }
 
 const replaceTemplates = (pool: Pool, templates: readonly NewTemplate[]): Promise<void> =>
@@ -175,7 +177,7 @@ type Link = {
   readonly name: string;
   readonly kind: ConnectionKind;
   readonly settings: object;
-  readonly secret: object;
+  readonly secret: Readonly<Record<string, unknown>>;
 };
 
 async function connect({ pool, key }: Deps, { known, ...link }: Link): Promise<number> {
@@ -184,7 +186,7 @@ async function connect({ pool, key }: Deps, { known, ...link }: Link): Promise<n
   return known.id;
 }
 
-/** A template that is known here, as the network takes it. */
+/** Converts a stored template to the network's format. */
 const toDraft = ({ id, name, language, category, status, named, content }: Template): object => ({
   id,
   name,
@@ -195,7 +197,7 @@ const toDraft = ({ id, name, language, category, status, named, content }: Templ
   parameter_format: named ? 'NAMED' : 'POSITIONAL',
 });
 
-/** Takes the number, the agent and the templates away: what is sent as them would wait for ever. */
+/** Removes the sandbox's number, agent and templates: messages sent with them would wait for ever. */
 export async function retireSandboxNetworks(pool: Pool): Promise<void> {
   for (const name of [WHATSAPP_NAME, RCS_NAME]) {
     const known = await findConnection(pool, { name });

@@ -13,18 +13,23 @@ import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } 
 import { retireSmsc, SMSC_NAME, startSmsc } from './smsc.ts';
 import { SANDBOX_CHANNEL } from './sql.ts';
 
-/** SANDBOX, or when that leaves it open: while no real carrier is configured. */
+/**
+ * Resolves with whether the sandbox must run: as SANDBOX says or, if it is `auto`, while no real carrier is configured.
+ */
 export const isSandboxWanted = async (config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> =>
   config.sandbox === 'auto' ? (await countRealConnections(pool)) === 0 : config.sandbox === 'on';
 
+/** A running sandbox. */
 export type Sandbox = {
-  /** Makes the networks call back to this program. */
+  /** Directs the callbacks of the networks to this program. */
   startCallbacks(program: RequestListener): Promise<void>;
-  /** Stops the callbacks, so that the program can end. */
+  /** Stops accepting callbacks, so that the program can end. */
   stopCallbacks(): Promise<void>;
+  /** Stops the callbacks and all simulators. */
   close(): Promise<void>;
 };
 
+/** What the sandbox needs. */
 export type SandboxDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
@@ -32,7 +37,7 @@ export type SandboxDeps = {
   readonly log: Log;
 };
 
-/** Starts the sandbox's carriers of all three channels, and listens for what people are to write to them. */
+/** Starts the sandbox's simulators of all three channels, and listens for inbound messages to simulate. */
 export async function startSandbox({ pool, secretKey, connectionString, log }: SandboxDeps): Promise<Sandbox> {
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
@@ -41,26 +46,29 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
     channels: [SANDBOX_CHANNEL],
     log,
     onNotify(_channel, payload) {
-      const act = readSandboxInbound(payload);
-      if (act) injectInbound({ smsc, networks }, act).catch((err: unknown) => log.warn({ err }, 'nothing was written'));
+      const inbound = readSandboxInbound(payload);
+      if (inbound)
+        injectInbound({ smsc, networks }, inbound).catch((err: unknown) =>
+          log.warn({ err }, 'the sandbox could not send the inbound message'),
+        );
     },
   });
-  let door: http.Server | null = null;
-  const hangUp = (): Promise<void> =>
+  let callbackServer: http.Server | null = null;
+  const stopCallbacks = (): Promise<void> =>
     new Promise((resolve) => {
-      door?.closeAllConnections();
-      if (door) door.close(() => resolve());
+      callbackServer?.closeAllConnections();
+      if (callbackServer) callbackServer.close(() => resolve());
       else resolve();
-      door = null;
+      callbackServer = null;
     });
   return {
     async startCallbacks(program) {
-      door = await openDoor(program);
-      await networks.startCallbacks(`http://127.0.0.1:${(door.address() as AddressInfo).port}`);
+      callbackServer = await startCallbackServer(program);
+      await networks.startCallbacks(`http://127.0.0.1:${(callbackServer.address() as AddressInfo).port}`);
     },
-    stopCallbacks: hangUp,
+    stopCallbacks,
     async close() {
-      await hangUp();
+      await stopCallbacks();
       await listening.close();
       await Promise.all([smsc.close(), networks.close()]);
     },
@@ -68,18 +76,18 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
 }
 
 /**
- * A way in for the networks on this machine alone: HOST may be an address that cannot be reached from here, and a
- * certificate is of a name that is not this machine's.
+ * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, and a certificate
+ * is for another name than this machine's.
  */
-async function openDoor(program: RequestListener): Promise<http.Server> {
-  const door = http.createServer(program);
+async function startCallbackServer(program: RequestListener): Promise<http.Server> {
+  const server = http.createServer(program);
   await new Promise<void>((resolve, reject) => {
-    door.once('error', reject).listen(0, '127.0.0.1', resolve);
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
-  return door;
+  return server;
 }
 
-/** Makes an account the one that people write to in the sandbox. */
+/** Assigns the inbound messages of all sandbox connections to an account. */
 export async function assignSandboxNumbers(pool: Pool, { accountId }: { accountId: number }): Promise<void> {
   for (const name of [SMSC_NAME, WHATSAPP_NAME, RCS_NAME]) {
     const connection = await findConnection(pool, { name });
@@ -87,7 +95,7 @@ export async function assignSandboxNumbers(pool: Pool, { accountId }: { accountI
   }
 }
 
-/** Takes what leads to the sandbox away: without it, messages would wait for a carrier that never comes. */
+/** Removes everything that leads to the sandbox: messages would wait for a carrier that never starts. */
 export async function retireSandbox(pool: Pool): Promise<void> {
   await retireSmsc(pool);
   await retireSandboxNetworks(pool);

@@ -41,7 +41,7 @@ test('the sandbox is wanted while no real carrier is configured, unless the sett
   expect(await isSandboxWanted({ sandbox: 'off' }, pool)).toBe(false);
 });
 
-test('a start points its connection at the port of this start, and every SMS without another route at it', async () => {
+test('a start sets the port of its connection, and routes every SMS without another route to it', async () => {
   await start();
   const smsc = await start();
   const connection = await findConnection(pool, { name: 'sandbox' });
@@ -50,7 +50,7 @@ test('a start points its connection at the port of this start, and every SMS wit
   expect(await listRoutes(pool)).toMatchObject([{ channel: 'SMS', prefix: '', connection: 'sandbox' }]);
 });
 
-test('receipts that an earlier start owed are sent by the next one, and those of other carriers are not', async () => {
+test('receipts that an earlier run owed are sent by the next one, but not those of other carriers', async () => {
   await start();
   const connectionId = (await findConnection(pool, { name: 'sandbox' }))?.id ?? 0;
   const owed = { A1: connectionId, A2: connectionId, B1: connectionId + 1 };
@@ -65,20 +65,20 @@ test('receipts that an earlier start owed are sent by the next one, and those of
   expect(smsc.ledger.counts().receipts).toBe(2);
 });
 
-test('any route of an operator goes before that of the sandbox', async () => {
+test('every route of an operator has precedence over that of the sandbox', async () => {
   await start();
   const { id: connectionId = 0 } = (await real()) ?? {};
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
   expect((await listRoutes(pool)).map((route) => route.connection)).toEqual(['carrier', 'sandbox']);
 });
 
-test('a retired sandbox takes no messages: without it they would wait for ever', async () => {
+test('a retired sandbox gets no messages, which would wait for ever', async () => {
   await start();
   await retireSmsc(pool);
   expect(await listRoutes(pool)).toEqual([]);
 });
 
-test('retiring what never was, or a real carrier of that name, changes nothing', async () => {
+test('retiring a sandbox that never existed, or a real carrier of that name, changes nothing', async () => {
   await retireSmsc(pool);
   const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: false, settings: {} });
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: made?.id ?? 0, priority: 100 });

@@ -7,16 +7,17 @@ import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { deleteRoutesOf, insertRoute } from '../../network/routing/sql.ts';
 import { listOwed } from './owed.ts';
 
+/** The name of the sandbox's SMS connection. */
 export const SMSC_NAME = 'sandbox';
 const SYSTEM_ID = 'heliograph';
 const PASSWORD = 'sandbox';
-/** Behind every route of an operator, whose default is 100. */
+/** Lower precedence than every route of an operator, whose default is 100. */
 const PRIORITY = 1000;
 const WINDOW = 500;
 
 /**
- * Starts the sandbox SMSC on a free loopback port, and points the connection `sandbox` and a route for all SMS at it.
- * It is a carrier like any other: real PDUs over a real socket.
+ * Starts the sandbox SMSC on a free loopback port, and creates or updates the connection `sandbox` and a route for all
+ * SMS to it. It is a carrier like any other: real PDUs over a real socket.
  */
 export async function startSmsc(pool: Pool, key: SecretKey): Promise<SandboxSmsc> {
   const smsc = await startSandboxSmsc({
@@ -27,18 +28,19 @@ export async function startSmsc(pool: Pool, key: SecretKey): Promise<SandboxSmsc
   });
   const settings = { host: '127.0.0.1', port: smsc.port, systemId: SYSTEM_ID, window: WINDOW, binds: 2 };
   const known = await findConnection(pool, { name: SMSC_NAME });
-  if (known) await updateConnection(pool, key, known, { settings, secret: PASSWORD });
+  const secret = { password: PASSWORD };
+  if (known) await updateConnection(pool, key, known, { settings, secret });
   const { id } =
-    known ?? (await createConnection(pool, key, { name: SMSC_NAME, settings, secret: PASSWORD, sandbox: true }));
+    known ?? (await createConnection(pool, key, { name: SMSC_NAME, kind: 'smpp', settings, secret, sandbox: true }));
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: PRIORITY });
-  await resume(smsc, pool, id);
+  await resumeOwed(smsc, pool, id);
   return smsc;
 }
 
-async function resume(smsc: SandboxSmsc, pool: Pool, connectionId: number): Promise<void> {
-  const open = await listOwed(pool, connectionId);
+async function resumeOwed(smsc: SandboxSmsc, pool: Pool, connectionId: number): Promise<void> {
+  const owed = await listOwed(pool, connectionId);
   smsc.resume(
-    open.map(({ carrierId, sender, destination, submittedAt }) => ({
+    owed.map(({ carrierId, sender, destination, submittedAt }) => ({
       systemId: SYSTEM_ID,
       id: carrierId,
       source: sender.replace('+', ''),
@@ -48,7 +50,7 @@ async function resume(smsc: SandboxSmsc, pool: Pool, connectionId: number): Prom
   );
 }
 
-/** Takes the sandbox's routes away: without it, messages would wait for a carrier that never comes. */
+/** Deletes the sandbox's routes: messages over them would wait for a carrier that never starts. */
 export async function retireSmsc(pool: Pool): Promise<void> {
   const known = await findConnection(pool, { name: SMSC_NAME });
   if (!known?.sandbox) return;

@@ -1,9 +1,9 @@
 import { type Db, exec, sql } from '../../platform/db/query.ts';
 
-/** NOTIFY channel of what people are to write to the sandbox; the payload is an `InboundAct` in JSON. */
+/** The NOTIFY channel for inbound messages to simulate; the payload is a `SandboxInbound` in JSON. */
 export const SANDBOX_CHANNEL = 'heliograph_sandbox';
 
-/** Tells whichever program runs the sandbox. A payload of PostgreSQL has 8,000 octets at most. */
+/** Notifies the program that runs the sandbox. PostgreSQL limits the payload to 8,000 bytes. */
 export async function notifySandbox(db: Db, payload: string): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${SANDBOX_CHANNEL}, ${payload})`);
 }

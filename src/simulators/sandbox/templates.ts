@@ -1,6 +1,6 @@
 import { type RcsBody, toContentMessage } from '../../network/templates/rcs-body.ts';
 
-/** What every account finds in the sandbox's WhatsApp business account, in the form that creates templates. */
+/** The sandbox's WhatsApp templates, which are available to every account, in the format that creates templates. */
 export const WHATSAPP_TEMPLATES = [
   {
     id: '900000000000001',
@@ -48,7 +48,7 @@ const CARD: RcsBody = {
   },
 };
 
-/** The templates of RCS that every account finds while the sandbox is on. */
+/** The sandbox's RCS templates, which are available to every account while the sandbox is on. */
 export const RCS_TEMPLATES = [
   { id: '01900000-0000-7000-8000-000000000001', name: 'Sandbox text', content: toContentMessage(TEXT) },
   { id: '01900000-0000-7000-8000-000000000002', name: 'Sandbox card', content: toContentMessage(CARD) },

@@ -2,26 +2,30 @@ import type { LedgerWriter } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { SandboxScript } from './script.ts';
 
-/** What all binds of one system_id share. */
+/** The state that all binds of one system_id share. */
 export type Account = {
   readonly systemId: string;
   readonly outbox: Outbox;
-  /** Binds that are up. */
+  /** The number of binds that are up. */
   readonly binds: number;
+  /** Counts a bind that came up. */
   bound(): void;
+  /** Counts a bind that went down. */
   unbound(): void;
-  /** False when the account has used up its `tps`. */
+  /** Counts a submit; returns false when the account has used up its `tps`. */
   takeToken(): boolean;
 };
 
+/** The accounts of the simulator. */
 export type Accounts = {
-  /** Makes the account when it is new. */
+  /** Returns an account, and creates it when it is new. */
   get(systemId: string): Account;
   all(): readonly Account[];
+  /** Returns the account that bound last, or null. */
   lastBound(): Account | null;
 };
 
-/** Accounts by system_id; they stay for the life of the sandbox, since receipts wait in them. */
+/** Creates the accounts by system_id; they are never removed, since receipts wait in them. */
 export function createAccounts(script: SandboxScript, ledger: LedgerWriter): Accounts {
   const accounts = new Map<string, Account>();
   let last: Account | null = null;
@@ -52,7 +56,7 @@ export function createAccounts(script: SandboxScript, ledger: LedgerWriter): Acc
   };
 }
 
-/** A token bucket that holds a quarter of a second of `tps`, at least one token. */
+/** Creates a token bucket that holds a quarter of a second of `tps`, at least one token. */
 function createTokens(script: SandboxScript): () => boolean {
   let tokens = Number.POSITIVE_INFINITY;
   let filledAt = performance.now();

@@ -2,13 +2,14 @@ import type { PduOf } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import type { SandboxScript } from './script.ts';
 
+/** Any bind request. */
 export type Bind = PduOf<'bind_transmitter'> | PduOf<'bind_receiver'> | PduOf<'bind_transceiver'>;
 
 const MAX_SYSTEM_ID_LENGTH = 15;
 const MAX_SYSTEM_TYPE_LENGTH = 12;
 const VERSIONS: ReadonlySet<number> = new Set([0x33, 0x34, 0x50]);
 
-/** The answer to a bind on a connection that is not bound yet; 0 when all of it is right. */
+/** Returns the status for a bind on a connection that is not bound yet; 0 when the bind is valid. */
 export function bindStatus(script: SandboxScript, pdu: Bind): number {
   if (script.bindRefusal) return STATUS[script.bindRefusal];
   if (!VERSIONS.has(pdu.interfaceVersion)) return STATUS.ESME_RBINDFAIL;

@@ -55,7 +55,7 @@ function header(length: number, commandId: number, sequence: number): Buffer {
   return bytes;
 }
 
-describe('wrong octets', () => {
+describe('invalid octets', () => {
   test.each([0, 15, 70_001, 0xffffffff])(
     'a command_length of %i is refused and ends the connection',
     async (length) => {
@@ -68,7 +68,7 @@ describe('wrong octets', () => {
     },
   );
 
-  test('an unknown command is refused with its own sequence number, and the connection goes on', async () => {
+  test('an unknown command is refused with its own sequence number, and the connection stays open', async () => {
     const smsc = await start();
     const { socket, answers, came } = await connectRaw(smsc.port);
     socket.write(Buffer.concat([header(16, 0x999, 9), header(16, COMMAND.enquire_link, 10)]));
@@ -79,7 +79,7 @@ describe('wrong octets', () => {
     ]);
   });
 
-  test('a body that breaks off is refused with RINVCMDLEN, and the connection goes on', async () => {
+  test('a truncated body is refused with RINVCMDLEN, and the connection stays open', async () => {
     const smsc = await start();
     const { socket, answers, came } = await connectRaw(smsc.port);
     const whole = encodePdu(submit(3));
@@ -93,7 +93,7 @@ describe('wrong octets', () => {
     ]);
   });
 
-  test('a stream cut into single octets is served like a whole one', async () => {
+  test('a stream split into single octets is handled like a complete one', async () => {
     const smsc = await start({ receipts: 'none' });
     const { socket, answers, came } = await connectRaw(smsc.port);
     for (const octet of Buffer.concat([encodePdu(bind), encodePdu(submit(2))])) socket.write(Uint8Array.of(octet));
@@ -101,7 +101,7 @@ describe('wrong octets', () => {
     expect(answers.map((pdu) => pdu.status)).toEqual([0, 0]);
   });
 
-  test('breaches of the protocol are counted and named', async () => {
+  test('protocol violations are counted and described', async () => {
     const smsc = await start({ receipts: 'none' });
     const { socket, came } = await connectRaw(smsc.port);
     const response: Pdu = { command: 'deliver_sm_resp', status: 0, sequence: 77, messageId: '', tlvs: NO_TLVS };
@@ -112,11 +112,11 @@ describe('wrong octets', () => {
     await expect
       .poll(() => smsc.ledger.violations())
       .toEqual([
-        'session 1: submit_sm repeats or goes back to sequence 5',
+        'session 1: submit_sm with the used or lower sequence 5',
         'session 1: submit_sm with command_status 1',
         'session 1: submit_sm with sequence 0',
         'session 1: deliver_sm_resp for unknown sequence 77',
-        'session 1: enquire_link_resp that nobody asked for',
+        'session 1: enquire_link_resp without an enquire_link',
       ]);
   });
 });
@@ -143,7 +143,7 @@ describe('any octets', () => {
     await expect.poll(() => smsc.sessions().length).toBe(1);
   });
 
-  test('a client that never reads stops neither the others nor the sandbox', async () => {
+  test('a client that never reads blocks neither the others nor the simulator', async () => {
     const smsc = await start({ receipts: 'none', ledger: 'counts', idFormat: 'uuid' });
     const { socket, answers, came } = await connectRaw(smsc.port);
     socket.write(Buffer.concat([encodePdu(bind), encodePdu(submit(2))]));

@@ -13,21 +13,25 @@ import { createSession, type Services, type Session } from './session.ts';
 import { createMessageStore } from './stored.ts';
 import { createSubmitDesk } from './submit.ts';
 
-/** The carrier behind the listener: its sessions, its accounts and the messages that it has taken. */
+/** The simulated carrier behind the listener: its sessions, accounts and messages. */
 export type Core = {
+  /** Starts a session on a new connection. */
   connected(socket: Socket): void;
   sessions(): readonly Session[];
+  /** Returns the number of deliver_sm that wait for a session, a window or a repetition. */
   waiting(): number;
+  /** Returns the number of messages whose next state is not due yet. */
   scheduled(): number;
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
   resume(owed: readonly OwedMessage[]): void;
+  /** Stops or resumes reading on all present and future connections. */
   holdReads(held: boolean): void;
-  /** Looks at every clock that runs for a session: bind, idle, unanswered deliver_sm. */
+  /** Checks the timeouts of every session: bind, idle, unanswered deliver_sm. */
   sweep(): void;
   stop(): void;
 };
 
-/** Puts the parts of the sandbox together; the listener feeds it with connections. */
+/** Creates the simulated carrier; the listener passes it the connections. */
 export function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
   const random = createRandom(script.seed);
   const accounts = createAccounts(script, ledger);
@@ -59,7 +63,7 @@ export function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
 
   async function injectMo(inbound: InboundMessage): Promise<{ parts: number; acked: number }> {
     const account = inbound.systemId === undefined ? accounts.lastBound() : accounts.get(inbound.systemId);
-    if (!account) throw new Error('no account has bound: name a systemId');
+    if (!account) throw new Error('no account has bound: set systemId');
     const messages = inboundMessages(inbound, inbound.ref ?? references++ % 0x10000);
     const acks = await Promise.all(messages.map((message) => deliver(account, message, inbound.text)));
     return { parts: messages.length, acked: acks.filter(Boolean).length };

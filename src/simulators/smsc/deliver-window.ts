@@ -2,20 +2,22 @@ import type { LedgerWriter } from './ledger.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { SandboxScript } from './script.ts';
 
+/** The deliver_sm of one session that wait for their answer. */
 export type DeliverWindow = {
+  /** Returns whether another deliver_sm may be sent. */
   room(): boolean;
   deliver(delivery: Delivery): void;
-  /** False when no deliver_sm with this sequence number waits for an answer. */
+  /** Settles a deliver_sm; returns false when none with this sequence number waits for an answer. */
   answered(sequence: number, status: number): boolean;
-  /** Takes back what has had no answer for `retryMs`. */
+  /** Returns deliveries without an answer for `retryMs` to the outbox. */
   sweep(): void;
-  /** What has no answer, oldest first. */
+  /** Returns the unanswered deliveries, oldest first. */
   open(): Iterable<Delivery>;
 };
 
 /**
- * The deliver_sm of one session that wait for their answer: at most `deliverWindow`.
- * `send` gives the PDU to the connection and returns its sequence number.
+ * Creates the window of one session with room for `deliverWindow` unanswered deliver_sm. `send` passes the PDU to the
+ * connection and returns its sequence number.
  */
 export function createDeliverWindow(
   script: SandboxScript,

@@ -30,7 +30,7 @@ describe('submits', () => {
     },
   );
 
-  test('more than the agreed rate is throttled, over all binds of the account', async () => {
+  test('submits above the agreed rate are throttled, over all binds of the account', async () => {
     const smsc = await start({ tps: 40 });
     const clients = [await bindLibrary(smsc.port), await bindLibrary(smsc.port)];
     const started = performance.now();
@@ -43,7 +43,7 @@ describe('submits', () => {
     await expect.poll(async () => (await clients[0]?.submit('351912340000'))?.command_status).toBe(0);
   });
 
-  test('a dropped response never comes, and the message is in the ledger as taken and unanswered', async () => {
+  test('a dropped response never arrives, and the message is in the ledger as accepted and unanswered', async () => {
     const smsc = await start({ dropResponseShare: 1 });
     const client = await bindLibrary(smsc.port);
     const lost = client.submit('351912340000');
@@ -56,7 +56,7 @@ describe('submits', () => {
     await expect(lost).rejects.toThrow('closed before the answer');
   });
 
-  test('responses can change places', async () => {
+  test('responses can be reordered', async () => {
     const smsc = await start({ receipts: 'none', reorderResponseShare: 0.5, reorderMs: 20 });
     const client = await bindLibrary(smsc.port);
     const order: number[] = [];
@@ -65,7 +65,7 @@ describe('submits', () => {
     expect(order).toHaveLength(20);
   });
 
-  test('a cut in the middle of a window takes exactly so many messages and answers none of the last', async () => {
+  test('a cut in the middle of a window accepts exactly as many messages as the script says and answers none of the last', async () => {
     const smsc = await start({ cutAfter: 10, receipts: 'none' });
     const client = await bindLibrary(smsc.port);
     const answers = await Promise.allSettled(many(50).map((to) => client.submit(to)));
@@ -89,8 +89,8 @@ describe('submits', () => {
   });
 });
 
-describe('a carrier that is away', () => {
-  test('a silent carrier answers nothing until it reads again', async () => {
+describe('an unreachable carrier', () => {
+  test('a silent carrier does not answer until it reads again', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     smsc.pauseReads();
@@ -104,7 +104,7 @@ describe('a carrier that is away', () => {
     expect((await enquire).command).toBe('enquire_link_resp');
   });
 
-  test('a carrier that is down refuses connections, keeps open ones, and comes back on the same port', async () => {
+  test('a carrier that is down refuses connections, keeps open ones, and returns on the same port', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     smsc.refuseConnections();
@@ -116,7 +116,7 @@ describe('a carrier that is away', () => {
 });
 
 describe('deliver_sm', () => {
-  test('no session ever has more unanswered than its window, and every receipt comes', async () => {
+  test('no session ever has more unanswered deliveries than its window, and every receipt arrives', async () => {
     const smsc = await start({ deliverWindow: 3 });
     const client = await bindLibrary(smsc.port);
     const held: LibraryPdu[] = [];
@@ -133,7 +133,7 @@ describe('deliver_sm', () => {
     await expect.poll(() => smsc.ledger.counts().receiptsAcked).toBe(10);
   });
 
-  test('a temporary refusal is repeated until it is taken', async () => {
+  test('a temporarily refused delivery is repeated until it is accepted', async () => {
     const smsc = await start({ retryMs: 20 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => (client.received.length < 3 ? RX_T_APPN : 0);
@@ -143,7 +143,7 @@ describe('deliver_sm', () => {
     expect(new Set(client.received.map((pdu) => pdu.sequence_number)).size).toBe(3);
   });
 
-  test('silence is repeated, and given up after the last try', async () => {
+  test('an unanswered delivery is repeated, and given up after the last attempt', async () => {
     const smsc = await start({ retryMs: 20, maxTries: 3 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => null;
@@ -153,7 +153,7 @@ describe('deliver_sm', () => {
     expect(smsc.ledger.deliveries('receipt')).toMatchObject([{ tries: 3, result: 'lost' }]);
   });
 
-  test('a permanent refusal is not repeated', async () => {
+  test('a permanently refused delivery is not repeated', async () => {
     const smsc = await start({ retryMs: 10 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => RX_P_APPN;
@@ -163,7 +163,7 @@ describe('deliver_sm', () => {
     expect(client.received).toHaveLength(1);
   });
 
-  test('receipts wait while nobody can receive, and come to whoever binds', async () => {
+  test('receipts wait while no session can receive, and go to the next one that binds', async () => {
     const smsc = await start();
     const transmitter = await bindLibrary(smsc.port, 'transmitter');
     await Promise.all(many(3).map((to) => transmitter.submit(to)));
@@ -174,7 +174,7 @@ describe('deliver_sm', () => {
     expect(stranger.received).toEqual([]);
   });
 
-  test('what does not fit the waiting room is lost and counted', async () => {
+  test('deliveries beyond the queue limit are lost and counted', async () => {
     const smsc = await start({ maxWaiting: 2 });
     const transmitter = await bindLibrary(smsc.port, 'transmitter');
     await Promise.all(many(3).map((to) => transmitter.submit(to)));
@@ -182,7 +182,7 @@ describe('deliver_sm', () => {
     expect(smsc.ledger.deliveries('receipt').map((entry) => entry.result)).toEqual(['waiting', 'waiting', 'lost']);
   });
 
-  test('what a session had not answered goes to another one when it closes', async () => {
+  test('the unanswered deliveries of a closed session go to another one', async () => {
     const smsc = await start({ retryMs: 60_000 });
     const first = await bindLibrary(smsc.port);
     first.answerWith = () => null;
@@ -206,7 +206,7 @@ describe('deliver_sm', () => {
     expect((await bindLibrary(smsc.port)).bound.command_status).toBe(0);
   });
 
-  test('all sessions of an account take their share', async () => {
+  test('all sessions of an account get their share', async () => {
     const smsc = await start();
     const [first, second] = [await bindLibrary(smsc.port), await bindLibrary(smsc.port, 'receiver')];
     await Promise.all(many(20).map((to) => first.submit(to)));

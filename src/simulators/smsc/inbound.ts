@@ -2,25 +2,25 @@ import { EMPTY_MESSAGE, type Message } from '../../carriers/smpp/pdu.ts';
 import { encodeText, type LongMode, udhConcat } from '../../carriers/smpp/text.ts';
 import { NO_TLVS, TAG, type Tlvs, uint8, uint16 } from '../../carriers/smpp/tlv.ts';
 
-/** A message that a handset sends to one of the client's numbers. */
+/** A message from a handset to one of the client's numbers. */
 export type InboundMessage = {
-  /** Digits without a plus. */
+  /** Digits without a plus sign. */
   readonly source: string;
   readonly destination: string;
   readonly text: string;
-  /** How a long text is cut (default `udh8`); `payload` puts any text into message_payload. */
+  /** How a long text is split (default `udh8`); `payload` puts any text in message_payload. */
   readonly longMode?: LongMode;
-  /** The last part first. */
+  /** Whether the parts are sent in reverse order. */
   readonly outOfOrder?: boolean;
-  /** Concatenation reference; by default the next of a counter. */
+  /** The concatenation reference; by default the next value of a counter. */
   readonly ref?: number;
-  /** Whose: by default the account that bound last. */
+  /** The account that receives the message; by default the one that bound last. */
   readonly systemId?: string;
 };
 
 const UDHI = 0x40;
 
-/** The deliver_sm of an inbound message, one a part, in the order of delivery. */
+/** Returns the deliver_sm of an inbound message, one per part, in the order of delivery. */
 export function inboundMessages(inbound: InboundMessage, ref: number): Message[] {
   const longMode = inbound.longMode ?? 'udh8';
   const { dataCoding, parts } = encodeText(inbound.text, { longMode });
@@ -37,10 +37,10 @@ export function inboundMessages(inbound: InboundMessage, ref: number): Message[]
   return inbound.outOfOrder ? messages.toReversed() : messages;
 }
 
-type Place = { readonly ref: number; readonly total: number; readonly seq: number };
+type PartPosition = { readonly ref: number; readonly total: number; readonly seq: number };
 type Content = Pick<Message, 'esmClass' | 'shortMessage' | 'tlvs'>;
 
-function partOf(octets: Uint8Array, { ref, total, seq }: Place, longMode: LongMode): Content {
+function partOf(octets: Uint8Array, { ref, total, seq }: PartPosition, longMode: LongMode): Content {
   if (longMode === 'payload') {
     const tlvs = new Map([[TAG.message_payload as number, octets]]);
     return { esmClass: 0, shortMessage: new Uint8Array(0), tlvs };
@@ -51,7 +51,7 @@ function partOf(octets: Uint8Array, { ref, total, seq }: Place, longMode: LongMo
   return { esmClass: UDHI, shortMessage: Buffer.concat([header, octets]), tlvs: NO_TLVS };
 }
 
-function sarTlvs({ ref, total, seq }: Place): Tlvs {
+function sarTlvs({ ref, total, seq }: PartPosition): Tlvs {
   return new Map<number, Uint8Array>([
     [TAG.sar_msg_ref_num, uint16(ref)],
     [TAG.sar_total_segments, uint8(total)],

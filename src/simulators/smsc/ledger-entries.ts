@@ -1,9 +1,9 @@
-/** One submit_sm that reached the sandbox, taken or refused. */
+/** One submit_sm that reached the simulator, accepted or refused. */
 export type SubmitEntry = {
   readonly kind: 'submit';
-  /** Place in the ledger, from 1; shared with the deliveries. */
+  /** Position in the ledger, from 1; submits and deliveries share the numbers. */
   readonly n: number;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
   readonly session: number;
   readonly systemId: string;
@@ -13,36 +13,41 @@ export type SubmitEntry = {
   readonly text: string;
   readonly esmClass: number;
   readonly dataCoding: number;
-  /** Its user data as it came, header included, in hex. */
+  /** The user data as received, header included, in hexadecimal. */
   readonly octets: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
-  /** Null when it was refused. */
+  /** The message id; null when the submit was refused. */
   readonly id: string | null;
-  /** `ESME_ROK` when it was taken. */
+  /** The name of the status; `ESME_ROK` when the submit was accepted. */
   readonly status: string;
-  /** The answer was given to an open connection. False while it waits, and for ever when it was dropped or cut. */
+  /**
+   * Whether the response was written to an open connection; stays false when it was dropped or the connection was cut.
+   */
   answered: boolean;
 };
 
+/** How a delivery ended, or `waiting`. */
 export type DeliveryResult = 'waiting' | 'acked' | 'refused' | 'lost';
 
-/** One deliver_sm of the sandbox: a receipt, or (a part of) an inbound message. */
+/** One deliver_sm of the simulator: a receipt, or (a part of) an inbound message. */
 export type DeliveryEntry = {
   readonly kind: 'receipt' | 'inbound';
   readonly n: number;
   readonly at: number;
   readonly systemId: string;
-  /** The id as the receipt spells it, and as the response did (empty for a message that nobody submitted). */
+  /** The message id as spelled in the receipt. */
   readonly receiptId: string;
+  /** The message id as spelled in the response; empty for a message that was never submitted. */
   readonly id: string;
-  /** The state's text (`DELIVRD`), or the text of an inbound message. */
+  /** The state as text (`DELIVRD`), or the text of an inbound message. */
   readonly text: string;
   readonly source: string;
   readonly destination: string;
-  /** Times that it was written to a connection. */
+  /** How many times it was written to a connection. */
   tries: number;
-  /** `lost`: given up after the last try, or no room to wait for a session. */
+  /** `lost`: given up after the last attempt, or because too many deliveries were waiting. */
   result: DeliveryResult;
 };
 
+/** Any entry of the ledger. */
 export type LedgerEntry = SubmitEntry | DeliveryEntry;

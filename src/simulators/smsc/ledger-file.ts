@@ -2,13 +2,15 @@ import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { LedgerEntry } from './ledger-entries.ts';
 
-/** What an entry became after its own line. */
+/** A change of an entry after its own line. */
 type Change = { readonly kind: 'change'; readonly n: number; readonly [field: string]: unknown };
-/** A run of the sandbox begins; its entries count from 1 again. */
+/** The start of a run of the simulator, whose entries count from 1 again. */
 type Start = { readonly kind: 'start'; readonly at: number };
 
+/** An open ledger file. */
 export type LedgerFile = {
   append(line: LedgerEntry | Change): void;
+  /** Writes the buffer to the file. */
   flush(): void;
   close(): void;
 };
@@ -17,13 +19,14 @@ const BUFFER_CHARACTERS = 64 * 1024;
 const FLUSH_MS = 50;
 
 /**
- * Appends lines of JSON through a buffer of 64 KiB, brought to the file when it is full and 50 ms after its first
- * line. Writes are synchronous: they go to the page cache (tens of microseconds), stay in order, and bound the memory.
+ * Opens a file to append lines of JSON, through a buffer of 64 KiB that is written when it is full or 50 ms after its
+ * first line. Writes are synchronous: they go to the page cache (tens of microseconds), stay in order, and limit the
+ * memory.
  */
 export function openLedgerFile(path: string): LedgerFile {
   const file = openSync(path, 'a', 0o600);
   const start: Start = { kind: 'start', at: Date.now() };
-  // A run that was killed may have left half a line behind: the new one stands apart from it.
+  // A killed run may have left an incomplete line: the new run must not continue it.
   let buffer = `\n${JSON.stringify(start)}\n`;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -53,8 +56,8 @@ export function openLedgerFile(path: string): LedgerFile {
 }
 
 /**
- * The entries of every run in a ledger file, in order, each with what it became. `n` counts within a run.
- * A line that was cut off by a kill is left out.
+ * Reads the entries of all runs in a ledger file, in order, with their changes applied. `n` counts within a run. A line
+ * that a kill left incomplete is skipped.
  */
 export async function readLedgerFile(path: string): Promise<LedgerEntry[]> {
   const entries: LedgerEntry[] = [];
@@ -62,13 +65,13 @@ export async function readLedgerFile(path: string): Promise<LedgerEntry[]> {
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const line = parseLine(text);
     if (line?.kind === 'start') earlier = entries.length;
-    else if (line?.kind === 'change') change(entries[earlier + line.n - 1], line);
+    else if (line?.kind === 'change') applyChange(entries[earlier + line.n - 1], line);
     else if (line) entries.push(line);
   }
   return entries;
 }
 
-function change(entry: LedgerEntry | undefined, line: Change): void {
+function applyChange(entry: LedgerEntry | undefined, line: Change): void {
   if (entry) Object.assign(entry, line, { kind: entry.kind });
 }
 

@@ -11,7 +11,7 @@ function temporaryFile(): string {
   return join(directory, 'ledger.ndjson');
 }
 
-test('the file tells the same as the memory, with what became of each entry', async () => {
+test('the file has the same entries as the memory, with their changes', async () => {
   const ledgerFile = temporaryFile();
   const smsc = await start({ ledgerFile });
   const client = await bindLibrary(smsc.port);
@@ -24,7 +24,7 @@ test('the file tells the same as the memory, with what became of each entry', as
   expect(smsc.ledger.entries().map((entry) => entry.n)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test('the file is readable by its owner only, and gets its lines without being asked', async () => {
+test('the file is readable only by its owner, and is written without a flush', async () => {
   const ledgerFile = temporaryFile();
   const smsc = await start({ ledgerFile, ledger: 'counts', receipts: 'none' });
   const client = await bindLibrary(smsc.port);
@@ -34,7 +34,7 @@ test('the file is readable by its owner only, and gets its lines without being a
   expect(smsc.ledger.entries()).toEqual([]);
 });
 
-test('a second run is appended, and half a line of a killed one does no harm', async () => {
+test('a second run is appended, and an incomplete line of a killed run does no harm', async () => {
   const ledgerFile = temporaryFile();
   for (const destination of ['351912340001', '351912340002']) {
     const smsc = await start({ ledgerFile });

@@ -8,7 +8,7 @@ const ZERO_COUNTS = {
   submits: 0,
   accepted: 0,
   refused: 0,
-  /** Answers to submits given to an open connection. */
+  /** Responses to submits that were written to an open connection. */
   answered: 0,
   receipts: 0,
   receiptsAcked: 0,
@@ -18,42 +18,45 @@ const ZERO_COUNTS = {
   inboundAcked: 0,
   inboundRefused: 0,
   inboundLost: 0,
-  /** deliver_sm written, with every repetition. */
+  /** deliver_sm that were written, repetitions included. */
   deliverWrites: 0,
   queried: 0,
   cancelled: 0,
   replaced: 0,
-  /** Breaches of the protocol by the client; their words are in `violations()`. */
+  /** Protocol violations by the client; `violations()` has their descriptions. */
   violations: 0,
 };
+/** The counters of the simulator. */
 export type Counts = { -readonly [Key in keyof typeof ZERO_COUNTS]: number };
 
+/** What a ledger keeps, and where. */
 export type LedgerOptions = {
-  /** `counts` keeps no entry in memory: for benches and long runs. */
+  /** `counts` keeps no entries in memory: for benches and long runs. */
   readonly keep: 'entries' | 'counts';
-  /** Appended as lines of JSON; `readLedgerFile` reads it back. Independent of `keep`. */
+  /** A file to which entries are appended as lines of JSON, for `readLedgerFile`. Independent of `keep`. */
   readonly file?: string | undefined;
 };
 
+/** The reading side of the simulator's ledger. */
 export type Ledger = {
-  /** Everything that was kept, in order. Empty when only counts are kept. */
+  /** Returns all entries in order; an empty list when only counts are kept. */
   entries(): readonly LedgerEntry[];
   submits(): SubmitEntry[];
   deliveries(kind: DeliveryEntry['kind']): DeliveryEntry[];
   counts(): Counts;
-  /** How often each status answered a submit, by its name. */
+  /** Returns how often each status was the response to a submit, by its name. */
   statuses(): Readonly<Record<string, number>>;
-  /** The first breaches of the protocol by the client, in words; see `counts().violations` for all. */
+  /** Returns descriptions of the client's first 100 protocol violations; `counts().violations` counts all. */
   violations(): readonly string[];
-  /** Brings what is buffered to the file. */
+  /** Writes the buffer to the file. */
   flush(): void;
 };
 
-/** The writing side, for the sandbox itself. The `record…` functions return null when no entry is wanted. */
+/** The writing side, for the simulator itself. The `record…` functions return null when no entry is kept. */
 export type LedgerWriter = Ledger & {
   count(name: keyof Counts): void;
   violation(text: string): void;
-  /** `details` is called only when an entry is wanted. */
+  /** Records a submit; `details` is called only when an entry is kept. */
   recordSubmit(
     status: string,
     details: () => Omit<SubmitEntry, 'kind' | 'n' | 'at' | 'status' | 'answered'>,
@@ -71,8 +74,8 @@ export type LedgerWriter = Ledger & {
 const MAX_VIOLATIONS = 100;
 
 /**
- * The record of what the sandbox took, answered and delivered, written before the answer leaves. It is what a proof
- * compares the gateway's own account with. With neither entries nor a file only counters move.
+ * Creates the record of all submits, responses and deliveries, written before the response is sent. A proof compares
+ * the gateway's data with it. With neither entries nor a file it only counts.
  */
 export function createLedger(options: LedgerOptions): LedgerWriter {
   const kept: LedgerEntry[] = [];
@@ -80,7 +83,7 @@ export function createLedger(options: LedgerOptions): LedgerWriter {
   const counts: Counts = { ...ZERO_COUNTS };
   const statuses: Record<string, number> = {};
   const file: LedgerFile | null = options.file ? openLedgerFile(options.file) : null;
-  const wanted = file !== null || options.keep === 'entries';
+  const keepsEntries = file !== null || options.keep === 'entries';
   let n = 0;
 
   function keep<Entry extends LedgerEntry>(entry: Entry): Entry {
@@ -110,7 +113,9 @@ export function createLedger(options: LedgerOptions): LedgerWriter {
       counts.submits++;
       counts[status === 'ESME_ROK' ? 'accepted' : 'refused']++;
       statuses[status] = (statuses[status] ?? 0) + 1;
-      return wanted ? keep({ kind: 'submit', n: ++n, at: Date.now(), status, answered: false, ...details() }) : null;
+      return keepsEntries
+        ? keep({ kind: 'submit', n: ++n, at: Date.now(), status, answered: false, ...details() })
+        : null;
     },
     recordAnswer(entry) {
       counts.answered++;
@@ -120,7 +125,7 @@ export function createLedger(options: LedgerOptions): LedgerWriter {
     },
     recordDelivery(kind, details) {
       counts[kind === 'receipt' ? 'receipts' : 'inbound']++;
-      return wanted ? keep({ kind, n: ++n, at: Date.now(), tries: 0, result: 'waiting', ...details() }) : null;
+      return keepsEntries ? keep({ kind, n: ++n, at: Date.now(), tries: 0, result: 'waiting', ...details() }) : null;
     },
     recordTry(entry) {
       counts.deliverWrites++;

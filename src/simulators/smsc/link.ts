@@ -3,35 +3,37 @@ import { createFrameReader } from '../../carriers/smpp/frames.ts';
 import { decodePdu, encodePdu, type Pdu } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 
+/** What a link reports to its session. */
 export type LinkHandlers = {
+  /** A valid PDU arrived. */
   pdu(pdu: Pdu): void;
-  /** The peer broke the framing or a PDU; the generic_nack is on its way. */
+  /** The peer sent invalid framing or an invalid PDU; a generic_nack was queued. */
   broken(reason: string): void;
-  /** Called once. Nothing is received or sent after it. */
+  /** The connection has ended. Called once; nothing is received or sent after it. */
   closed(): void;
 };
 
 /** One TCP or TLS connection as a stream of PDUs. */
 export type Link = {
-  /** Sent together with everything else of this turn of the event loop. `written` runs when the socket takes it. */
+  /** Sends a PDU together with all others of this tick. `written` runs when the socket takes it. */
   send(pdu: Pdu, written?: () => void): void;
-  /** The same with an encoded PDU. */
+  /** Does the same as `send` with an encoded PDU. */
   sendFrame(frame: Buffer, written?: () => void): void;
-  /** Sends what waits, then closes; half a second later the connection is gone whatever the peer does. */
+  /** Sends what is queued, then closes; destroys the connection after half a second if the peer does not close it. */
   end(): void;
-  /** Gone now: what waits is not sent. */
+  /** Closes at once, without sending what is queued. */
   destroy(): void;
-  /** While held, nothing is read: the peer sees a silent carrier. */
+  /** Stops or resumes reading: while held, the peer sees a silent carrier. */
   hold(held: boolean): void;
-  /** Milliseconds since the peer sent something. */
+  /** Returns the milliseconds since the peer last sent something. */
   silentMs(): number;
 };
 
-/** Above this, octets that the peer does not fetch stop the reading of its requests. */
+/** With more unread octets than this, the peer's requests are not read any more. */
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
-/** Speaks PDUs over a socket: one write a turn of the event loop, generic_nack for what is no PDU. */
+/** Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. */
 export function createLink(socket: Socket, handlers: LinkHandlers): Link {
   const reader = createFrameReader();
   let pending: Buffer[] = [];
@@ -98,7 +100,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
     if (ended) return;
     flush();
     ended = true;
-    // The rest of the input is still fetched: a reset for unread octets could overtake the last answer.
+    // The remaining input is still read: a reset because of unread octets could overtake the last response.
     socket.end();
     socket.resume();
     setTimeout(() => socket.destroy(), CLOSE_MS).unref();
@@ -115,7 +117,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
     congested = false;
     if (!held) socket.resume();
   });
-  // 'close' follows every error and says all that matters here.
+  // 'close' follows every error, and nothing else matters here.
   socket.on('error', () => undefined);
   socket.once('close', () => {
     ended = true;

@@ -1,24 +1,25 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 
+/** A listening socket that can be closed and reopened. */
 export type Listener = {
   readonly port: number;
   /** Listens again on the same port. */
   open(): Promise<void>;
-  /** Stops listening. Connections stay. */
+  /** Stops listening; open connections stay. */
   close(): void;
-  /** Cuts every connection, also one in the middle of its TLS handshake; resolves when they are gone. */
+  /** Destroys every connection, even during its TLS handshake; resolves when all are closed. */
   drop(): Promise<void>;
 };
 
-/** A server that can be closed and opened again on its port. Rejects when the port cannot be had. */
+/** Starts listening on a port that can be closed and reopened. Rejects when the port is not available. */
 export async function createListener(server: Server, host: string, port: number): Promise<Listener> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // A client that breaks off its TLS handshake is no fault of the server.
+  // A client that aborts its TLS handshake is not an error of the server.
   server.on('tlsClientError', () => undefined);
   await listen(server, host, port);
   const address = server.address();

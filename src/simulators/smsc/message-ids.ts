@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { SandboxScript } from './script.ts';
 
-/** A message id as the response spells it, with its number (0 for a UUID, which has none). */
+/** A message id as spelled in the response, with its number (0 for a UUID, which has none). */
 export type MessageId = { readonly text: string; readonly number: number };
 
 const PADDED_DIGITS = 16;
 
-/** A source of message ids that never repeats one; the format is read from the script each time. */
+/** Creates a function that returns message ids and never repeats one; it reads the format from the script each time. */
 export function createMessageIds(script: SandboxScript): () => MessageId {
   let number = script.firstId;
   return () => {
@@ -24,7 +24,9 @@ function spell(number: number, format: Exclude<SandboxScript['idFormat'], 'uuid'
   return format === 'hex-upper' ? hex.toUpperCase() : hex.toUpperCase().padStart(PADDED_DIGITS, '0');
 }
 
-/** The id as a receipt spells it. A UUID has no other base and no zeros, so only its case can differ. */
+/**
+ * Returns an id as spelled in a receipt. A UUID has no other base and no leading zeros, so only its case can differ.
+ */
 export function receiptId(id: string, number: number, script: SandboxScript): string {
   switch (script.receiptIdBase) {
     case 'same':

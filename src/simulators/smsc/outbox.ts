@@ -4,40 +4,44 @@ import type { LedgerWriter } from './ledger.ts';
 import type { SandboxScript } from './script.ts';
 import { createTimeline } from './timeline.ts';
 
-/** A deliver_sm on its way to the client. */
+/** A deliver_sm for the client. */
 export type Delivery = {
   readonly kind: DeliveryEntry['kind'];
-  /** The encoded PDU; the session that sends it puts its sequence number in. */
+  /** The encoded PDU; the session that sends it writes the sequence number. */
   frame: Buffer;
   readonly entry: DeliveryEntry | null;
-  /** Writes that ended in silence or a temporary refusal. */
+  /** The number of attempts that ended without an answer or with a temporary refusal. */
   failures: number;
-  /** Called once with the end of it, for those who wait. */
+  /** Called once with whether the client acknowledged the delivery. */
   readonly settled: ((acked: boolean) => void) | null;
 };
 
-/** A session that can deliver. */
+/** A session that can receive deliveries. */
 export type Receiver = {
+  /** Returns whether the session's window has room. */
   room(): boolean;
   deliver(delivery: Delivery): void;
 };
 
-/** What waits for the sessions of one account that can receive. */
+/** The deliveries that wait for the receiving sessions of one account. */
 export type Outbox = {
+  /** Adds a session. */
   join(receiver: Receiver): void;
-  /** `open`: what the session had written without an answer; it goes to another session first of all. */
-  leave(receiver: Receiver, open: Iterable<Delivery>): void;
+  /** Removes a session. Its `unanswered` deliveries are the first to go to another session. */
+  leave(receiver: Receiver, unanswered: Iterable<Delivery>): void;
   add(delivery: Delivery): void;
-  /** The answer of the client, or null when none came in time. */
+  /** Handles the client's answer to a delivery, or null when none came in time. */
   answered(delivery: Delivery, status: number | null): void;
-  /** Gives what waits to the sessions that have room. */
+  /** Passes waiting deliveries to the sessions that have room. */
   pump(): void;
+  /** Returns the number of waiting deliveries, repetitions included. */
   waiting(): number;
+  /** Returns the number of sessions. */
   receivers(): number;
   stop(): void;
 };
 
-/** A queue in front of any number of sessions, with repetition. Receipts may take any session of the account. */
+/** Creates a queue with repetition for any number of sessions: a delivery may go to any session of the account. */
 export function createOutbox(script: SandboxScript, ledger: LedgerWriter): Outbox {
   const receivers: Receiver[] = [];
   const queue = createQueue<Delivery>();
@@ -87,10 +91,10 @@ export function createOutbox(script: SandboxScript, ledger: LedgerWriter): Outbo
     pump();
   }
 
-  function leave(receiver: Receiver, open: Iterable<Delivery>): void {
-    const place = receivers.indexOf(receiver);
-    if (place >= 0) receivers.splice(place, 1);
-    for (const delivery of [...open].toReversed()) queue.pushFront(delivery);
+  function leave(receiver: Receiver, unanswered: Iterable<Delivery>): void {
+    const index = receivers.indexOf(receiver);
+    if (index >= 0) receivers.splice(index, 1);
+    for (const delivery of [...unanswered].toReversed()) queue.pushFront(delivery);
     pump();
   }
 
@@ -114,7 +118,7 @@ function isTemporary(status: number): boolean {
   return kind === 'throttle' || kind === 'retry';
 }
 
-/** First in, first out, without moving what waits; `pushFront` is for the few that come back. */
+/** Creates a FIFO queue that does not shift its items; `pushFront` is for the few that return. */
 function createQueue<Item>() {
   const returned: Item[] = [];
   let items: Item[] = [];
@@ -123,7 +127,7 @@ function createQueue<Item>() {
   function shift(): Item | undefined {
     if (returned.length > 0) return returned.pop();
     const item = items[head++];
-    // Compacting when half is used up moves each item about once.
+    // Compacting when half is consumed moves each item about once.
     if (head > 1000 && head * 2 > items.length) {
       items = items.slice(head);
       head = 0;

@@ -62,7 +62,7 @@ describe('outcomes by the last digits of the destination', () => {
     expect((await client.submit('351912349909')).command_status).toBe(0x0b);
   });
 
-  test('…9910 is throttled three times and then taken, again and again', async () => {
+  test('…9910 is throttled three times and then accepted, repeatedly', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     const statuses = [];
@@ -89,21 +89,24 @@ describe('ids', () => {
   ];
   const bases: SandboxScript['receiptIdBase'][] = ['same', 'opposite', 'other-case', 'zero-padded'];
 
-  test.each(formats)('%s ids look the part, and a receipt in any spelling still names them', async (idFormat, form) => {
-    const smsc = await start({ idFormat, firstId: 0xcafebabe });
-    const client = await bindLibrary(smsc.port);
-    const ids: string[] = [];
-    for (const receiptIdBase of bases) {
-      smsc.script.receiptIdBase = receiptIdBase;
-      ids.push(String((await client.submit('351912340000'))['message_id']));
-      await client.until(() => client.received.length === ids.length);
-    }
-    expect(ids[0]).toMatch(form);
-    expect(new Set(ids).size).toBe(bases.length);
-    const spelled = client.received.map((pdu) => String(pdu['receipted_message_id']));
-    expect(spelled[0]).toBe(ids[0]);
-    for (const [index, id] of ids.entries()) expect(spellings(spelled[index] ?? '')).toContain(bareId(id));
-  });
+  test.each(formats)(
+    '%s ids have their format, and a receipt in any spelling still names them',
+    async (idFormat, form) => {
+      const smsc = await start({ idFormat, firstId: 0xcafebabe });
+      const client = await bindLibrary(smsc.port);
+      const ids: string[] = [];
+      for (const receiptIdBase of bases) {
+        smsc.script.receiptIdBase = receiptIdBase;
+        ids.push(String((await client.submit('351912340000'))['message_id']));
+        await client.until(() => client.received.length === ids.length);
+      }
+      expect(ids[0]).toMatch(form);
+      expect(new Set(ids).size).toBe(bases.length);
+      const spelled = client.received.map((pdu) => String(pdu['receipted_message_id']));
+      expect(spelled[0]).toBe(ids[0]);
+      for (const [index, id] of ids.entries()) expect(spellings(spelled[index] ?? '')).toContain(bareId(id));
+    },
+  );
 
   test('the opposite base of a decimal id is hexadecimal', async () => {
     const smsc = await start({ firstId: 0x7fa3, receiptIdBase: 'opposite' });
@@ -115,7 +118,7 @@ describe('ids', () => {
 });
 
 describe('forms and shares of receipts', () => {
-  test('text only has no parameters, parameters only have no text', async () => {
+  test('a text receipt has no parameters, and a parameter receipt no text', async () => {
     const smsc = await start({ receiptForm: 'text' });
     const client = await bindLibrary(smsc.port);
     await client.submit('351912340000');
@@ -141,14 +144,14 @@ describe('forms and shares of receipts', () => {
     ['missingReceiptShare', 0],
     ['doubleReceiptShare', 2],
     ['foreignReceiptShare', 2],
-  ] as const)('with %s at 1, every message makes %i receipts', async (share, receipts) => {
+  ] as const)('with %s at 1, every message has %i receipts', async (share, receipts) => {
     const smsc = await start({ [share]: 1 });
     const client = await bindLibrary(smsc.port);
     await Promise.all(['351912340001', '351912340002'].map((to) => client.submit(to)));
     await expect.poll(() => smsc.ledger.counts().receiptsAcked).toBe(receipts * 2);
   });
 
-  test('a receipt for a message that nobody submitted names an id that nobody got', async () => {
+  test('a receipt for an unknown message has an id that was never assigned', async () => {
     const smsc = await start({ foreignReceiptShare: 1 });
     const client = await bindLibrary(smsc.port);
     const { message_id } = await client.submit('351912340000');
@@ -157,7 +160,7 @@ describe('forms and shares of receipts', () => {
     expect(smsc.ledger.deliveries('receipt').map((entry) => entry.id)).toEqual([message_id, '']);
   });
 
-  test('reordered receipts come late, and early ones before their response', async () => {
+  test('reordered receipts are late, and early ones arrive before their response', async () => {
     const smsc = await start({ reorderReceiptShare: 1, reorderMs: 1000 });
     const client = await bindLibrary(smsc.port);
     await client.submit('351912340001');

@@ -1,11 +1,12 @@
+/** A repeatable source of random numbers. */
 export type Random = {
-  /** A number from 0 (included) to 1 (not included). */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** True in about `share` of the calls. Draws nothing when the share is 0. */
+  /** Returns true in about `share` of the calls; draws no number when the share is 0. */
   chance(share: number): boolean;
 };
 
-/** The mulberry32 generator: the same seed gives the same sequence. Not for secrets. */
+/** Creates a mulberry32 generator: the same seed yields the same sequence. Not for secrets. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
 

@@ -11,29 +11,33 @@ import { DELETED, DELIVERED, FINAL_STATES, type ReceiptStep, type SandboxScript 
 import type { StoredMessage } from './stored.ts';
 import { createTimeline } from './timeline.ts';
 
+/** The schedule of receipts. */
 export type ReceiptPlanner = {
-  /** Plans the receipts of a message just taken. True when the first one was sent at once, before the response. */
+  /**
+   * Schedules the receipts of an accepted message; returns true when the first one was sent at once, before the
+   * response.
+   */
   plan(stored: StoredMessage): boolean;
-  /** Messages whose next state is yet to come. */
+  /** Returns the number of messages whose next state is not due yet. */
   scheduled(): number;
   stop(): void;
 };
 
-type Parts = {
+type ReceiptDeps = {
   readonly script: SandboxScript;
   readonly ledger: LedgerWriter;
   readonly random: Random;
   account(systemId: string): Account;
 };
 
-/** The state that a message reaches next; `silent` reaches it without a receipt. */
+/** The next state of a message; `silent` when it is reached without a receipt. */
 type Due = { readonly stored: StoredMessage; readonly step: number; readonly silent: boolean };
 
 const DEFAULT_STEPS: readonly ReceiptStep[] = [DELIVERED];
 const FOREIGN_DIGITS = 1e9;
 
-/** Moves each message through its states at their times and sends the receipts that were asked for. */
-export function createReceiptPlanner({ script, ledger, random, account }: Parts): ReceiptPlanner {
+/** Creates the schedule that moves messages through their states and sends the requested receipts. */
+export function createReceiptPlanner({ script, ledger, random, account }: ReceiptDeps): ReceiptPlanner {
   const timeline = createTimeline<Due>(reach);
 
   function plan(stored: StoredMessage): boolean {
@@ -98,7 +102,7 @@ function isAskedFor(registeredDelivery: number, step: ReceiptStep): boolean {
   return mode === 1 || (mode === 2 && step.state !== DELIVERED.state);
 }
 
-/** Far below any id that the sandbox hands out. */
+/** Returns an id far below any that the simulator assigns. */
 function foreignId(random: Random): MessageId {
   const number = 1 + Math.floor(random.next() * FOREIGN_DIGITS);
   return { text: String(number), number };
@@ -107,11 +111,11 @@ function foreignId(random: Random): MessageId {
 const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 const WANTS_INTERMEDIATE = 0x10;
-/** Stands in as the sender of messages that left the choice to the carrier. */
+/** The sender of messages that left the choice to the carrier. */
 const OWN_SENDER = '10000';
 const NO_TEXT = new Uint8Array(0);
 
-/** The deliver_sm of a receipt: the addresses of the submit swapped (protocol sheet smpp, section 10). */
+/** Builds the deliver_sm of a receipt, with the addresses of the submit swapped (protocol sheet smpp, section 10). */
 function receiptMessage(
   stored: StoredMessage,
   step: ReceiptStep,
@@ -130,12 +134,12 @@ function receiptMessage(
     destNpi: message.sourceNpi,
     destination: message.source || OWN_SENDER,
     esmClass: intermediate ? INTERMEDIATE : RECEIPT,
-    shortMessage: form === 'tlv' ? NO_TEXT : Buffer.from(wordsOf(stored, step, id), 'latin1'),
+    shortMessage: form === 'tlv' ? NO_TEXT : Buffer.from(receiptTextOf(stored, step, id), 'latin1'),
     tlvs: form === 'text' ? NO_TLVS : tlvsOf(step, id),
   };
 }
 
-function wordsOf(stored: StoredMessage, step: ReceiptStep, id: string): string {
+function receiptTextOf(stored: StoredMessage, step: ReceiptStep, id: string): string {
   return receiptText({
     id,
     submittedAt: new Date(stored.acceptedAt),
@@ -146,15 +150,15 @@ function wordsOf(stored: StoredMessage, step: ReceiptStep, id: string): string {
   });
 }
 
-const QUOTED = 20;
+const QUOTED_OCTETS = 20;
 const UDHI = 0x40;
 
-/** The first characters as they came: a receipt has the same default alphabet. Other codings are not quoted. */
+/** Returns the first octets unchanged, since a receipt has the same default alphabet. Other codings are not quoted. */
 function quoteOf(message: Message): string {
   if (message.dataCoding !== 0) return '';
   const octets = userData(message);
   const start = message.esmClass & UDHI ? (octets[0] ?? 0) + 1 : 0;
-  const end = Math.min(start + QUOTED, octets.length);
+  const end = Math.min(start + QUOTED_OCTETS, octets.length);
   return Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString('latin1', start, end);
 }
 

@@ -1,12 +1,13 @@
+/** A map that keeps the newest entries; see `createRecentMap`. */
 export type RecentMap<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
 };
 
 /**
- * A map that keeps at least the newest `limit` entries and at most twice as many: when a generation is full, the one
- * before it goes. Deleting the oldest entry at each insert instead took 7 microseconds, as a Map skips every deleted
- * entry to find its first one.
+ * Creates a map that keeps at least the newest `limit` entries and at most twice as many: when a generation is full,
+ * the previous one is dropped. Deleting the oldest entry at each insert took 7 µs instead, because a Map skips every
+ * deleted entry to find its first one.
  */
 export function createRecentMap<Value>(limit: () => number): RecentMap<Value> {
   let young = new Map<string, Value>();

@@ -15,7 +15,7 @@ const owed = (id: string, destination = '351912345678'): OwedMessage => ({
   acceptedAt: new Date('2026-11-21T08:00:00Z'),
 });
 
-test('messages of an earlier life get their receipts once their account binds, under the ids they had', async () => {
+test('messages of an earlier run get their receipts once their account binds, under their old ids', async () => {
   const smsc = await start({ receiptDelayMs: 0 });
   smsc.resume([owed('41'), owed('42', '351912349901')]);
   await expect.poll(smsc.waiting).toBe(2);
@@ -27,7 +27,7 @@ test('messages of an earlier life get their receipts once their account binds, u
   expect(client.received[0]).toMatchObject({ source_addr: '351912345678', destination_addr: 'ACME' });
 });
 
-test('what the script keeps silent about stays silent', async () => {
+test('messages without receipts in the script get none', async () => {
   const smsc = await start({ receiptDelayMs: 0 });
   smsc.resume([owed('41', '351912349907'), owed('42')]);
   const client = await bindLibrary(smsc.port);
@@ -35,7 +35,7 @@ test('what the script keeps silent about stays silent', async () => {
   expect(client.received[0]?.['receipted_message_id']).toBe('42');
 });
 
-test('a message that was taken over can be asked for', async () => {
+test('a resumed message can be queried', async () => {
   const smsc = await start({ receiptDelayMs: 60_000 });
   smsc.resume([owed('41')]);
   const client = await bindLibrary(smsc.port);

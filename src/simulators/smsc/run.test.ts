@@ -24,7 +24,7 @@ function run(options: Partial<RunOptions> = {}) {
   return { next, say, stop, ended };
 }
 
-test('a sandbox in its own process is steered by lines of JSON', async () => {
+test('a simulator in its own process is controlled by lines of JSON', async () => {
   const { next, say } = run();
   const { port } = await next();
   const client = await bindLibrary(port);
@@ -38,7 +38,7 @@ test('a sandbox in its own process is steered by lines of JSON', async () => {
   await client.closed;
 });
 
-test('a line that is no command is answered with an error and changes nothing', async () => {
+test('an invalid line is answered with an error and changes nothing', async () => {
   const { next, say } = run();
   await next();
   expect(await say('nonsense')).toMatchObject({ ok: false });
@@ -46,7 +46,7 @@ test('a line that is no command is answered with an error and changes nothing', 
   expect(await say({ do: 'counts' })).toMatchObject({ ok: true });
 });
 
-test('the signal ends the run and the listener', async () => {
+test('the signal stops the simulator and its listener', async () => {
   const { next, stop, ended } = run();
   const { port } = await next();
   stop.abort();
@@ -54,7 +54,7 @@ test('the signal ends the run and the listener', async () => {
   await expect(bindLibrary(port)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('a port that is taken is an error', async () => {
+test('a port that is in use is an error', async () => {
   const { next } = run();
   const { port } = await next();
   const second = runSandbox({ port, output: new PassThrough(), signal: new AbortController().signal });

@@ -4,32 +4,33 @@ import type { InboundMessage } from './inbound.ts';
 import type { SandboxScript } from './script.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from './smsc.ts';
 
-/** One line of JSON that steers a sandbox which runs as a process of its own. */
+/** A command, as one line of JSON, for a simulator that runs in its own process. */
 export type SandboxCommand =
   | { readonly do: 'script'; readonly set: Partial<SandboxScript> }
   | { readonly do: 'inbound'; readonly message: InboundMessage }
   | { readonly do: 'counts' | 'sessions' | 'flush' }
   | { readonly do: 'drop' | 'unbind' | 'pause' | 'resume' | 'refuse' | 'accept' };
 
+/** The options of `runSandbox`. */
 export type RunOptions = SandboxOptions & {
-  /** Ends the run. */
+  /** Stops the simulator. */
   readonly signal: AbortSignal;
-  /** Lines of SandboxCommand, each answered by one line `{ ok: true, … }` or `{ ok: false, error }`. */
+  /** Lines of `SandboxCommand`; each is answered with one line, `{ ok: true, … }` or `{ ok: false, error }`. */
   readonly input?: Readable;
-  /** First line: `{ ok: true, port }`. */
+  /** Receives `{ ok: true, port }` as the first line, then the answers. */
   readonly output: Writable;
 };
 
 /**
- * Runs a sandbox carrier until the signal says to stop; then its ledger is on file. Rejects when the port cannot be
- * had. The end of the input does not end the run.
+ * Runs a simulated SMSC until the signal aborts, and resolves when its ledger is written. Rejects when the port is not
+ * available. The end of the input does not stop it.
  */
 export async function runSandbox({ signal, input, output, ...options }: RunOptions): Promise<void> {
   const smsc = await startSandboxSmsc(options);
-  const say = (line: object): void => void output.write(`${JSON.stringify(line)}\n`);
+  const writeLine = (line: object): void => void output.write(`${JSON.stringify(line)}\n`);
   const lines = input ? createInterface({ input }) : null;
-  lines?.on('line', (line) => void handleLine(smsc, line).then(say));
-  say({ ok: true, port: smsc.port });
+  lines?.on('line', (line) => void handleLine(smsc, line).then(writeLine));
+  writeLine({ ok: true, port: smsc.port });
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();
   signal.addEventListener('abort', () => resolve(), { once: true });

@@ -1,105 +1,122 @@
 import type { STATUS } from '../../carriers/smpp/status.ts';
 
+/** The name of a command_status. */
 export type StatusName = keyof typeof STATUS;
 
-/** One receipt of a message: what its text says and what its message_state parameter says. */
+/** One receipt of a message: the fields of its text and its message_state parameter. */
 export type ReceiptStep = { readonly stat: string; readonly state: number; readonly err: string };
 
-/** What becomes of the messages to one kind of destination. */
+/** What happens to the messages to one kind of destination. */
 export type Outcome = {
-  /** Refused with this status: always, or so many times before one is taken when `refuseTimes` is set. */
+  /** Refuses messages with this status: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: StatusName;
   readonly refuseTimes?: number;
-  /** The receipts, in order, each `receiptDelayMs` after the one before. Absent: one DELIVRD. */
+  /** The receipts in order, each `receiptDelayMs` after the previous one; by default one DELIVRD. */
   readonly receipts?: readonly ReceiptStep[];
-  /** The first receipt is sent before the response. */
+  /** Sends the first receipt before the response. */
   readonly early?: boolean;
-  /** Each receipt is sent twice. */
+  /** Sends each receipt twice. */
   readonly doubled?: boolean;
 };
 
 /**
- * How the sandbox behaves. It may be changed while the sandbox runs; a change counts from the next PDU on.
- * Everything that is left to chance comes from `seed`, so a run with the same traffic repeats.
+ * The behaviour of the simulator. It may be changed while the simulator runs, with effect from the next PDU on.
+ * `…Share` fields are probabilities from 0 to 1; all randomness is derived from `seed`, so a run with the same traffic
+ * is repeatable.
  */
 export type SandboxScript = {
-  /** undefined accepts any system_id that is not empty; each is an account of its own. */
+  /** The only accepted system_id; undefined accepts any that is not empty, each as its own account. */
   systemId: string | undefined;
-  /** undefined accepts any password. */
+  /** The only accepted password; undefined accepts any. */
   password: string | undefined;
-  /** Longest password in characters; SMPP says 8, many carriers hand out longer ones. 0 does not check. */
+  /** Maximum length of a password; SMPP allows 8 characters, many carriers issue longer ones. 0 means no limit. */
   maxPasswordLength: number;
-  /** Answer to every bind; null lets binds through to the checks. */
+  /** Refuses every bind with this status; null validates binds. */
   bindRefusal: StatusName | null;
-  /** Binds of one system_id at a time; 0 is no limit. One more is answered ESME_RALYBND. */
+  /** Maximum binds per system_id; one more is answered with ESME_RALYBND. 0 means no limit. */
   maxBinds: number;
-  /** A connection that has not bound after this time is closed. */
+  /** The time after which a connection without a bind is closed. */
   bindTimeoutMs: number;
-  /** Silence of the peer after which the sandbox sends enquire_link. */
+  /** Silence of the peer after which an enquire_link is sent. */
   enquireMs: number;
-  /** Silence of the peer after which the sandbox closes the connection. */
+  /** Silence of the peer after which the connection is closed. */
   idleMs: number;
 
-  /** Submits of one session that may wait for their answer; 0 is no limit. */
+  /** Maximum unanswered submits per session; 0 means no limit. */
   window: number;
+  /** The response to submits beyond the window. */
   windowStatus: 'ESME_RTHROTTLED' | 'ESME_RMSGQFUL';
-  /** submit_sm a second of one system_id over all its binds (token bucket, a quarter of a second deep); 0 is no limit. */
+  /**
+   * submit_sm per second and system_id, over all its binds (token bucket, a quarter of a second deep); 0 means no
+   * limit.
+   */
   tps: number;
+  /** The share of submits that are throttled. */
   throttleShare: number;
   responseDelayMs: number;
-  /** These responses come `reorderMs` later than their turn. */
+  /** The share of responses that are sent `reorderMs` late. */
   reorderResponseShare: number;
-  /** These messages are taken, and never answered. */
+  /** The share of messages that are accepted and never answered. */
   dropResponseShare: number;
   reorderMs: number;
-  /** The connection is cut right after its n-th submit was taken, without writing what was not written yet; 0 never. */
+  /** Cuts a connection after this many accepted submits, dropping responses that are not written yet; 0 means never. */
   cutAfter: number;
-  /** Accept numbers with a leading plus. */
+  /** Whether numbers may have a leading plus sign. */
   allowPlus: boolean;
 
   /** `hex-padded` has 16 upper-case digits. */
   idFormat: 'decimal' | 'hex-lower' | 'hex-upper' | 'hex-padded' | 'uuid';
-  /** First message id as a number, below 2^53; by default microseconds of the clock, so that a restart repeats none. */
+  /**
+   * The first message id as a number below 2^53; by default the clock in microseconds, so that a restart repeats none.
+   */
   firstId: number;
-  /** How a receipt spells the id: as the response did, in the other base, in the other case, or with leading zeros. */
+  /** How a receipt spells the id: like the response, in the other base, in the other case, or with leading zeros. */
   receiptIdBase: 'same' | 'opposite' | 'other-case' | 'zero-padded';
   receiptForm: 'text' | 'tlv' | 'both';
-  /** `on`: to messages whose registered_delivery asks for one. */
+  /** `on` sends receipts to messages whose registered_delivery requests one. */
   receipts: 'on' | 'none';
   receiptDelayMs: number;
+  /** The share of messages whose first receipt is sent before the response. */
   earlyReceiptShare: number;
+  /** The share of receipts that are sent twice. */
   doubleReceiptShare: number;
+  /** The share of messages without receipts. */
   missingReceiptShare: number;
-  /** These receipts come `reorderMs` later than their turn. */
+  /** The share of receipts that are sent `reorderMs` late. */
   reorderReceiptShare: number;
-  /** So often a receipt for a message that nobody submitted goes with a receipt. */
+  /** The share of receipts that are accompanied by a receipt for an unknown message. */
   foreignReceiptShare: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
   outcomes: Readonly<Record<string, Outcome>>;
   otherwise: Outcome;
 
-  /** deliver_sm of one session that may wait for their answer. */
+  /** Maximum unanswered deliver_sm per session. */
   deliverWindow: number;
-  /** A deliver_sm without an answer, or with a temporary refusal, is sent again after this time. */
+  /** The time after which a deliver_sm without an answer, or with a temporary refusal, is sent again. */
   retryMs: number;
-  /** Times that one deliver_sm is sent before the sandbox gives it up. A cut connection does not count. */
+  /** Maximum attempts per deliver_sm; a cut connection does not count. */
   maxTries: number;
-  /** Deliver_sm of one system_id that may wait for a session; beyond it the newest is lost and counted. */
+  /** Maximum deliver_sm per system_id that wait for a session; further ones are lost and counted. */
   maxWaiting: number;
-  /** The newest messages that stay for query_sm, cancel_sm and replace_sm (up to twice as many). */
+  /** The newest messages that are kept for query_sm, cancel_sm and replace_sm (up to twice as many). */
   keepMessages: number;
   seed: number;
 };
 
 const step = (stat: string, state: number, err = '000'): ReceiptStep => ({ stat, state, err });
 
+/** The receipt of a delivered message. */
 export const DELIVERED = step('DELIVRD', 2);
+/** The state of a cancelled message. */
 export const DELETED = step('DELETED', 4);
 const EXPIRED = step('EXPIRED', 3, '003');
-/** message_state values that no other follows. */
+/** The message_state values that are final. */
 export const FINAL_STATES: ReadonlySet<number> = new Set([2, 3, 4, 5, 8]);
 
-/** Ordinary numbers deliver; the last four digits 9901 to 9911 ask for something else (protocol sheet smpp, 16.5). */
+/**
+ * Ordinary numbers deliver; the last four digits 9901 to 9911 select other outcomes (protocol sheet smpp, section
+ * 16.5).
+ */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9901: { receipts: [step('UNDELIV', 5, '001')] },
   9902: { receipts: [EXPIRED] },
@@ -114,6 +131,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9911: { receipts: [step('FAILED', 5, '011')] },
 };
 
+/** Returns a new script with the default behaviour. */
 export function defaultScript(): SandboxScript {
   return {
     systemId: undefined,
@@ -156,7 +174,7 @@ export function defaultScript(): SandboxScript {
   };
 }
 
-/** What the script wants for a destination. */
+/** Returns the outcome of messages to a destination, by its last four digits. */
 export function outcomeFor(script: SandboxScript, destination: string): Outcome {
   return script.outcomes[destination.slice(-4)] ?? script.otherwise;
 }

@@ -12,19 +12,23 @@ import { createLink, type Link } from './link.ts';
 import type { Delivery } from './outbox.ts';
 import type { SandboxScript } from './script.ts';
 
+/** The kinds of binds. */
 export type BindMode = 'transmitter' | 'receiver' | 'transceiver';
 
-/** What the sandbox gives to its sessions. */
+/** What a session needs from the simulator. */
 export type Services = {
   readonly script: SandboxScript;
   readonly ledger: LedgerWriter;
   account(systemId: string): Account;
-  /** Answers, now or later, with `session.answer`. */
+  /** Handles a submit; answers it, now or later, with `session.answer`. */
   submit(session: Session, pdu: PduOf<'submit_sm'>): void;
-  /** Looks up or changes a message that was taken; returns the response. */
+  /** Looks up an accepted message; returns the response. */
   query(systemId: string, pdu: PduOf<'query_sm'>): Pdu;
+  /** Cancels an accepted message; returns the response. */
   cancel(systemId: string, pdu: PduOf<'cancel_sm'>): Pdu;
+  /** Replaces the text of an accepted message; returns the response. */
   replace(systemId: string, pdu: PduOf<'replace_sm'>): Pdu;
+  /** Called when a session has ended. */
   closed(session: Session): void;
 };
 
@@ -34,30 +38,35 @@ export type Session = {
   /** Null until it has bound. */
   readonly account: Account | null;
   readonly mode: BindMode | null;
-  /** As declared in the bind; below 0x34 no optional parameters may be sent. */
+  /** The version declared in the bind; below 0x34 no optional parameters may be sent. */
   readonly interfaceVersion: number;
-  /** Submits whose answer has not gone to the socket. */
+  /** Submits whose response has not been written to the socket. */
   readonly unanswered: number;
-  /** Submits taken. */
+  /** Accepted submits. */
   taken: number;
+  /** Returns whether the session is bound to submit. */
   canSubmit(): boolean;
+  /** Sends the response to a submit. */
   answer(sequence: number, status: number, messageId: string, entry: SubmitEntry | null): void;
-  /** Counts a submit as never to be answered. */
+  /** Removes a submit that will never be answered from `unanswered`. */
   forget(): void;
+  /** Checks the session's timeouts. */
   sweep(): void;
-  /** Asks the client to unbind; the connection closes with its answer. */
+  /** Asks the client to unbind; the connection closes with its response. */
   unbind(): void;
+  /** Stops or resumes reading. */
   hold(held: boolean): void;
+  /** Closes the connection at once. */
   destroy(): void;
 };
 
 const MAX_SEQUENCE = 0x7fffffff;
 const RESPONSE_BIT = 0x80000000;
 
-/** Runs the server's side of SMPP 3.4 on a socket: bind states, liveness, and where each PDU goes. */
+/** Runs the server side of SMPP 3.4 on a socket: bind states, liveness, and the dispatch of each PDU. */
 export function createSession(id: number, socket: Socket, services: Services): Session {
   const { script, ledger } = services;
-  const link: Link = createLink(socket, { pdu: receive, broken: (reason) => breach(reason), closed });
+  const link: Link = createLink(socket, { pdu: receive, broken: (reason) => recordViolation(reason), closed });
   const startedAt = performance.now();
   let account: Account | null = null;
   let mode: BindMode | null = null;
@@ -69,7 +78,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
   let enquired = false;
   let released = false;
 
-  function breach(text: string): void {
+  function recordViolation(text: string): void {
     ledger.violation(`session ${id}: ${text}`);
   }
 
@@ -93,7 +102,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
       case 'query_sm':
       case 'cancel_sm':
       case 'replace_sm':
-        return link.send(storedOperation(pdu));
+        return link.send(handleStoredMessage(pdu));
       case 'deliver_sm_resp':
         return deliverAnswered(pdu);
       case 'generic_nack':
@@ -112,16 +121,17 @@ export function createSession(id: number, socket: Socket, services: Services): S
   }
 
   function checkRequest(pdu: Pdu): void {
-    if (pdu.status !== 0) breach(`${pdu.command} with command_status ${pdu.status}`);
-    if (pdu.sequence < 1 || pdu.sequence > MAX_SEQUENCE) breach(`${pdu.command} with sequence ${pdu.sequence}`);
+    if (pdu.status !== 0) recordViolation(`${pdu.command} with command_status ${pdu.status}`);
+    if (pdu.sequence < 1 || pdu.sequence > MAX_SEQUENCE)
+      recordViolation(`${pdu.command} with sequence ${pdu.sequence}`);
     else if (pdu.sequence <= lastRequest && lastRequest !== MAX_SEQUENCE) {
-      breach(`${pdu.command} repeats or goes back to sequence ${pdu.sequence}`);
+      recordViolation(`${pdu.command} with the used or lower sequence ${pdu.sequence}`);
     }
     lastRequest = pdu.sequence;
   }
 
   function bind(pdu: Bind, wanted: BindMode, command: `bind_${BindMode}_resp`): void {
-    const status = account ? STATUS.ESME_RALYBND : bindStatus(script, pdu) || placeStatus(pdu.systemId);
+    const status = account ? STATUS.ESME_RALYBND : bindStatus(script, pdu) || capacityStatus(pdu.systemId);
     ledger.count(status === 0 ? 'binds' : 'bindsRefused');
     if (status !== 0) {
       link.send({ command, status, sequence: pdu.sequence, systemId: '', tlvs: NO_TLVS });
@@ -133,7 +143,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
     open(services.account(pdu.systemId), wanted);
   }
 
-  function placeStatus(systemId: string): number {
+  function capacityStatus(systemId: string): number {
     const full = script.maxBinds > 0 && services.account(systemId).binds >= script.maxBinds;
     return full ? STATUS.ESME_RALYBND : STATUS.ESME_ROK;
   }
@@ -150,7 +160,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
   function sendDeliver(delivery: Delivery): number {
     const number = nextSequence();
     if (interfaceVersion < 0x34) delivery.frame = withoutTlvs(delivery.frame);
-    // The socket may still hold the octets of an earlier try.
+    // The socket may still hold the octets of an earlier attempt.
     else if (delivery.failures > 0) delivery.frame = Buffer.from(delivery.frame);
     link.sendFrame(withSequence(delivery.frame, number));
     return number;
@@ -158,11 +168,11 @@ export function createSession(id: number, socket: Socket, services: Services): S
 
   function deliverAnswered(pdu: PduOf<'deliver_sm_resp'> | PduOf<'generic_nack'>): void {
     const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
-    if (!window?.answered(pdu.sequence, status)) breach(`${pdu.command} for unknown sequence ${pdu.sequence}`);
-    if (pdu.command === 'deliver_sm_resp' && pdu.messageId !== '') breach('deliver_sm_resp with a message_id');
+    if (!window?.answered(pdu.sequence, status)) recordViolation(`${pdu.command} for unknown sequence ${pdu.sequence}`);
+    if (pdu.command === 'deliver_sm_resp' && pdu.messageId !== '') recordViolation('deliver_sm_resp with a message_id');
   }
 
-  function storedOperation(pdu: PduOf<'query_sm'> | PduOf<'cancel_sm'> | PduOf<'replace_sm'>): Pdu {
+  function handleStoredMessage(pdu: PduOf<'query_sm'> | PduOf<'cancel_sm'> | PduOf<'replace_sm'>): Pdu {
     if (!account || mode === 'receiver') return outOfState(pdu);
     if (pdu.command === 'query_sm') return services.query(account.systemId, pdu);
     if (pdu.command === 'cancel_sm') return services.cancel(account.systemId, pdu);
@@ -170,14 +180,14 @@ export function createSession(id: number, socket: Socket, services: Services): S
   }
 
   function outOfState(pdu: PduOf<'query_sm'> | PduOf<'cancel_sm'> | PduOf<'replace_sm'>): Pdu {
-    breach(`${pdu.command} while ${mode ?? 'not bound'}`);
+    recordViolation(`${pdu.command} while ${mode ?? 'not bound'}`);
     const head = { status: STATUS.ESME_RINVBNDSTS, sequence: pdu.sequence };
     if (pdu.command !== 'query_sm') return { command: `${pdu.command}_resp`, ...head };
     return { command: 'query_sm_resp', ...head, messageId: '', finalDate: '', messageState: 0, errorCode: 0 };
   }
 
   function enquireAnswered(): void {
-    if (!enquired) breach('enquire_link_resp that nobody asked for');
+    if (!enquired) recordViolation('enquire_link_resp without an enquire_link');
     enquired = false;
   }
 
@@ -189,9 +199,9 @@ export function createSession(id: number, socket: Socket, services: Services): S
     link.end();
   }
 
-  /** Broadcast, submit_multi and the like are not served; a response is never answered. */
+  /** Refuses broadcast, submit_multi and other unsupported commands; a response is never answered. */
   function refuseCommand(pdu: Pdu): void {
-    breach(`${pdu.command} is not served`);
+    recordViolation(`${pdu.command} is not supported`);
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return;
     link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
   }
@@ -217,7 +227,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
     link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
   }
 
-  /** Gives the place and what was not answered to the other binds of the account. */
+  /** Releases the bind, and passes unanswered deliveries to the other binds of the account. */
   function release(): void {
     if (released || !account) return;
     released = true;

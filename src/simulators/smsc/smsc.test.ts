@@ -16,7 +16,7 @@ const RINVPASWD = 0x0e;
 const RINVSYSID = 0x0f;
 
 describe('binding', () => {
-  test.each(['transmitter', 'receiver', 'transceiver'] as const)('a %s binds and is told the version', async (mode) => {
+  test.each(['transmitter', 'receiver', 'transceiver'] as const)('a %s binds and gets the version', async (mode) => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port, mode);
     expect(client.bound).toMatchObject({ command_status: ROK, system_id: 'SANDBOX', sc_interface_version: 0x34 });
@@ -46,14 +46,14 @@ describe('binding', () => {
     expect(smsc.ledger.counts()).toMatchObject({ binds: 0, bindsRefused: 1, accepted: 0, refused: 1 });
   });
 
-  test('a password above the longest allowed is refused only when there is a limit', async () => {
+  test('a long password is refused only when there is a limit', async () => {
     const smsc = await start({ maxPasswordLength: 8 });
     expect((await bindLibrary(smsc.port, 'receiver', { password: '123456789' })).bound.command_status).toBe(RINVPASWD);
     smsc.script.maxPasswordLength = 0;
     expect((await bindLibrary(smsc.port, 'receiver', { password: '123456789' })).bound.command_status).toBe(ROK);
   });
 
-  test('a second bind on a connection, and one bind above the limit, are told that they are bound already', async () => {
+  test('a second bind on a connection, and a bind above the limit, are refused as already bound', async () => {
     const smsc = await start({ maxBinds: 2 });
     const first = await bindLibrary(smsc.port);
     const again = await first.request('bind_transmitter', { system_id: 'gw1', password: 'secret08' });
@@ -94,7 +94,7 @@ describe('binding', () => {
     await expect.poll(() => smsc.sessions()).toEqual([]);
   });
 
-  test('the sandbox may ask to unbind and closes on the answer', async () => {
+  test('the simulator may request an unbind, and closes on the response', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     smsc.unbindAll();
@@ -102,7 +102,7 @@ describe('binding', () => {
     expect(client.received.map((pdu) => pdu.command)).toEqual(['unbind']);
   });
 
-  test('everything goes over TLS with a certificate', async () => {
+  test('with a certificate everything uses TLS', async () => {
     const pem = (name: string) =>
       readFileSync(new URL(`../../carriers/smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
     const smsc = await start({ tls: { key: pem('key'), cert: pem('cert') } });
@@ -123,14 +123,14 @@ describe('liveness', () => {
     expect((await client.request('enquire_link')).command).toBe('enquire_link_resp');
   });
 
-  test('a quiet client is asked, and stays while it answers', async () => {
+  test('a quiet client is probed, and stays connected while it answers', async () => {
     const smsc = await start({ enquireMs: 30, idleMs: 150 });
     const client = await bindLibrary(smsc.port);
     await client.until(() => client.received.filter((pdu) => pdu.command === 'enquire_link').length === 4);
     expect(smsc.sessions()).toHaveLength(1);
   });
 
-  test('a client that answers nothing is cut off', async () => {
+  test('a client that does not answer is disconnected', async () => {
     const smsc = await start({ enquireMs: 30, idleMs: 90 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => null;
@@ -182,7 +182,7 @@ describe('messages', () => {
     expect(smsc.ledger.statuses()).toEqual({ ESME_ROK: 2, ESME_RINVDSTADR: 1 });
   });
 
-  test('the parts of a long message are noted with their place and their text', async () => {
+  test('the parts of a long message are recorded with their position and their text', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     const part = (seq: number, text: string) =>
@@ -244,7 +244,7 @@ describe('messages', () => {
     expect(smsc.waiting()).toBe(0);
   });
 
-  test('registered_delivery decides about receipts', async () => {
+  test('registered_delivery decides which receipts are sent', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     await client.submit('351912340000', { registered_delivery: 0 });
@@ -256,12 +256,12 @@ describe('messages', () => {
     expect(client.received.map((pdu) => pdu['esm_class'])).toEqual([0x04, 0x20, 0x04]);
   });
 
-  test('a PDU that is not served, and a malformed one, are refused and counted as a breach', async () => {
+  test('an unsupported PDU and a malformed one are refused and counted as violations', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     const multi = { source_addr: 'ACME', dest_address: [], short_message: 'x' };
     expect(await client.request('submit_multi', multi)).toMatchObject({ command: 'generic_nack', command_status: 3 });
-    expect(smsc.ledger.violations()).toEqual([expect.stringContaining('submit_multi is not served')]);
+    expect(smsc.ledger.violations()).toEqual([expect.stringContaining('submit_multi is not supported')]);
   });
 });
 
@@ -291,7 +291,7 @@ describe('inbound messages', () => {
     expect(client.received.map((pdu) => textOf(pdu)[0])).toEqual(['b', 'a']);
   });
 
-  test('nobody to send to is an error, and an account by name waits for its bind', async () => {
+  test('a message without an account is an error, and one for a named account waits for its bind', async () => {
     const smsc = await start();
     const inbound = { source: '351911111111', destination: '351922222222', text: 'hi' };
     await expect(smsc.injectMo(inbound)).rejects.toThrow('no account has bound');

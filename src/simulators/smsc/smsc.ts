@@ -8,71 +8,76 @@ import type { OwedMessage } from './resume.ts';
 import { defaultScript, type SandboxScript } from './script.ts';
 import type { BindMode, Session } from './session.ts';
 
+/** The options of the SMSC simulator: any part of its script, and the following. */
 export type SandboxOptions = Partial<SandboxScript> & {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** With it the sandbox speaks TLS and nothing else. PEM texts. */
+  /** A key and a certificate in PEM, to speak only TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Default `entries`. */
+  /** `counts` keeps no entries in memory. Default `entries`. */
   readonly ledger?: LedgerOptions['keep'];
-  /** Path of a file that every entry of the ledger is appended to. */
+  /** Path of a file to which every ledger entry is appended. */
   readonly ledgerFile?: string | undefined;
 };
 
+/** The state of one connection. */
 export type SessionView = {
   readonly id: number;
-  /** Null until it has bound. */
+  /** Null until the connection has bound. */
   readonly systemId: string | null;
   readonly mode: BindMode | null;
+  /** Submits without a response. */
   readonly unanswered: number;
+  /** Accepted submits. */
   readonly taken: number;
 };
 
+/** A running SMSC simulator. */
 export type SandboxSmsc = {
   readonly port: number;
   readonly ledger: Ledger;
-  /** May be changed at any time; counts from the next PDU on. */
+  /** The behaviour, which may be changed at any time with effect from the next PDU on. */
   readonly script: SandboxScript;
-  /** Connections that are open, bound or not. */
+  /** Returns the open connections, bound or not. */
   sessions(): SessionView[];
-  /** deliver_sm that wait for a session, a window or a repetition. */
+  /** Returns the number of deliver_sm that wait for a session, a window or a repetition. */
   waiting(): number;
-  /** Messages whose next state, with its receipt, is yet to come. */
+  /** Returns the number of messages whose next state is not due yet. */
   scheduled(): number;
   /**
-   * Sends a message from a handset, in parts when it is long. Resolves when the client has answered every part (or the
-   * sandbox has given it up) with the number of parts and of those acknowledged. Throws when no account ever bound.
+   * Sends a message from a handset, in parts when it is long. Resolves with the number of parts and of acknowledged
+   * parts when every part was answered or given up. Rejects when `systemId` is not set and no account has bound yet.
    */
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
   /**
-   * Takes over messages that a sandbox before this one took: plans their receipts as for a submit of this moment. They
-   * wait for a session of their account.
+   * Continues with messages that an earlier simulator accepted, as if they had just been submitted. Their receipts wait
+   * for a session of their account.
    */
   resume(owed: readonly OwedMessage[]): void;
-  /** Cuts every connection without a word. The listener stays. */
+  /** Closes every connection abruptly; the listener stays open. */
   dropConnections(): Promise<void>;
   /** Asks every bound client to unbind. */
   unbindAll(): void;
-  /** Reads nothing any more, on present and future connections: a silent carrier. `resumeReads` ends it. */
+  /** Stops reading on present and future connections, like a silent carrier, until `resumeReads`. */
   pauseReads(): void;
   resumeReads(): void;
-  /** Closes the listener: new connections are refused. Open ones stay. */
+  /** Closes the listener, so that new connections are refused; open ones stay. */
   refuseConnections(): void;
   /** Listens again on the same port. */
   acceptConnections(): Promise<void>;
-  /** Cuts every connection, closes the listener and brings the ledger to its file. Another call does nothing. */
+  /** Closes every connection and the listener, and writes the ledger to its file. Further calls do nothing. */
   close(): Promise<void>;
 };
 
-/** How late a clock of a session may strike: a tenth of the shortest, within these bounds. */
-const SWEEP_MS = { least: 20, most: 250 };
+/** The interval between checks of timeouts: a tenth of the shortest timeout, within these bounds. */
+const SWEEP_MS = { min: 20, max: 250 };
 
 /**
- * A carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script says, checks its client
- * harder than most carriers do, and keeps a ledger of what it took, answered and delivered.
- * Rejects when the port cannot be had.
+ * Starts a simulated carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script says,
+ * validates its client more strictly than most carriers, and keeps a ledger of all submits, responses and deliveries.
+ * Rejects when the port is not available.
  */
 export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<SandboxSmsc> {
   const { host = '127.0.0.1', port = 0, tls: certificate, ledger: keep = 'entries', ledgerFile, ...changes } = options;
@@ -81,14 +86,14 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
   const core = createCore(script, ledger);
   const server = certificate ? tls.createServer(certificate, core.connected) : net.createServer(core.connected);
   const listener = await createListener(server, host, port);
-  let sweeper = setTimeout(sweep, SWEEP_MS.least);
+  let sweeper = setTimeout(sweep, SWEEP_MS.min);
 
-  /** The script may have changed since the last time. */
+  /** Calculates the interval each time, since the script may have changed. */
   function sweep(): void {
     core.sweep();
     const { bindTimeoutMs, enquireMs, idleMs, retryMs } = script;
     const shortestMs = Math.min(bindTimeoutMs, enquireMs, idleMs, retryMs);
-    sweeper = setTimeout(sweep, Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortestMs / 10)));
+    sweeper = setTimeout(sweep, Math.min(SWEEP_MS.max, Math.max(SWEEP_MS.min, shortestMs / 10)));
   }
 
   async function dropConnections(): Promise<void> {

@@ -5,31 +5,36 @@ import type { LedgerWriter } from './ledger.ts';
 import type { MessageId } from './message-ids.ts';
 import { DELETED, FINAL_STATES, type Outcome, type ReceiptStep, type SandboxScript } from './script.ts';
 
-/** A message that was taken. */
+/** An accepted message. */
 export type StoredMessage = {
   readonly systemId: string;
   readonly id: MessageId;
   message: Message;
   readonly outcome: Outcome;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
-  /** What happened to it last; `doneAt` is when that was. */
+  /** The current state. */
   current: ReceiptStep;
+  /** When the current state was reached, in milliseconds since the epoch. */
   doneAt: number;
 };
 
+/** The state of a message that was just accepted. */
 export const ENROUTE: ReceiptStep = { stat: 'ENROUTE', state: 1, err: '000' };
 
+/** The accepted messages; see `createMessageStore`. */
 export type MessageStore = {
   add(stored: StoredMessage): void;
+  /** Answers a query_sm, cancel_sm or replace_sm of an account. */
   query(systemId: string, pdu: PduOf<'query_sm'>): Pdu;
   cancel(systemId: string, pdu: PduOf<'cancel_sm'>): Pdu;
   replace(systemId: string, pdu: PduOf<'replace_sm'>): Pdu;
 };
 
 /**
- * The newest `keepMessages` messages (at least), for query_sm, cancel_sm and replace_sm. They are few against the
- * submits, so they search: an index of the ids was the dearest part of a submit.
+ * Creates a store of (at least) the newest `keepMessages` messages for query_sm, cancel_sm and replace_sm. These
+ * requests are rare compared with submits, so they search linearly: an index of the ids was the most expensive part of
+ * a submit.
  */
 export function createMessageStore(script: SandboxScript, ledger: LedgerWriter): MessageStore {
   let young: StoredMessage[] = [];
@@ -42,10 +47,10 @@ export function createMessageStore(script: SandboxScript, ledger: LedgerWriter):
     young = [];
   }
 
-  /** A message is found by its id and the source address of its submit, by its own account only. */
+  /** Finds a message by its id and source address, only for its own account. */
   function find(systemId: string, { messageId, source }: { messageId: string; source: string }): StoredMessage | null {
-    const isMeant = (one: StoredMessage): boolean => one.id.text === messageId;
-    const stored = young.findLast(isMeant) ?? old.findLast(isMeant);
+    const hasId = (one: StoredMessage): boolean => one.id.text === messageId;
+    const stored = young.findLast(hasId) ?? old.findLast(hasId);
     return stored?.systemId === systemId && stored.message.source === source ? stored : null;
   }
 

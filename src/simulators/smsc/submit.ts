@@ -22,12 +22,13 @@ type Answer = {
   readonly status: number;
 };
 
+/** The handler of submits. */
 export type SubmitDesk = {
   submit(session: Session, pdu: Submit): void;
   stop(): void;
 };
 
-type Parts = {
+type SubmitDeps = {
   readonly script: SandboxScript;
   readonly ledger: LedgerWriter;
   readonly random: Random;
@@ -36,12 +37,15 @@ type Parts = {
   nextId(): MessageId;
 };
 
-/** How much later than its first receipt a response comes that the script wants late. */
+/** The delay of a response whose first receipt was sent early. */
 const EARLY_GAP_MS = 30;
 const MAX_DESTINATIONS = 10_000;
 
-/** Takes or refuses each submit_sm, notes it in the ledger, answers it as the script says, and plans its receipts. */
-export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: Parts): SubmitDesk {
+/**
+ * Creates the handler that accepts or refuses submits, records them, answers as the script says, and schedules
+ * receipts.
+ */
+export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: SubmitDeps): SubmitDesk {
   const late = createTimeline<Answer>(({ session, sequence, status, messageId, entry }) =>
     session.answer(sequence, status, messageId, entry),
   );
@@ -49,12 +53,13 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
 
   function submit(session: Session, pdu: Submit): void {
     const outcome = outcomeFor(script, pdu.destination);
-    const status = refusal(session, pdu, outcome);
-    if (status === STATUS.ESME_ROK) take(session, pdu, outcome);
-    else answer({ session, sequence: pdu.sequence, status, messageId: '', entry: note(session, pdu, status, null) }, 0);
+    const status = statusOf(session, pdu, outcome);
+    if (status === STATUS.ESME_ROK) accept(session, pdu, outcome);
+    else
+      answer({ session, sequence: pdu.sequence, status, messageId: '', entry: record(session, pdu, status, null) }, 0);
   }
 
-  function refusal(session: Session, pdu: Submit, outcome: Outcome): number {
+  function statusOf(session: Session, pdu: Submit, outcome: Outcome): number {
     if (!session.canSubmit()) return STATUS.ESME_RINVBNDSTS;
     if (script.window > 0 && session.unanswered > script.window) return STATUS[script.windowStatus];
     if (session.account?.takeToken() === false || random.chance(script.throttleShare)) return STATUS.ESME_RTHROTTLED;
@@ -64,9 +69,9 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
     return refused ? STATUS[outcome.refuse] : STATUS.ESME_ROK;
   }
 
-  function take(session: Session, pdu: Submit, outcome: Outcome): void {
+  function accept(session: Session, pdu: Submit, outcome: Outcome): void {
     const id = nextId();
-    const entry = note(session, pdu, STATUS.ESME_ROK, id.text);
+    const entry = record(session, pdu, STATUS.ESME_ROK, id.text);
     const acceptedAt = Date.now();
     const systemId = session.account?.systemId ?? '';
     const stored = { systemId, id, message: pdu, outcome, acceptedAt, current: ENROUTE, doneAt: acceptedAt };
@@ -76,8 +81,8 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
     if (script.cutAfter > 0 && session.taken >= script.cutAfter) session.destroy();
     else if (random.chance(script.dropResponseShare)) session.forget();
     else {
-      const taken = { session, sequence: pdu.sequence, status: STATUS.ESME_ROK, messageId: id.text, entry };
-      answer(taken, early ? EARLY_GAP_MS : 0);
+      const accepted = { session, sequence: pdu.sequence, status: STATUS.ESME_ROK, messageId: id.text, entry };
+      answer(accepted, early ? EARLY_GAP_MS : 0);
     }
   }
 
@@ -88,7 +93,7 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
     else ready.session.answer(ready.sequence, ready.status, ready.messageId, ready.entry);
   }
 
-  function note(session: Session, pdu: Submit, status: number, id: string | null): SubmitEntry | null {
+  function record(session: Session, pdu: Submit, status: number, id: string | null): SubmitEntry | null {
     return ledger.recordSubmit(statusName(status), () => ({
       session: session.id,
       systemId: session.account?.systemId ?? '',
@@ -107,7 +112,7 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
   return { submit, stop: () => late.stop() };
 }
 
-/** True for the first `times` submits to a destination, then false once, and so on; for the last destinations. */
+/** Creates a function that returns true for the first `times` submits to a destination, then false once, and so on. */
 function createRefusalCounter(): (destination: string, times: number) => boolean {
   const counts = createRecentMap<number>(() => MAX_DESTINATIONS);
   return (destination, times) => {

@@ -14,7 +14,7 @@ test('items run when they are due and never before', async () => {
   for (const [index, dueMs] of [0, 30, 30, 60].entries()) expect(ran[index]?.[1]).toBeGreaterThanOrEqual(dueMs);
 });
 
-test('an item may add others, also at once', async () => {
+test('an item may add others, even without a delay', async () => {
   let left = 5;
   const timeline = createTimeline<null>(() => {
     if (--left > 0) timeline.after(0, null);
@@ -24,7 +24,7 @@ test('an item may add others, also at once', async () => {
   expect(timeline.size()).toBe(0);
 });
 
-test('a timeline that was idle works again, and nothing runs after a stop', async () => {
+test('a timeline works again after it was idle, and nothing runs after a stop', async () => {
   const ran: string[] = [];
   const timeline = createTimeline<string>((item) => ran.push(item));
   timeline.after(0, 'a');

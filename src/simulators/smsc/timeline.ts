@@ -1,15 +1,16 @@
+/** Delayed work; see `createTimeline`. */
 export type Timeline<Item> = {
-  /** Runs `item` once `delayMs` have passed, at most one step later. Items of one step run in the order given. */
+  /** Runs `item` after `delayMs`, at most one step late. Items of the same step run in insertion order. */
   after(delayMs: number, item: Item): void;
-  /** Items that wait. */
+  /** Returns the number of waiting items. */
   size(): number;
-  /** Forgets what waits. */
+  /** Drops all waiting items. */
   stop(): void;
 };
 
 /**
- * Delayed work without a timer per item: items wait in buckets of `stepMs`, and one timer empties the buckets that are
- * due. At 60,000 items a second a timer each would cost more than the messages themselves.
+ * Creates a scheduler without a timer per item: items wait in buckets of `stepMs`, and one timer empties the buckets
+ * that are due. At 60,000 items per second, a timer for each would cost more than the messages themselves.
  */
 export function createTimeline<Item>(run: (item: Item) => void, stepMs = 5): Timeline<Item> {
   const buckets = new Map<number, Item[]>();
@@ -20,7 +21,7 @@ export function createTimeline<Item>(run: (item: Item) => void, stepMs = 5): Tim
   function after(delayMs: number, item: Item): void {
     const now = performance.now();
     if (!timer) start(now);
-    // Never a bucket that was emptied already: work that is added while a bucket runs goes to the next one.
+    // Never a bucket that was emptied already: items added while a bucket runs go to the next one.
     const due = Math.max(Math.ceil((now + delayMs) / stepMs), cursor);
     const bucket = buckets.get(due);
     if (bucket) bucket.push(item);

@@ -27,7 +27,7 @@ const seq = (value: number): [number, Uint8Array] => [TAG.sar_segment_seqnum, ui
 const future = () => absoluteTime(new Date(Date.now() + 3_600_000));
 const past = () => absoluteTime(new Date(Date.now() - 3_600_000));
 
-describe('what a strict carrier takes', () => {
+describe('a strict carrier accepts', () => {
   test.each<[string, Partial<Message>]>([
     ['160 septets', { shortMessage: octets(160) }],
     ['140 octets of 8-bit data', { dataCoding: 4, shortMessage: octets(140) }],
@@ -46,20 +46,20 @@ describe('what a strict carrier takes', () => {
     ['a long number', { sourceTon: 1, sourceNpi: 1, source: '351210000000' }],
     ['a short code', { sourceTon: 3, sourceNpi: 0, source: '62022' }],
     ['no sender', { sourceTon: 0, source: '' }],
-    ['a validity ahead', { validity: future() }],
+    ['a validity in the future', { validity: future() }],
     ['a relative validity', { validity: '000000030000000R' }],
     ['failures only and intermediate notifications', { registeredDelivery: 0x12 }],
   ])('%s', (_, changes) => {
     expect(verdict(changes)).toBe('ESME_ROK');
   });
 
-  test('a leading plus only when the script allows it', () => {
+  test('a leading plus sign only when the script allows it', () => {
     expect(verdict({ destination: '+351912345678' })).toBe('ESME_RINVDSTADR');
     expect(verdict({ destination: '+351912345678' }, true)).toBe('ESME_ROK');
   });
 });
 
-describe('what a strict carrier refuses', () => {
+describe('a strict carrier refuses', () => {
   test.each<[string, string, Partial<Message>]>([
     ['161 septets', 'ESME_RINVMSGLEN', { shortMessage: octets(161) }],
     ['141 octets of 8-bit data', 'ESME_RINVMSGLEN', { dataCoding: 4, shortMessage: octets(141) }],
@@ -79,19 +79,19 @@ describe('what a strict carrier refuses', () => {
     ['nothing at all', 'ESME_RINVMSGLEN', { shortMessage: octets(0) }],
     ['text and payload', 'ESME_RINVMSGLEN', { tlvs: tlvs([TAG.message_payload, octets(1)]) }],
     ['an empty payload', 'ESME_RINVMSGLEN', { shortMessage: octets(0), tlvs: tlvs([TAG.message_payload, octets(0)]) }],
-    ['a data_coding that there is not', 'ESME_RINVDCS', { dataCoding: 0x77 }],
-    ['12 letters of sender', 'ESME_RINVSRCADR', { source: 'TWELVELETTER' }],
+    ['an undefined data_coding', 'ESME_RINVDCS', { dataCoding: 0x77 }],
+    ['a sender of 12 letters', 'ESME_RINVSRCADR', { source: 'TWELVELETTER' }],
     ['a sender of 8-bit letters', 'ESME_RINVSRCADR', { source: 'Olá' }],
     ['letters in a number', 'ESME_RINVSRCADR', { sourceTon: 1, sourceNpi: 1, source: '35121A000' }],
     ['an empty sender with a type', 'ESME_RINVSRCADR', { source: '' }],
     ['an alphanumeric sender in a national plan', 'ESME_RINVSRCNPI', { sourceNpi: 8 }],
-    ['a type of sender that there is not', 'ESME_RINVSRCTON', { sourceTon: 7 }],
-    ['a plan of sender that there is not', 'ESME_RINVSRCNPI', { sourceNpi: 2 }],
+    ['an undefined type of sender', 'ESME_RINVSRCTON', { sourceTon: 7 }],
+    ['an undefined numbering plan of the sender', 'ESME_RINVSRCNPI', { sourceNpi: 2 }],
     ['no destination', 'ESME_RINVDSTADR', { destination: '' }],
     ['a destination with a zero in front', 'ESME_RINVDSTADR', { destination: '00351912345678' }],
     ['16 digits', 'ESME_RINVDSTADR', { destination: '3519123456789012' }],
     ['an alphanumeric destination', 'ESME_RINVDSTTON', { destTon: 5, destination: 'ACME' }],
-    ['a plan of destination that there is not', 'ESME_RINVDSTNPI', { destNpi: 99 }],
+    ['an undefined numbering plan of the destination', 'ESME_RINVDSTNPI', { destNpi: 99 }],
     ['a receipt type from a client', 'ESME_RINVESMCLASS', { esmClass: 0x04 }],
     [
       'a header and SAR parameters',
@@ -122,7 +122,7 @@ describe('what a strict carrier refuses', () => {
     expect(verdict(changes)).toBe(status);
   });
 
-  test('of several faults the first in order is told', () => {
+  test('a message with several faults by the first one in order', () => {
     const faults = { shortMessage: octets(161), source: '', destination: '', registeredDelivery: 3 };
     expect(verdict(faults)).toBe('ESME_RINVMSGLEN');
     expect(verdict({ ...faults, shortMessage: octets(1) })).toBe('ESME_RINVSRCADR');

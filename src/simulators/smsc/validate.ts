@@ -23,8 +23,8 @@ const INTERNATIONAL_NUMBER = /^[1-9]\d{6,14}$/;
 const ALPHANUMERIC_SENDER = /^[\x20-\x7e]{1,11}$/;
 
 /**
- * Checks a submit_sm as a strict carrier does, in the order of the protocol sheet (smpp, 16.2): lengths, addresses,
- * esm_class against the SAR parameters, times, registered_delivery, and the octets that few carriers look at.
+ * Validates a submit_sm like a strict carrier, in the order of the protocol sheet (smpp, section 16.2): lengths,
+ * addresses, esm_class against the SAR parameters, times, registered_delivery, and the fields that few carriers check.
  * Returns the status of the first check that fails, or 0.
  */
 export function submitStatus(message: Message, script: SandboxScript): number {
@@ -48,14 +48,14 @@ const CHECKS: readonly Check[] = [
   checkRest,
 ];
 
-/** What a data_coding allows in one message: septets in 160, or octets in 140; `unit` octets make a character. */
+/** The capacity of one message: 160 septets, or 140 octets; a character has `unit` octets. */
 type Room = { readonly septets: boolean; readonly unit: 1 | 2 };
 
 function roomOf(dataCoding: number): Room | null {
   if (dataCoding === 0x00 || dataCoding === 0x01) return { septets: true, unit: 1 };
   if (dataCoding >= 0x02 && dataCoding <= 0x04) return { septets: false, unit: 1 };
   if (dataCoding === 0x08 || dataCoding === 0x18) return { septets: false, unit: 2 };
-  // TS 23.038, data coding and message class: bit 2 tells 8-bit from GSM 7-bit.
+  // TS 23.038, data coding and message class: bit 2 distinguishes 8-bit from GSM 7-bit.
   if (dataCoding >= 0xf0 && dataCoding <= 0xf7) return { septets: (dataCoding & 0x04) === 0, unit: 1 };
   return null;
 }
@@ -101,17 +101,17 @@ function checkEsmClass({ esmClass, tlvs }: Message): number {
   return esmClass & UDHI && tlvs.has(TAG.sar_msg_ref_num) ? STATUS.ESME_RINVTLVVAL : STATUS.ESME_ROK;
 }
 
-/** The user data header must be whole, and an element that speaks of parts must name a part that can be. */
+/** The user data header must be complete, and a concatenation element must have a possible part number. */
 function checkHeader(message: Message): number {
   if (!(message.esmClass & UDHI)) return STATUS.ESME_ROK;
   const header = readUdh(userData(message));
-  return header?.ies.every(isElement) ? STATUS.ESME_ROK : STATUS.ESME_RINVESMCLASS;
+  return header?.ies.every(isValidElement) ? STATUS.ESME_ROK : STATUS.ESME_RINVESMCLASS;
 }
 
-function isElement({ iei, data }: { iei: number; data: Uint8Array }): boolean {
+function isValidElement({ iei, data }: { iei: number; data: Uint8Array }): boolean {
   if (iei !== CONCAT_8 && iei !== CONCAT_16) return true;
   const [total = 0, seq = 0] = data.slice(-2);
-  return data.length === (iei === CONCAT_8 ? 3 : 4) && isPart(total, seq);
+  return data.length === (iei === CONCAT_8 ? 3 : 4) && isPartNumber(total, seq);
 }
 
 const SAR_TAGS = [TAG.sar_msg_ref_num, TAG.sar_total_segments, TAG.sar_segment_seqnum];
@@ -124,14 +124,14 @@ function checkSar({ tlvs }: Message): number {
   const total = readUint(tlvs, TAG.sar_total_segments, 1);
   const seq = readUint(tlvs, TAG.sar_segment_seqnum, 1);
   if (readUint(tlvs, TAG.sar_msg_ref_num, 2) === null || total === null || seq === null) return STATUS.ESME_RINVTLVLEN;
-  return isPart(total, seq) ? STATUS.ESME_ROK : STATUS.ESME_RINVTLVVAL;
+  return isPartNumber(total, seq) ? STATUS.ESME_ROK : STATUS.ESME_RINVTLVVAL;
 }
 
-function isPart(total: number, seq: number): boolean {
+function isPartNumber(total: number, seq: number): boolean {
   return total >= 1 && seq >= 1 && seq <= total;
 }
 
-/** Scheduling is refused as several aggregators do; a validity must be readable and lie ahead. */
+/** Scheduling is refused, as at several aggregators; a validity must be readable and in the future. */
 function checkTimes({ scheduleTime, validity }: Message): number {
   if (scheduleTime !== '') return STATUS.ESME_RINVSCHED;
   if (validity === '') return STATUS.ESME_ROK;
@@ -140,7 +140,10 @@ function checkTimes({ scheduleTime, validity }: Message): number {
 
 const lastTime = { text: '', at: 0 };
 
-/** Milliseconds of the epoch; 0 for what is no time. Messages in a row mostly share their validity, so one is kept. */
+/**
+ * Returns milliseconds since the epoch; 0 for an invalid time. Consecutive messages mostly share their validity, so one
+ * is cached.
+ */
 function readTime(text: string): number {
   if (lastTime.text === text) return lastTime.at;
   const time = parseTime(text);

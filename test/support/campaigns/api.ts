@@ -5,7 +5,7 @@ import { campaignRoutes } from '../../../src/engagement/campaigns/routes.ts';
 import { contactRoutes } from '../../../src/engagement/contacts/routes.ts';
 import { insertConnection } from '../../../src/network/connections/sql.ts';
 import { createWaker } from '../../../src/network/dispatch/wake.ts';
-import { createAnswers } from '../../../src/platform/idempotency/answers.ts';
+import { createAnswerStore } from '../../../src/platform/idempotency/answers.ts';
 import type { Clock } from '../../../src/platform/lib/clock.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
 import type { Scope } from '../../../src/platform/lib/scope.ts';
@@ -20,8 +20,8 @@ import { createTestDatabase } from '../database.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
 
 /**
- * The routes of campaigns, lists and contacts on a database of their own, with a route for every number and no worker:
- * what is confirmed waits.
+ * Serves the routes of campaigns, lists and contacts on a database of their own, with a route for every number and no
+ * worker: confirmed campaigns wait.
  */
 export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
   const database = await createTestDatabase();
@@ -31,7 +31,7 @@ export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
   const { app, reload } = buildApp(pool, clock);
   await reload();
 
-  /** A request under `PG`. */
+  /** Sends a request; `path` is relative to `PG`. */
   async function call(key: string, method: Method, path: string, body?: object, headers: object = {}) {
     const answer = await app.inject({
       method,
@@ -74,7 +74,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
     maySend: router.maySend,
   };
   const accept = createAccept({ pool, tables, waker: createWaker(pool) });
-  const answers = createAnswers({ pool, secretKey });
+  const answers = createAnswerStore({ pool, secretKey });
   const deps = apiDeps({ pool, authenticate, accept, tables, answers, ...(clock && { clock }) });
   const app = serveRoutes([campaignRoutes, listRoutes, contactRoutes], deps);
   return { app, reload: () => Promise.all([router.reload(), prices.reload()]) };

@@ -3,7 +3,7 @@ import { until } from '../until.ts';
 
 export const CAMPAIGNS = '/api/partner-gateway/v1/campaigns';
 
-/** What tests read of a campaign. */
+/** The fields of a campaign that tests read. */
 export type CampaignRecord = {
   readonly id: number;
   readonly status: number;
@@ -18,8 +18,8 @@ export type CampaignRecord = {
   readonly progress: number;
 };
 
-/** An answer with this status; anything else is thrown. */
-async function expecting(
+/** Sends a request and expects this status; throws on any other. */
+async function requestExpecting(
   client: Client,
   status: number,
   method: string,
@@ -32,8 +32,8 @@ async function expecting(
   return answer.body;
 }
 
-/** Makes a campaign, has it priced and confirms it. Answers its id. */
-export async function confirmNew(client: Client, settings: object): Promise<number> {
+/** Creates a campaign, calculates its price and confirms it. Returns its id. */
+export async function createAndConfirm(client: Client, settings: object): Promise<number> {
   const body = {
     name: 'Spring',
     sendingMode: 'SMS',
@@ -42,20 +42,20 @@ export async function confirmNew(client: Client, settings: object): Promise<numb
     readyToSend: true,
     ...settings,
   };
-  const { id } = (await expecting(client, 201, 'POST', '', body)) as { id: number };
-  await expecting(client, 200, 'POST', `/${id}/calculateGoal`);
-  await expecting(client, 202, 'PUT', `/${id}/confirm`);
+  const { id } = (await requestExpecting(client, 201, 'POST', '', body)) as { id: number };
+  await requestExpecting(client, 200, 'POST', `/${id}/calculateGoal`);
+  await requestExpecting(client, 202, 'PUT', `/${id}/confirm`);
   return id;
 }
 
 export const findOne = async (client: Client, id: number): Promise<CampaignRecord> =>
-  (await expecting(client, 200, 'GET', `/${id}`)) as CampaignRecord;
+  (await requestExpecting(client, 200, 'GET', `/${id}`)) as CampaignRecord;
 
 export const move = (client: Client, id: number, what: 'pause' | 'resume' | 'cancel'): Promise<unknown> =>
-  expecting(client, 200, 'PUT', `/${id}/${what}`);
+  requestExpecting(client, 200, 'PUT', `/${id}/${what}`);
 
-/** Waits until a campaign is over, and answers it. */
-export const untilOver = (client: Client, id: number, deadlineMs?: number): Promise<CampaignRecord> =>
+/** Waits until a campaign has ended, and returns it. */
+export const untilEnded = (client: Client, id: number, deadlineMs?: number): Promise<CampaignRecord> =>
   until(
     `the end of campaign ${id}`,
     async () => {
@@ -65,6 +65,6 @@ export const untilOver = (client: Client, id: number, deadlineMs?: number): Prom
     deadlineMs,
   );
 
-/** So many mobile numbers of a country, each once. */
-export const numbers = (count: number, prefix = '+39333', from = 0): string[] =>
+/** Returns this many distinct mobile numbers of a country. */
+export const mobileNumbers = (count: number, prefix = '+39333', from = 0): string[] =>
   Array.from({ length: count }, (_, i) => `${prefix}${String(from + i).padStart(7, '0')}`);

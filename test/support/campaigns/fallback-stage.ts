@@ -14,7 +14,7 @@ import type { Hop } from '../../../src/messaging/messages/fallback/hop.ts';
 import { createFallbackPoller } from '../../../src/messaging/fallback/poll.ts';
 import { STATUS, type StatusName } from '../../../src/messaging/states.ts';
 import { actor, draft, freeOver } from '../drafts.ts';
-import { accountWith } from '../money.ts';
+import { createAccountWithCredit } from '../money.ts';
 
 export const PRICE_MICROS = 10_000;
 const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
@@ -28,21 +28,21 @@ export type ChainMessage = {
   clientId: string | null;
 };
 
-/** A database in which single sends with fallbacks run without carriers: a test says what becomes of messages. */
+/** A database in which single sends with fallbacks run without carriers: the test decides what becomes of messages. */
 export type FallbackStage = {
   readonly accountId: number;
   readonly accept: Accept;
-  /** A send on the first of these channels that goes on to the others; answers its id. */
+  /** Sends a message on the first of these channels, with the others as fallbacks; returns its id. */
   send(chain: readonly Hop['channel'][], more?: Partial<Draft>, rule?: Partial<Hop>): Promise<string>;
-  /** Lets a worker do what is due, until nothing is. */
+  /** Lets a worker do everything that is due. */
   run(accept?: Pick<Accept, 'once'>): Promise<void>;
-  /** As if so much time had passed for all chains. */
+  /** Lets this much time pass for all fallback chains. */
   pass(seconds: number): Promise<void>;
-  /** Of the account, in order. */
+  /** Lists the messages of the account in order. */
   messages(): Promise<ChainMessage[]>;
-  /** What a carrier answers for the newest message. */
+  /** Reports a carrier's answer for the newest message. */
   settle(outcome: Outcome): Promise<void>;
-  /** The newest message, or another one, ends. */
+  /** Ends the newest message, or the given one. */
   end(status: StatusName, more?: { id?: string; errorCode?: string }): Promise<void>;
 };
 
@@ -52,7 +52,7 @@ export async function openFallbackStage(
   pool: Pool,
   { revoke, creditMicros = 1_000_000 }: { revoke: Revoke; creditMicros?: number },
 ): Promise<FallbackStage> {
-  const accountId = await accountWith(pool, creditMicros);
+  const accountId = await createAccountWithCredit(pool, creditMicros);
   const findPrice = () => ({ unitMicros: PRICE_MICROS, refundUndelivered: false });
   const tables = { ...freeOver(() => [CONNECTION]), findPrice };
   const accept = createAccept({ pool, tables, waker: IDLE });

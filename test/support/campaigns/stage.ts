@@ -17,7 +17,7 @@ import { STATUS, type StatusName } from '../../../src/messaging/states.ts';
 import { insertRoute } from '../../../src/network/routing/sql.ts';
 import { insertTemplate } from '../../../src/network/templates/sql.ts';
 import { freeOver } from '../drafts.ts';
-import { accountWith } from '../money.ts';
+import { createAccountWithCredit } from '../money.ts';
 
 export const PRICE_MICROS = 10_000;
 
@@ -29,34 +29,34 @@ export type Confirmed = {
   readonly rate?: number;
   readonly quietHours?: object;
   readonly fallback?: object;
-  /** What is frozen for it; enough for everybody when left out. */
+  /** The credit reserved for it; enough for everybody if absent. */
   readonly reservedMicros?: number;
-  /** Whether the prices of messages that are not delivered are given back. */
+  /** Whether the price of undelivered messages is refunded. */
   readonly refundUndelivered?: boolean;
 };
 
 export type SentMessage = { id: string; destination: string; channel: Channel; status: number | null; price: number };
 
-/** A database in which campaigns run without carriers: a test says what becomes of messages. */
+/** A database in which campaigns run without carriers: the test decides what becomes of messages. */
 export type CampaignStage = {
   readonly accountId: number;
   readonly campaigns: CampaignRunner;
-  /** A campaign as its confirmation leaves it; answers its id. */
+  /** Stores a campaign as its confirmation leaves it; returns its id. */
   confirmed(settings: Confirmed): Promise<number>;
-  /** Lets workers do what is due, until nothing is. */
+  /** Lets workers do everything that is due. */
   run(): Promise<void>;
-  /** As if so much time had passed for all campaigns. */
+  /** Lets this much time pass for all campaigns. */
   pass(seconds: number): Promise<void>;
   messages(campaignId: number): Promise<SentMessage[]>;
-  /** The newest message of a number. */
+  /** Returns the newest message to a number. */
   last(campaignId: number, destination?: string): Promise<SentMessage>;
-  /** A carrier takes messages. */
+  /** Reports that a carrier accepted messages. */
   accept(ids: readonly string[]): Promise<void>;
-  /** A carrier does not answer. */
+  /** Reports that a carrier did not answer. */
   doubt(ids: readonly string[]): Promise<void>;
-  /** A carrier refuses them. */
+  /** Reports that a carrier refused messages. */
   refuse(ids: readonly string[]): Promise<void>;
-  /** A receipt comes, or our timer gives up. */
+  /** Reports a final state: by a receipt, or by our own timer. */
   end(ids: readonly string[], status: StatusName, errorCode?: string): Promise<void>;
 };
 
@@ -66,7 +66,7 @@ export async function openCampaignStage(
   pool: Pool,
   revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
 ): Promise<CampaignStage> {
-  const accountId = await accountWith(pool, 1_000_000_000);
+  const accountId = await createAccountWithCredit(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
   const connectionId = (await insertConnection(pool, connection))?.id ?? 0;
   await insertTemplates(pool, connectionId);
@@ -80,13 +80,13 @@ export async function openCampaignStage(
     await campaigns.stop();
   }
 
-  /** Networks answer beside the steps: what follows from the last of their answers is done in the second round. */
+  /** Network answers are processed in parallel with the steps: what follows from the last answer happens in the second round. */
   async function run(): Promise<void> {
     await runOnce();
     await runOnce();
   }
 
-  /** As the pump does with what a carrier answers. */
+  /** Does what the pump does with a carrier's answer. */
   const settle = (ids: readonly string[], outcome: Outcome): Promise<void> =>
     transaction(pool, async (tx) => {
       await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${ids}::uuid[]`);
@@ -132,7 +132,7 @@ export async function openCampaignStage(
   };
 }
 
-/** Those that its campaigns name: approved, and every account's. */
+/** Inserts the templates that its campaigns use: approved, and shared by all accounts. */
 async function insertTemplates(pool: Pool, connectionId: number): Promise<void> {
   const common = { ownerId: null, name: 'offer', language: 'en', category: '', status: 'APPROVED', headerLink: null };
   const plain = { ...common, named: false, variables: [] };

@@ -3,26 +3,29 @@ import type { Carrier, CarrierHost, Submission } from '../../../src/carriers/car
 import type { Receipt } from '../../../src/carriers/events.ts';
 import type { Outcome } from '../../../src/carriers/outcome.ts';
 
-/** The other end of a carrier, as the suite needs it: it counts what reached it and answers as told. */
+/** The other end of a carrier, as the suite needs it: it records the submits and answers as instructed. */
 export type ConformancePeer = {
-  /** From now on: take every submit, refuse it for good, say "not now", or say nothing. */
+  /** From now on accepts every submit, refuses it permanently, answers "not now", or does not answer. */
   behave(how: 'accept' | 'refuse' | 'busy' | 'silent'): void;
-  /** The destinations of the submits that reached it, digits only, in order; one entry a submit. */
+  /** Returns the destinations of the submits that reached the peer, in digits and in order; one entry per submit. */
   seen(): readonly string[];
-  /** Ends every connection without a word. */
+  /** Closes every connection abruptly. */
   cut(): void;
   /**
    * Sends a delivery receipt for this carrier id over the connection, and resolves with whether it was acknowledged.
-   * Left out by carriers whose receipts come as HTTP requests.
+   * Missing for carriers whose receipts arrive as HTTP requests.
    */
   report?(carrierId: string): Promise<boolean>;
   close(): Promise<void>;
 };
 
+/** The carrier to test, and its peer. */
 export type ConformanceSubject<Peer extends ConformancePeer> = {
   readonly name: string;
   startPeer(): Promise<Peer>;
-  /** A carrier for that peer, with room for at least 5, and with timeouts and pauses below half a second. */
+  /**
+   * Creates a carrier for that peer, with room for at least 5 messages, and timeouts and pauses below half a second.
+   */
   makeCarrier(peer: Peer): Carrier;
 };
 
@@ -38,7 +41,10 @@ const digits = (destination: string): string => destination.slice(1);
 const until = (what: string, condition: () => boolean): Promise<void> =>
   vi.waitFor(() => expect(condition(), what).toBe(true), { timeout: 5000, interval: 2 });
 
-/** What every carrier promises, whatever it speaks: the contract of `carrier.ts` and `outcome.ts` as tests. */
+/**
+ * Registers the tests that every carrier must pass, whatever its protocol: the contract of `carrier.ts` and
+ * `outcome.ts`.
+ */
 export function carrierConformance<Peer extends ConformancePeer>(subject: ConformanceSubject<Peer>): void {
   describe(`${subject.name} keeps the carrier contract`, () => {
     let peer: Peer;
@@ -79,7 +85,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       await until('the carrier comes up', () => carrier.room() > 0);
     }
 
-    test('before it is started it is down, has no room, and stops at once', async () => {
+    test('it is down, has no room, and stops at once before it is started', async () => {
       expect(carrier.state()).toMatchObject({ up: false, bindsUp: 0, inFlight: 0, fault: null });
       expect(carrier.room()).toBe(0);
       await carrier.stop(5000);
@@ -96,28 +102,28 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(carrier.state().inFlight).toBe(0);
     });
 
-    test('the host hears when it has come up', async () => {
+    test('the host is notified when the carrier comes up', async () => {
       await up();
       expect(changes).toBeGreaterThan(0);
       expect(carrier.state()).toMatchObject({ up: true, allLinksUp: true, fault: null });
       expect(failures).toEqual([]);
     });
 
-    test('the host hears why a peer that is away cannot be reached', async () => {
+    test('the host is told why the peer is unreachable', async () => {
       await peer.close();
       carrier.start(host);
       await until('the reason', () => failures.some((reason) => reason.includes('ECONNREFUSED')));
       expect(carrier.state()).toMatchObject({ up: false, allLinksUp: false });
     });
 
-    test('a message that the peer takes is accepted, with an id, and reaches the peer once', async () => {
+    test('a message that the peer takes is accepted with an id and reaches the peer once', async () => {
       await up();
       const outcome = await carrier.submit(submissionTo('+351912345678'));
       expect(outcome).toMatchObject({ kind: 'accepted', carrierIds: [expect.stringMatching(/./)] });
       expect(peer.seen()).toEqual(['351912345678']);
     });
 
-    test('messages of one burst each reach the peer once and each have their own id', async () => {
+    test('each message of a burst reaches the peer once and has its own id', async () => {
       await up();
       const outcomes = await Promise.all(destinations(5).map((each) => carrier.submit(submissionTo(each))));
       const ids = outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? outcome.carrierIds : []));
@@ -125,7 +131,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(peer.seen().toSorted()).toEqual(destinations(5).map(digits));
     });
 
-    test('a message under way takes room and counts as in flight, and gives both back', async () => {
+    test('a message in flight takes room until its outcome', async () => {
       await up();
       const room = carrier.room();
       const outcome = carrier.submit(submissionTo('+351912345678'));
@@ -133,11 +139,11 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(carrier.state().inFlight).toBe(1);
       const before = changes;
       await outcome;
-      await until('the host hears of the free slot', () => changes > before && carrier.room() === room);
+      await until('the host is notified of the free slot', () => changes > before && carrier.room() === room);
       expect(carrier.state().inFlight).toBe(0);
     });
 
-    test('a refusal has a code and a text, and is not sent again', async () => {
+    test('a refused message has a code and a text, and is not sent again', async () => {
       await up();
       peer.behave('refuse');
       const outcome = await carrier.submit(submissionTo('+351912345678'));
@@ -146,7 +152,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(peer.seen()).toHaveLength(1);
     });
 
-    test('"not now" gives the message back, closes the room for a while, and opens it again', async () => {
+    test('"not now" returns the message and leaves no room for a while', async () => {
       await up();
       peer.behave('busy');
       const outcome = await carrier.submit(submissionTo('+351912345678'));
@@ -159,18 +165,18 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(await carrier.submit(submissionTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
     });
 
-    test('silence ends as unknown, and the message is never sent a second time', async () => {
+    test('a message without an answer is unknown, and is never sent a second time', async () => {
       await up();
       peer.behave('silent');
       const outcomes = await Promise.all(destinations(3).map((each) => carrier.submit(submissionTo(each))));
       expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown']);
       peer.behave('accept');
-      await until('the carrier goes on', () => carrier.room() > 0);
+      await until('the carrier continues', () => carrier.room() > 0);
       await carrier.submit(submissionTo('+351912345679'));
       expect(peer.seen().filter((each) => each !== '351912345679')).toHaveLength(3);
     });
 
-    test('every message that is open at a cut ends once: as unknown when the peer saw it', async () => {
+    test('every message that is open when the connection is cut ends once, as unknown when the peer saw it', async () => {
       await up();
       peer.behave('silent');
       const open = destinations(5).map((each) => carrier.submit(submissionTo(each)));
@@ -179,11 +185,11 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       const outcomes: Outcome[] = await Promise.all(open);
       expect(outcomes.map(({ kind }) => kind)).toEqual(Array(5).fill('unknown'));
       peer.behave('accept');
-      await until('the carrier comes back', () => carrier.room() > 0);
+      await until('the carrier recovers', () => carrier.room() > 0);
       expect(await carrier.submit(submissionTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
     });
 
-    test('a message whose validity is over is refused as EXPIRED and does not reach the peer', async () => {
+    test('a message whose validity has ended is refused as EXPIRED and does not reach the peer', async () => {
       await up();
       const validUntil = new Date(Date.now() - 1000);
       const outcome = await carrier.submit(submissionTo('+351912345678', { validUntil }));
@@ -202,7 +208,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(carrier.state()).toMatchObject({ up: false, inFlight: 0 });
     });
 
-    test('a receipt names the message and is acknowledged only once the host has committed it', async () => {
+    test('a receipt names the message, and is acknowledged only once the host has committed it', async () => {
       await up();
       if (!peer.report) return;
       const outcome = await carrier.submit(submissionTo('+351912345678'));
@@ -224,7 +230,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
     test('a receipt that the host could not commit is not acknowledged', async () => {
       await up();
       if (!peer.report) return;
-      commit = () => Promise.reject(new Error('the database is away'));
+      commit = () => Promise.reject(new Error('the database is unreachable'));
       expect(await peer.report('some-id')).toBe(false);
       commit = () => Promise.resolve();
       expect(await peer.report('some-id')).toBe(true);

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type { CommandName, Message, Pdu, PduOf } from '../../../src/carriers/smpp/pdu.ts';
 
-// Values for property tests: every PDU that the encoder takes. `size: 'max'` since fast-check keeps to about ten
-// entries otherwise, whatever the maximum is.
+// Values for property tests: every PDU that the encoder accepts. Without `size: 'max'` fast-check generates about ten
+// entries, whatever the maximum is.
 
 const byte = fc.integer({ min: 0, max: 0xff });
 const sequence = fc.integer({ min: 1, max: 0x7fffffff });
 const octets = (maxLength: number) => fc.uint8Array({ maxLength, size: 'max' });
 const latin1 = fc.integer({ min: 1, max: 0xff }).map((code) => String.fromCharCode(code));
-/** `size` counts the NUL, as in the protocol's tables. */
+/** `size` includes the NUL, as in the protocol's tables. */
 const text = (size: number) => fc.string({ unit: latin1, maxLength: size - 1, size: 'max' });
 
 const tlvs = fc
@@ -57,9 +57,10 @@ function headerOnly<Command extends CommandName>(command: Command) {
   return sequence.map((number) => ({ command, status: 0, sequence: number }));
 }
 
+/** Any body of submit_sm and deliver_sm. */
 export const anyMessage: fc.Arbitrary<Message> = fc.record(message);
 
-/** One arbitrary a command, so that a test cannot forget one. */
+/** One arbitrary per command, so that a test cannot forget one. */
 export const ANY: { readonly [Command in CommandName]: fc.Arbitrary<PduOf<Command>> } = {
   generic_nack: headerOnly('generic_nack'),
   bind_receiver: of('bind_receiver', bind),
@@ -126,4 +127,5 @@ export const ANY: { readonly [Command in CommandName]: fc.Arbitrary<PduOf<Comman
   data_sm_resp: of('data_sm_resp', idResponse),
 };
 
+/** Any PDU. */
 export const anyPdu: fc.Arbitrary<Pdu> = fc.oneof(...Object.values(ANY));

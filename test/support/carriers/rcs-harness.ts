@@ -5,7 +5,7 @@ import { type SandboxRbm, type SandboxRbmOptions, startSandboxRbm } from '../../
 import { createRcsCarrier } from '../../../src/carriers/rcs/carrier.ts';
 import { parseRcsSettings, type RcsSecrets, type RcsSettings } from '../../../src/carriers/rcs/settings.ts';
 
-/** A time-out for tests that wait for it; the others must not meet it, however busy the machine is. */
+/** A timeout for tests that wait for it; other tests must not reach theirs, however busy the machine is. */
 export const QUICK = { requestTimeoutSeconds: 0.1 };
 const PAUSES = { throttlePauseMs: 20, faultPauseSeconds: 0.1 };
 
@@ -48,7 +48,7 @@ export const until = (condition: () => boolean): Promise<void> =>
 
 let privateKey: string | undefined;
 
-/** A sandbox for one test; all share one key, since making one takes a tenth of a second. */
+/** Starts a simulator for one test; all share one key, since generating one takes a tenth of a second. */
 export async function startRbm(script: Partial<RbmScript> = {}, options: SandboxRbmOptions = {}): Promise<SandboxRbm> {
   const rbm = await startSandboxRbm({ ...options, script, ...(privateKey !== undefined && { privateKey }) });
   privateKey = rbm.secrets.privateKey;
@@ -67,7 +67,7 @@ export function makeCarrier(
 
 export type Bench = { readonly rbm: SandboxRbm; readonly carrier: Carrier; readonly host: TestHost };
 
-/** A sandbox and a carrier that is up; both end with the test. */
+/** Starts a simulator and a carrier that is up; both end with the test. */
 export async function connected(script: Partial<RbmScript> = {}, settings: Partial<RcsSettings> = {}): Promise<Bench> {
   const rbm = await startRbm(script);
   const carrier = makeCarrier(rbm, settings);

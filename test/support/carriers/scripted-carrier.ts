@@ -1,16 +1,16 @@
 import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
 import type { Outcome } from '../../../src/carriers/outcome.ts';
 
-/** What becomes of a submission; `time` counts from 1 how often this message was submitted. */
+/** Decides the outcome of a submission; `time` is 1 for the first submission of the message. */
 export type Script = (submission: Submission, time: number) => Outcome | Promise<Outcome>;
 
 export type ScriptedCarrier = Carrier & {
   /** The ids of all submissions, in order. */
   readonly submitted: string[];
-  /** The most that was in flight at the same time. */
-  readonly mostInFlight: () => number;
+  /** The largest number of submissions in flight at the same time. */
+  readonly maxInFlight: () => number;
   setUp(up: boolean): void;
-  /** Called when the room may have grown, as a host is. */
+  /** The callback that the host passes; called when there may be more room. */
   onChange: () => void;
 };
 
@@ -25,7 +25,7 @@ export const retry = (afterMs: number, counts = false, code = 'ESME_RTHROTTLED')
 const NOT_SENT = retry(0, false, 'NOT_SENT');
 const STOPPED: Outcome = { kind: 'unknown', text: 'stopped before the answer', carrierIds: [] };
 
-/** A carrier in memory that keeps to the contract and whose answers the test decides. */
+/** Creates a carrier in memory that keeps the contract and whose answers the test decides. */
 export function createScriptedCarrier({
   window = 10,
   script = ({ messageId }) => accepted(messageId),
@@ -42,7 +42,7 @@ export function createScriptedCarrier({
   const carrier: ScriptedCarrier = {
     channels: ['SMS'],
     submitted: [],
-    mostInFlight: () => most,
+    maxInFlight: () => most,
     onChange: () => undefined,
     start: () => undefined,
     room: () => (up && !stopped ? window - open.size : 0),

@@ -1,24 +1,24 @@
 import type { Revoke, RevocableMessage } from '../../../src/messaging/fallback/ends.ts';
 
-/** Networks that take messages back as the test decides. */
+/** Networks that revoke messages as the test decides. */
 export type ScriptedRevoke = Revoke & {
-  /** What they were asked to take back, in order. */
+  /** The ids whose revocation was requested, in order. */
   readonly asked: RevocableMessage[];
-  /** What they answer. */
-  word: boolean | null;
-  /** Whether this process has a link to them. */
+  /** The answer of the networks. */
+  answer: boolean | null;
+  /** Whether this process is connected to them. */
   linked: boolean;
 };
 
 export function createScriptedRevoke(): ScriptedRevoke {
   const revoke: ScriptedRevoke = {
     asked: [],
-    word: true,
+    answer: true,
     linked: true,
     reaches: () => revoke.linked,
     ask(message) {
       revoke.asked.push(message);
-      return Promise.resolve(revoke.word);
+      return Promise.resolve(revoke.answer);
     },
   };
   return revoke;

@@ -15,7 +15,7 @@ export type TestHost = CarrierHost & {
   changes: number;
 };
 
-/** Keeps what the carrier reports; replace a method to fail or to wait. */
+/** Creates a host that records what the carrier reports; replace a method to fail or to wait. */
 export function createTestHost(): TestHost {
   const host: TestHost = {
     receipts: [],
@@ -34,7 +34,7 @@ export function createTestHost(): TestHost {
   return host;
 }
 
-/** Delays short enough for tests; the proportions are those of `TIMING`. */
+/** Delays that are short enough for tests, in the proportions of `TIMING`. */
 export const FAST: Timing = { reconnectBaseMs: 10, reconnectMaxMs: 100, stableMs: 60_000, faultRetryMs: 200 };
 
 export const submission = (more: Partial<Submission> = {}): Submission => ({
@@ -47,7 +47,7 @@ export const submission = (more: Partial<Submission> = {}): Submission => ({
   ...more,
 });
 
-/** Polls without a fixed wait; fails after two seconds. */
+/** Polls until the condition holds; fails after two seconds. */
 export const until = (condition: () => boolean): Promise<void> =>
   vi.waitFor(
     () => {
@@ -63,7 +63,7 @@ export function makeCarrier(peer: { port: number }, settings: object = {}, timin
 
 export type Bench = { readonly peer: ScriptedPeer; readonly carrier: Carrier; readonly host: TestHost };
 
-/** A scripted peer and a carrier that is bound to it; both end with the test. */
+/** Starts a scripted peer and a carrier that is bound to it; both end with the test. */
 export async function bound(script: Script = () => false, settings: object = {}): Promise<Bench> {
   const peer = await startScriptedPeer({ script });
   const carrier = makeCarrier(peer, settings);

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { onTestFinished } from 'vitest';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../../src/simulators/smsc/smsc.ts';
 
-/** What the tests use of the npm library `smpp` 0.5.1, which has no types: an SMPP client that is not ours. */
+/** A PDU of the npm library smpp 0.5.1, an independent SMPP client without types; only the parts that the tests use. */
 export type LibraryPdu = {
   readonly command: string;
   readonly command_status: number;
@@ -29,18 +29,18 @@ type Library = {
 const library: Library = createRequire(import.meta.url)('smpp');
 
 export type LibraryClient = {
-  /** Resolves with the response; rejects when the connection closes first. */
+  /** Sends a request and resolves with the response; rejects when the connection closes first. */
   request(command: string, fields?: Fields): Promise<LibraryPdu>;
   submit(destination: string, fields?: Fields): Promise<LibraryPdu>;
-  /** Requests of the server, in order of arrival. Answered with status 0 unless `answerWith` says otherwise. */
+  /** Requests from the server, in order of arrival; answered with status 0 unless `answerWith` says otherwise. */
   readonly received: LibraryPdu[];
-  /** The status for the next deliver_sm; null gives no answer. */
+  /** Returns the status for a request; null for no answer. */
   answerWith: (pdu: LibraryPdu) => number | null;
-  /** Answers one that had no answer. */
+  /** Answers a request that had no answer. */
   answer(pdu: LibraryPdu, status: number): void;
-  /** Everything that came, responses too, by command name. */
+  /** The command names of all received PDUs, responses included. */
   readonly log: string[];
-  /** Resolves when `test` holds; it is looked at after every PDU. Rejects after five seconds. */
+  /** Resolves when `test` returns true; it is called after every PDU. Rejects after five seconds. */
   until(test: () => boolean): Promise<void>;
   readonly closed: Promise<void>;
   close(): Promise<void>;
@@ -48,6 +48,7 @@ export type LibraryClient = {
 
 const DEADLINE_MS = 5000;
 
+/** Connects a library client without binding. */
 export async function connectLibrary(port: number, options: Fields = {}): Promise<LibraryClient> {
   const session = library.connect({ host: '127.0.0.1', port, ...options });
   const received: LibraryPdu[] = [];
@@ -80,7 +81,7 @@ export async function connectLibrary(port: number, options: Fields = {}): Promis
   function until(test: () => boolean): Promise<void> {
     if (test()) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => reject(new Error(`not within ${DEADLINE_MS} ms; came: ${log}`)), DEADLINE_MS);
+    const timer = setTimeout(() => reject(new Error(`not within ${DEADLINE_MS} ms; received: ${log}`)), DEADLINE_MS);
     const watch = (): void => {
       if (!test()) return;
       clearTimeout(timer);
@@ -119,7 +120,7 @@ const SUBMIT: Fields = {
   short_message: Buffer.from('Hello'),
 };
 
-/** Connects and binds; the answer to the bind comes with it. */
+/** Connects a library client and binds it; `bound` is the bind response. */
 export async function bindLibrary(
   port: number,
   mode: 'transmitter' | 'receiver' | 'transceiver' = 'transceiver',
@@ -130,14 +131,14 @@ export async function bindLibrary(
   return Object.assign(client, { bound: await client.request(`bind_${mode}`, bind) });
 }
 
-/** A sandbox that sends receipts at once and goes away with the test. */
+/** Starts a simulated SMSC that sends receipts at once and ends with the test. */
 export async function startForTest(options: SandboxOptions = {}): Promise<SandboxSmsc> {
   const smsc = await startSandboxSmsc({ receiptDelayMs: 0, ...options });
   onTestFinished(smsc.close);
   return smsc;
 }
 
-/** The text of a deliver_sm, which the library gives as an object; empty when there are only parameters. */
+/** Returns the text of a deliver_sm, which the library represents as an object; empty when it has only parameters. */
 export function textOf(pdu: LibraryPdu | undefined): string {
   const fields = [pdu?.['short_message'], pdu?.['message_payload']];
   return fields
@@ -145,7 +146,7 @@ export function textOf(pdu: LibraryPdu | undefined): string {
     .join('');
 }
 
-/** The state in each receipt that came, in order. */
+/** Returns the state in each received receipt, in order. */
 export function statesOf(client: LibraryClient): (string | undefined)[] {
   return client.received.map((pdu) => /stat:(\w+)/.exec(textOf(pdu))?.[1]);
 }

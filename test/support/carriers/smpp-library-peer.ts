@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { ConformancePeer } from './conformance.ts';
 import { STATUS } from '../../../src/carriers/smpp/status.ts';
 
-// The npm package smpp has no types and is used as an independent peer only; this is the part of it that is used.
+// The npm package smpp has no types and is only used as an independent peer; these types cover the parts in use.
 type LibraryPdu = {
   readonly command: string;
   readonly command_status: number;
@@ -27,7 +27,9 @@ const library: Library = createRequire(import.meta.url)('smpp');
 
 export type LibraryPeer = ConformancePeer & { readonly port: number };
 
-/** A friendly carrier made with the npm package smpp 0.5.1: what our own codec believes cannot hide a fault in it. */
+/**
+ * Starts a friendly carrier built with the npm package smpp 0.5.1, so that a fault of our own codec cannot hide itself.
+ */
 export async function startLibraryPeer(): Promise<LibraryPeer> {
   const seen: string[] = [];
   let behaviour: Parameters<ConformancePeer['behave']>[0] = 'accept';

@@ -5,33 +5,33 @@ import { createFrameReader } from '../../../src/carriers/smpp/frames.ts';
 import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Pdu, type PduOf } from '../../../src/carriers/smpp/pdu.ts';
 import { NO_TLVS } from '../../../src/carriers/smpp/tlv.ts';
 
-/** One client's connection, as the peer sees it. */
+/** One client connection of the peer. */
 export type Link = {
-  /** Every PDU of the client, in order. */
+  /** Every PDU from the client, in order. */
   readonly received: Pdu[];
   send(pdu: Pdu): void;
-  /** Resolves when the kernel has taken the octets, or never can. */
+  /** Writes octets; resolves when the kernel has taken them, or when it never can. */
   raw(octets: Uint8Array): Promise<void>;
   /** Stops or resumes reading the socket. */
   pause(paused: boolean): void;
   cut(): void;
 };
 
-/** Returns true when it has dealt with the request; else the peer answers it as a friendly carrier does. */
+/** Returns true when it has handled the request; otherwise the peer answers like a friendly carrier. */
 export type Script = (pdu: Pdu, link: Link) => boolean;
 
 export type ScriptedPeer = {
   readonly port: number;
   readonly links: readonly Link[];
   script: Script;
-  /** Every submit_sm of all links, in order of arrival. */
+  /** Returns every submit_sm, link by link in order of arrival. */
   submits(): PduOf<'submit_sm'>[];
   close(): Promise<void>;
 };
 
 /**
- * A carrier for tests, on loopback: friendly unless the script says otherwise. It has no opinions, in contrast to the
- * sandbox, so that a test can make it break any rule.
+ * Starts a carrier for tests on the loopback interface, which is friendly unless the script says otherwise. In contrast
+ * to the simulator it has no rules of its own, so that a test can make it break any.
  */
 export async function startScriptedPeer(
   options: { script?: Script; port?: number; tls?: { key: string; cert: string } } = {},
@@ -49,7 +49,7 @@ export async function startScriptedPeer(
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the peer listens on no port');
+  if (address === null || typeof address === 'string') throw new Error('the peer has no port');
 
   async function close(): Promise<void> {
     for (const socket of sockets) socket.destroy();
@@ -79,15 +79,15 @@ function serve(socket: net.Socket, script: Script): Link {
   socket.on('data', (chunk: Buffer) => {
     for (const frame of reader.push(chunk)) {
       const pdu = decodePdu(frame);
-      if ('failure' in pdu) throw new Error(`the client sent nonsense: ${pdu.reason}`);
+      if ('failure' in pdu) throw new Error(`the client sent an invalid PDU: ${pdu.reason}`);
       received.push(pdu);
-      if (COMMAND[pdu.command] < 0x80000000 && !script(pdu, link)) befriend(pdu, link);
+      if (COMMAND[pdu.command] < 0x80000000 && !script(pdu, link)) answerFriendly(pdu, link);
     }
   });
   return link;
 }
 
-function befriend(pdu: Pdu, link: Link): void {
+function answerFriendly(pdu: Pdu, link: Link): void {
   const { sequence } = pdu;
   switch (pdu.command) {
     case 'bind_transceiver':
@@ -103,10 +103,12 @@ function befriend(pdu: Pdu, link: Link): void {
   }
 }
 
+/** Builds the response that accepts a submit. */
 export function accept(pdu: Pdu, messageId: string): Pdu {
   return { command: 'submit_sm_resp', status: 0, sequence: pdu.sequence, messageId, tlvs: NO_TLVS };
 }
 
+/** Builds the response that refuses a submit. */
 export function refuse(pdu: Pdu, status: number): Pdu {
   return { command: 'submit_sm_resp', status, sequence: pdu.sequence, messageId: '', tlvs: NO_TLVS };
 }
@@ -115,7 +117,7 @@ export function isBind(pdu: Pdu): boolean {
   return pdu.command === 'bind_transceiver' || pdu.command === 'bind_transmitter' || pdu.command === 'bind_receiver';
 }
 
-/** A deliver_sm from a handset; a receipt when `esmClass` says so. */
+/** Builds a deliver_sm from a handset; with a suitable `esmClass` it is a receipt. */
 export function delivery(sequence: number, text: string, more: Partial<PduOf<'deliver_sm'>> = {}): PduOf<'deliver_sm'> {
   return {
     command: 'deliver_sm',

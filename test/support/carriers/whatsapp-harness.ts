@@ -15,7 +15,7 @@ import {
 } from '../../../src/carriers/whatsapp/settings.ts';
 import type { Timing } from '../../../src/carriers/whatsapp/submit.ts';
 
-/** Delays short enough for tests; the proportions are those of the carrier. */
+/** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = {
   repeatMs: [10, 20],
   laterMs: 50,
@@ -25,7 +25,10 @@ export const FAST: Timing = {
   tokenRetryMs: 60,
 };
 
-/** Approved in the sandbox of `sandbox()`: with one variable, without, and with a header, a button and names. */
+/**
+ * The approved templates of `sandbox()`: with one variable, without, with a header, a button and names, and with a
+ * code.
+ */
 export const TEMPLATES = [
   {
     name: 'order_update',
@@ -56,7 +59,7 @@ export const TEMPLATES = [
   },
 ] as const;
 
-/** Quick, without limits, and with the templates above; ends with the test. */
+/** Starts a fast simulator without rate limits and with the templates above; it ends with the test. */
 export async function sandbox(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
   const script = { tps: 0, pairBurst: 0, callbackRetryMs: 10, approveAfterMs: 5, ...options.script };
   const graph = await startSandboxGraph({ templates: TEMPLATES, ...options, script });
@@ -81,7 +84,7 @@ export const secretsFor = ({ accessToken, appSecret }: SandboxGraph, more: objec
 
 export type Bench = { readonly graph: SandboxGraph; readonly carrier: Carrier; readonly host: TestHost };
 
-/** A sandbox and a carrier that is up; both end with the test. */
+/** Starts a simulator and a carrier that is up; both end with the test. */
 export async function bound(options: SandboxGraphOptions = {}, settings: object = {}): Promise<Bench> {
   const graph = await sandbox(options);
   const carrier = createWhatsappCarrier(settingsFor(graph, settings), secretsFor(graph), FAST);
@@ -92,7 +95,7 @@ export async function bound(options: SandboxGraphOptions = {}, settings: object 
   return { graph, carrier, host };
 }
 
-/** A template without variables: it passes whatever the window. */
+/** Builds a submission with a template without variables, which is accepted even outside the window. */
 export const templateTo = (destination: string, more: Partial<Submission> = {}): Submission =>
   submission({
     destination,

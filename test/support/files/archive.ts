@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A file of an archive. What else is given, its directory claims in place of the truth. */
-export type Packed = {
+/** A file of an archive. Its directory entry claims the other fields in place of the true values. */
+export type PackedFile = {
   readonly name: string;
   readonly octets: Buffer;
   readonly crc?: number;
@@ -9,19 +9,19 @@ export type Packed = {
   readonly method?: number;
   readonly flags?: number;
   readonly offset?: number;
-  /** Octets that are packed by no method. */
-  readonly spoil?: boolean;
+  /** Replaces the packed data by bytes that no method produces. */
+  readonly corrupt?: boolean;
 };
 
 const DEFLATED = 8;
 
-/** A ZIP archive with a directory that may lie. */
-export function makeZip(files: readonly Packed[]): Buffer {
+/** Returns a ZIP archive, whose directory may lie. */
+export function makeZip(files: readonly PackedFile[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const file of files) {
-    const data = file.spoil ? Buffer.alloc(64, 0xff) : deflateRawSync(file.octets);
+    const data = file.corrupt ? Buffer.alloc(64, 0xff) : deflateRawSync(file.octets);
     const header = headerOf(file, data, offset);
     parts.push(header.local, data);
     directory.push(header.central);
@@ -37,21 +37,21 @@ export function makeZip(files: readonly Packed[]): Buffer {
   return Buffer.concat([...parts, listed, end]);
 }
 
-function headerOf(file: Packed, data: Buffer, offset: number): { local: Buffer; central: Buffer } {
+function headerOf(file: PackedFile, data: Buffer, offset: number): { local: Buffer; central: Buffer } {
   const name = Buffer.from(file.name);
-  const told = Buffer.alloc(26);
-  told.writeUInt16LE(20, 0);
-  told.writeUInt16LE(file.flags ?? 0, 2);
-  told.writeUInt16LE(file.method ?? DEFLATED, 4);
-  told.writeUInt32LE(file.crc ?? crc32(file.octets), 10);
-  told.writeUInt32LE(data.length, 14);
-  told.writeUInt32LE(file.bytes ?? file.octets.length, 18);
-  told.writeUInt16LE(name.length, 22);
+  const fields = Buffer.alloc(26);
+  fields.writeUInt16LE(20, 0);
+  fields.writeUInt16LE(file.flags ?? 0, 2);
+  fields.writeUInt16LE(file.method ?? DEFLATED, 4);
+  fields.writeUInt32LE(file.crc ?? crc32(file.octets), 10);
+  fields.writeUInt32LE(data.length, 14);
+  fields.writeUInt32LE(file.bytes ?? file.octets.length, 18);
+  fields.writeUInt16LE(name.length, 22);
   const place = Buffer.alloc(14);
   place.writeUInt32LE(file.offset ?? offset, 10);
   return {
-    local: Buffer.concat([Buffer.from('504b0304', 'hex'), told, name]),
-    central: Buffer.concat([Buffer.from('504b01021400', 'hex'), told, place, name]),
+    local: Buffer.concat([Buffer.from('504b0304', 'hex'), fields, name]),
+    central: Buffer.concat([Buffer.from('504b01021400', 'hex'), fields, place, name]),
   };
 }
 
@@ -62,18 +62,18 @@ const relations = (...rows: [id: string, type: string, target: string][]): strin
 type XlsxOptions = {
   readonly strings?: string;
   readonly styles?: string;
-  /** What the directory claims of the sheet. */
-  readonly sheet?: Partial<Packed>;
-  /** Where the workbook says its texts are. */
+  /** What the directory claims about the sheet. */
+  readonly sheet?: Partial<PackedFile>;
+  /** The path of the shared strings, according to the workbook. */
   readonly stringsAt?: string;
-  /** Files that the workbook does not name. */
-  readonly more?: readonly Packed[];
+  /** Files that the workbook does not refer to. */
+  readonly more?: readonly PackedFile[];
 };
 
-/** A workbook of one sheet, from the XML of its rows. */
+/** Returns a workbook with one sheet, made from the XML of its rows. */
 export function makeXlsx(rows: string, options: XlsxOptions = {}): Buffer {
   const { strings = '', styles = '', sheet = {}, stringsAt = '/xl/s.xml', more = [] } = options;
-  const file = (name: string, text: string): Packed => ({ name, octets: Buffer.from(text) });
+  const file = (name: string, text: string): PackedFile => ({ name, octets: Buffer.from(text) });
   const parts = relations(
     ['rId1', 'worksheet', 'worksheets/sheet1.xml'],
     ['rId2', 'sharedStrings', stringsAt],

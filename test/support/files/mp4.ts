@@ -8,7 +8,7 @@ const u32 = (...values: readonly number[]): Buffer => {
   for (const [i, value] of values.entries()) octets.writeUInt32BE(value, 4 * i);
   return octets;
 };
-/** A box of an MP4. */
+/** Returns a box of an MP4. */
 export const box = (type: string, ...content: readonly Buffer[]): Buffer => {
   const octets = Buffer.concat(content);
   return Buffer.concat([u32(octets.length + 8), Buffer.from(type), octets]);
@@ -21,18 +21,18 @@ export type Mp4Options = {
   readonly width?: number;
   readonly height?: number;
   readonly seconds?: number;
-  /** A quarter to the right, as phones hold it. */
+  /** Turned a quarter to the right, as phones record it. */
   readonly turned?: boolean;
   readonly handler?: string;
-  /** Where the frames are said to lie, in place of where they do. */
+  /** The claimed position of the frames, in place of the true one. */
   readonly offset?: number;
   readonly frames?: number;
-  /** More boxes of the head. */
+  /** More boxes for the header. */
   readonly more?: readonly Buffer[];
   readonly data?: Buffer;
 };
 
-/** An MP4 with one track, as far as anybody looks who does not play it. */
+/** Returns an MP4 with one track, complete except for what only a player reads. */
 export function makeMp4(options: Mp4Options = {}): Buffer {
   const { width = 320, height = 240, seconds = 2, turned = false, handler = 'vide', frames = 3, more = [] } = options;
   const { data = Buffer.from('frames') } = options;

@@ -4,11 +4,14 @@ import type { Config } from '../../../src/platform/config.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export type S3Server = AsyncDisposable & {
-  /** For `createS3Storage`: a bucket that is empty. */
+  /** Settings for `createS3Storage`, with an empty bucket. */
   readonly settings: Extract<Config['storage'], { readonly kind: 's3' }>;
 };
 
-/** A server that speaks the protocol of S3, with a folder and a bucket of its own. It checks who asks, not the signature. */
+/**
+ * Starts a server that speaks the S3 protocol, with a folder and a bucket of its own. It checks the access key, but not
+ * the signature.
+ */
 export async function startS3(): Promise<S3Server> {
   const directory = await temporaryFolder('heliograph-s3-');
   const bucket = 'files';

@@ -11,7 +11,10 @@ import { createGuard } from '../../../src/platform/outbound/guard.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
 
-/** What buildApi needs, silent, letting nobody in and connected to nothing; a test overrides what it is about. */
+/**
+ * Returns the dependencies of `buildApi`: silent, refusing all credentials and connected to nothing. A test overrides
+ * what it needs.
+ */
 export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   config: loadConfig({}),
   pool: new pg.Pool({ host: '127.0.0.1', port: 1 }),
@@ -24,7 +27,7 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   accept: { one: refuse, many: refuse, once: refuse },
   tables: { findRoute: () => [], findPolicy: () => 'hold', findPrice: () => null, maySend: () => false },
   secretKey: createSecretKey(Buffer.alloc(32, 1)),
-  outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
+  outlet: { guard: createGuard({ allowedBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
   receivers: { find: () => undefined, reload: refuse },
   storeCallback: refuse,
   onTemplatesChange: refuse,
@@ -35,9 +38,9 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
     find: refuse,
     seal: (key) => ({ ...key, answer: key.requestHash }),
     claim: refuse,
-    keep: refuse,
+    store: refuse,
     isTaken: () => false,
-    keepSoon: refuse,
+    storeSoon: refuse,
   },
   ...overrides,
 });

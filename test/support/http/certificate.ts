@@ -1,4 +1,4 @@
-/** A certificate for localhost and its key, valid until 2126: for tests only, trusted by nothing. */
+/** A self-signed certificate for localhost, valid until 2126: for tests only. */
 export const TEST_CERT = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUGTjHxjreikPtBKu3HgRTjbyxzOcwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAwMTgyNloYDzIxMjYxMDI4
@@ -12,6 +12,7 @@ yMuWmsXCc0JgMEz8YG0reyMuITvvGREiqpaTq28e
 -----END CERTIFICATE-----
 `;
 
+/** The private key of `TEST_CERT`. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdWvRAMzfwuR70luf
 eU5BziF6cT9/NQw3/iKwsh3mR0qhRANCAASB93BthCnuGPUcSjVBhGYQZ6fVUPcj

@@ -3,7 +3,7 @@ import type { RequestOptions } from '../client.ts';
 export type FormFile = { readonly name: string; readonly content: string | Uint8Array<ArrayBuffer> };
 type FormBody = Required<Pick<RequestOptions, 'octets' | 'headers'>>;
 
-/** A multipart form with a file and fields, as a browser sends it: what `client.request` takes. */
+/** Returns a multipart form with a file and fields, as a browser sends it, in the form that `client.request` takes. */
 export async function formOf(
   { name, content }: FormFile,
   fields: Readonly<Record<string, string | number | boolean>> = {},

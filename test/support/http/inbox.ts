@@ -8,7 +8,7 @@ import { createWaker } from '../../../src/network/dispatch/wake.ts';
 import type { ApiDeps } from '../../../src/app/deps.ts';
 import type { App } from '../../../src/platform/http/app.ts';
 import { closeWithin } from '../../../src/platform/http/shutdown.ts';
-import { createAnswers } from '../../../src/platform/idempotency/answers.ts';
+import { createAnswerStore } from '../../../src/platform/idempotency/answers.ts';
 import { createInboundInbox } from '../../../src/messaging/inbound/receive.ts';
 import { insertNumber } from '../../../src/messaging/inbound/sql.ts';
 import { inboxRoutes } from '../../../src/engagement/inbox/routes.ts';
@@ -22,8 +22,8 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { freeOver } from '../drafts.ts';
 import { serveRoutes } from './routes.ts';
 
-/** A message of a person, with what its test is about. */
-export type Wrote = {
+/** An inbound message, with the properties that matter to its test. */
+export type InboundText = {
   readonly from?: string;
   readonly to?: string;
   readonly connectionId?: number;
@@ -35,16 +35,16 @@ export type TestInbox = AsyncDisposable & {
   readonly app: App;
   readonly deps: ApiDeps;
   readonly hub: Hub;
-  /** Whose all numbers of the connection are. */
+  /** The account that owns all numbers of the connection. */
   readonly account: NewAccount;
   readonly connectionId: number;
-  /** Resolves when it is committed. */
-  write(text: string, wrote?: Wrote): Promise<void>;
-  /** Another process that serves the same routes. */
+  /** Stores an inbound message; resolves when it is committed. */
+  write(text: string, wrote?: InboundText): Promise<void>;
+  /** Starts another process's server of the same routes. */
   another(): Promise<{ readonly app: App; close(): Promise<void> }>;
 };
 
-/** The inbox with its routes on a database of its own; every message is sent for nothing over connection 1. */
+/** Opens the inbox with its routes on a database of its own. Messages cost nothing and are sent over connection 1. */
 export async function openTestInbox(): Promise<TestInbox> {
   const database = await createTestDatabase();
   const { pool } = database;
@@ -108,11 +108,11 @@ async function openServer({ pool, connectionString }: TestDatabase) {
     authenticate,
     inboxHub: hub,
     accept: createAccept({ pool, tables: freeOver(() => [1]), waker }),
-    answers: createAnswers({ pool, secretKey: defaults.secretKey }),
+    answers: createAnswerStore({ pool, secretKey: defaults.secretKey }),
   });
   const app = serveRoutes([inboxRoutes, contactRoutes], deps);
   const close = async (): Promise<void> => {
-    // Longer than any test waits: what does not end by itself fails.
+    // Longer than any test: a stream that does not end by itself makes the test fail.
     await closeWithin(app, 120_000);
     await session.close();
   };

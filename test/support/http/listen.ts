@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import type { App } from '../../../src/platform/http/app.ts';
 
-/** The app on a free port of this machine until the scope ends (`await using`). */
+/** Listens with the app on a free port of this machine until the scope ends (`await using`). */
 export async function listening(app: App): Promise<{ port: number; url: string } & AsyncDisposable> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.address();
@@ -11,7 +11,7 @@ export async function listening(app: App): Promise<{ port: number; url: string }
   return { port, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Sends these octets as they are and resolves with all that comes back until the server closes. */
+/** Sends these bytes as they are; resolves with everything that comes back until the server closes the connection. */
 export async function sendRaw(port: number, octets: string | Buffer): Promise<string> {
   const socket = net.connect(port, '127.0.0.1');
   let answer = '';

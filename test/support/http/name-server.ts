@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** What a name server says of a name: its addresses, or nothing at all. */
+/** Returns the addresses of a name; empty if the name does not exist, undefined for no answer. */
 export type Zone = (name: string) => readonly string[] | 'silence';
 
 export type NameServer = AsyncDisposable & { readonly address: string };
@@ -12,7 +12,7 @@ const A = 1;
 const AAAA = 28;
 const NOT_FOUND = 3;
 
-/** A name server on this machine (UDP). A name without addresses does not exist. */
+/** Starts a name server on this machine (UDP). A name without addresses does not exist. */
 export async function startNameServer(zone: Zone): Promise<NameServer> {
   const socket = createSocket('udp4');
   socket.on('message', (question, from) => {
@@ -38,14 +38,14 @@ function answerTo(message: Buffer, zone: Zone): Buffer | null {
   const records = addresses.filter((address) => (isIPv4(address) ? A : AAAA) === type);
   const head = Buffer.alloc(12);
   message.copy(head, 0, 0, 2);
-  // A response to a question that wanted recursion, which is available.
+  // A response to a query that wanted recursion, which is available.
   head.writeUInt16BE(0x8180 | (addresses.length === 0 ? NOT_FOUND : 0), 2);
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(records.length, 6);
   return Buffer.concat([head, message.subarray(12, end + 4), ...records.map(recordOf)]);
 }
 
-/** The name in the question, which begins behind the head of 12 octets. */
+/** Reads the name of the question, which comes after the header of 12 bytes. */
 function readName(message: Buffer): { name: string; end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -56,14 +56,14 @@ function readName(message: Buffer): { name: string; end: number } {
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-/** A pointer to the name in the question, type, class, a time to live of 0, and the address. */
+/** A record: a pointer to the name of the question, type, class, a time to live of 0, and the address. */
 function recordOf(address: string): Buffer {
   const bytes = Buffer.from(bytesOf(address));
   const head = Buffer.from([0xc0, 12, 0, isIPv4(address) ? A : AAAA, 0, 1, 0, 0, 0, 0, 0, bytes.length]);
   return Buffer.concat([head, bytes]);
 }
 
-/** The library by itself would take ::1.2.3.4 for the mapped ::ffff:1.2.3.4. */
+/** ipaddr.js alone would read ::1.2.3.4 as the mapped address ::ffff:1.2.3.4. */
 const bytesOf = (address: string): number[] =>
   isIPv4(address)
     ? ipaddr.IPv4.parse(address).toByteArray()

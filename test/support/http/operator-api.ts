@@ -2,17 +2,17 @@ import { createAccount } from '../../../src/operations/accounts/create.ts';
 import type { Answer, RequestOptions } from '../client.ts';
 import type { TestProgram } from '../program.ts';
 
-/** The interface of operators, as one of them uses it. */
+/** The operators' API, as one of them uses it. */
 export type OperatorApi = {
   readonly accountId: number;
   readonly username: string;
-  /** `path` begins behind /api/operator/v1. */
+  /** Sends a request; `path` is relative to /api/operator/v1. */
   request(method: string, path: string, body?: object, headers?: RequestOptions['headers']): Promise<Answer>;
-  /** The body of an answer of 2xx; anything else is thrown. */
+  /** Sends a request and returns the body of a 2xx answer; throws on any other. */
   ask<T = Record<string, unknown>>(method: string, path: string, body?: object): Promise<T>;
 };
 
-/** Makes an account whose owner is an operator, and calls with their password. */
+/** Creates an account whose owner is an operator; requests use their password. */
 export async function openOperatorApi({ pool, clientOf }: TestProgram): Promise<OperatorApi> {
   const made = await createAccount(pool, { name: 'Gateway', plan: 'production', operator: true });
   const { accountId, username, password } = made;

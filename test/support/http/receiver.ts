@@ -5,7 +5,7 @@ import { createServer as createDoor, type Socket } from 'node:net';
 import { TEST_CERT, TEST_KEY } from './certificate.ts';
 import { until } from '../until.ts';
 
-/** How a receiver answers: as a good one, after a while if wanted, or else in one of the manners below. */
+/** How a receiver answers: properly, possibly after a delay, or with one of the bad manners below. */
 export type ReceiverAnswer = {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -21,32 +21,32 @@ export type Received = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** ms since 1970. */
+  /** When the request was complete, in ms since 1970. */
   readonly at: number;
-  /** When it was answered to the end or cut off; null until then. */
+  /** When it was answered completely or cut off; null until then. */
   endedAt: number | null;
 };
 
 export type Receiver = AsyncDisposable & {
   readonly port: number;
-  /** All that it listens at, `port` first. */
+  /** All ports that it listens on, `port` first. */
   readonly ports: readonly number[];
-  /** `https://localhost:<port>`; for the certificate, see certificate.ts. */
+  /** `https://localhost:<port>`; its certificate is `TEST_CERT`. */
   readonly url: string;
-  /** In the order in which they were complete. */
+  /** All requests, in the order in which they were complete. */
   readonly requests: readonly Received[];
-  /** Connections that were made to it, ever. */
+  /** The number of connections that were ever made to it. */
   readonly connections: () => number;
-  /** From now on; by default 200 without a body. */
+  /** Sets the answers from now on; by default 200 without a body. */
   answer(answer: ReceiverAnswer | ((request: Received) => ReceiverAnswer)): void;
-  /** The first `count` requests, as soon as there are so many. */
+  /** Resolves with the first `count` requests, as soon as there are as many. */
   received(count: number): Promise<readonly Received[]>;
 };
 
 /**
- * An HTTPS server on this machine that records what it is sent and answers as it is told, however badly.
+ * Starts an HTTPS server on this machine that records requests and answers as instructed, however badly.
  *
- * @param options.ports at how many ports it listens: to clients that keep connections, each is a server of its own
+ * @param options.ports the number of ports to listen on; to clients that keep connections, each is a server of its own
  */
 export async function startReceiver(options: { ports?: number } = {}): Promise<Receiver> {
   const requests: Received[] = [];
@@ -63,7 +63,7 @@ export async function startReceiver(options: { ports?: number } = {}): Promise<R
   });
   const doors = await Promise.all(
     Array.from({ length: options.ports ?? 1 }, () =>
-      openDoor((socket) => {
+      listen((socket) => {
         connections++;
         server.emit('connection', socket);
       }),
@@ -90,8 +90,8 @@ export async function startReceiver(options: { ports?: number } = {}): Promise<R
   };
 }
 
-/** A free port of this machine, and what to do with who comes. */
-async function openDoor(onSocket: (socket: Socket) => void) {
+/** Listens on a free port and serves what connects. */
+async function listen(onSocket: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const door = createDoor((socket) => {
     sockets.add(socket);
@@ -129,11 +129,11 @@ function reply(response: ServerResponse, answer: ReceiverAnswer): void {
 
 const DRIP_MS = 200;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
-/** The first bytes of a gzip file; who unpacks starts at once. */
+/** The first bytes of a gzip file, from which a client begins to unpack. */
 const GZIP = Buffer.from('1f8b0800000000000003', 'hex');
 
-/** Until the other side has had enough. */
-function pour(response: ServerResponse, chunk: Buffer | string, everyMs: number): void {
+/** Writes without end, until the other side closes the connection. */
+function writeEndlessly(response: ServerResponse, chunk: Buffer | string, everyMs: number): void {
   const target = response.socket;
   if (!target) return;
   target.on('error', () => undefined);
@@ -154,44 +154,44 @@ const NOTHING = Buffer.alloc(CHUNK.length);
 
 const head = (lines: string): string => `HTTP/1.1 200 OK\r\n${lines}`;
 
-/** Bad manners. Each writes to the socket itself, since Node would not. */
+/** Bad manners. Each writes to the socket itself, because Node would refuse to. */
 const MANNERS = {
-  /** Takes the request and says nothing. */
+  /** Takes the request and sends nothing. */
   silent: () => undefined,
   close: (response) => response.socket?.destroy(),
-  /** Good news, and then a body without end as fast as it is read. */
+  /** A 200, and then an endless body as fast as it is read. */
   endless: (response) => {
     response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n'));
-    pour(response, ENDLESS, 0);
+    writeEndlessly(response, ENDLESS, 0);
   },
-  /** Good news, and then one byte of a long body at a time. */
+  /** A 200, and then a long body, one byte at a time. */
   drip: (response) => {
     response.socket?.write(head('Content-Length: 10000\r\n\r\n'));
-    pour(response, 'x', DRIP_MS);
+    writeEndlessly(response, 'x', DRIP_MS);
   },
-  /** The same with the headers. */
+  /** The headers, one byte at a time. */
   'drip headers': (response) => {
     response.socket?.write(head('X-Slow: '));
-    pour(response, 'x', DRIP_MS);
+    writeEndlessly(response, 'x', DRIP_MS);
   },
-  /** Headers without end as fast as they are read. */
+  /** Endless headers as fast as they are read. */
   'header bomb': (response) => {
     response.socket?.write(head(''));
-    pour(response, HEADER, 0);
+    writeEndlessly(response, HEADER, 0);
   },
-  /** Interim answers without end. */
-  'interim answers': (response) => pour(response, INTERIM, 0),
-  /** One byte of a body, and then what belongs to no body, without end. */
+  /** Endless interim answers. */
+  'interim answers': (response) => writeEndlessly(response, INTERIM, 0),
+  /** One byte of a body, and then endless chunk extensions. */
   'chunk extensions': (response) => {
     response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n1;'));
-    pour(response, CHUNK, 0);
+    writeEndlessly(response, CHUNK, 0);
   },
-  /** A little on the wire that would be gigabytes unpacked. */
+  /** A few bytes on the wire that unpack to gigabytes. */
   'gzip bomb': (response) => {
     response.socket?.write(head('Content-Encoding: gzip\r\nContent-Length: 10000000\r\n\r\n'));
     response.socket?.write(GZIP);
-    pour(response, NOTHING, 0);
+    writeEndlessly(response, NOTHING, 0);
   },
-  /** Not HTTP. */
+  /** Not HTTP at all. */
   garbage: (response) => response.socket?.end('220 mail.example.com ESMTP\r\n'),
 } satisfies Record<string, (response: ServerResponse) => unknown>;

@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import { createAuthenticator } from '../../../src/identity/authentication/authenticate.ts';
 import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
 import { createKey } from '../../../src/identity/api-keys/create.ts';
-import { operatorOf } from '../../../src/identity/audit/record.ts';
+import { operatorAuthor } from '../../../src/identity/audit/record.ts';
 import { transaction } from '../../../src/platform/db/transaction.ts';
 import { authentication } from '../../../src/platform/http/auth.ts';
 import type { ApiDeps } from '../../../src/app/deps.ts';
 import type { App } from '../../../src/platform/http/app.ts';
-import { takeIdempotencyKeys } from '../../../src/platform/http/idempotency.ts';
+import { acceptIdempotencyKeys } from '../../../src/platform/http/idempotency.ts';
 import { createServer } from '../../../src/platform/http/server.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
 import { type Scope, SCOPES } from '../../../src/platform/lib/scope.ts';
@@ -21,16 +21,16 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type AccountSettings = Partial<Parameters<typeof createAccount>[1]>;
 
 type Options = {
-  /** What the paths of all requests begin with. */
+  /** The base path of all requests; `PG` if absent. */
   readonly base?: string;
-  /** What the routes are given besides the database and its accounts. */
+  /** Dependencies of the routes besides the database and its accounts. */
   readonly deps?: Partial<ApiDeps>;
   readonly account?: AccountSettings;
   readonly stranger?: AccountSettings;
 };
 
 /**
- * These routes alone, for whoever has credentials, on a database of their own with two accounts:
+ * Serves these routes alone, for anybody with credentials, on a database of their own with two accounts:
  *
  *     const { account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
  *     afterAll(() => routes[Symbol.asyncDispose]());
@@ -42,7 +42,7 @@ export async function openRoutes(routes: readonly Routes[], options: Options = {
   const { authenticate, checkPassword, close } = createAuthenticator({ pool, log: silentLog });
   const app = serveRoutes(routes, apiDeps({ pool, authenticate, checkPassword, ...deps }));
 
-  /** One that may send what it likes, as fast as it likes, unless the settings say otherwise. */
+  /** Creates an account without limits on its sends, unless the settings say otherwise. */
   const newAccount = (settings: AccountSettings = {}) =>
     createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0, ...settings });
   const account = await newAccount(options.account);
@@ -56,29 +56,29 @@ export async function openRoutes(routes: readonly Routes[], options: Options = {
   return { database, pool, app, account, stranger, newAccount, ...requests, [Symbol.asyncDispose]: dispose };
 }
 
-/** An app with these routes alone, behind what the program has before them all. */
+/** Creates an app with these routes alone, behind the program's common hooks. */
 export function serveRoutes(routes: readonly Routes[], deps: ApiDeps): App {
   const app = createServer(deps);
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
-    takeIdempotencyKeys(closed, deps);
+    acceptIdempotencyKeys(closed, deps);
     for (const register of routes) register(closed, deps);
   });
   return app;
 }
 
-/** A key of this account with these scopes alone. */
+/** Creates an API key of this account with only these scopes. */
 export async function newKey(
   pool: Pool,
   { accountId }: Pick<NewAccount, 'accountId'>,
   operations: readonly Scope[],
 ): Promise<string> {
-  const operator = { ...operatorOf(accountId), operations: new Set(SCOPES) };
+  const operator = { ...operatorAuthor(accountId), operations: new Set(SCOPES) };
   return (await transaction(pool, (tx) => createKey(tx, operator, { operations }))).apiKey;
 }
 
 function requestsTo(app: App, base: string, apiKey: string) {
-  /** `as` is a key, or what Basic sends. The body of an answer without any is null. */
+  /** Sends a request; `as` is an API key or a Basic header. The body of an empty answer is null. */
   async function call(method: Method, path: string, body?: object, as = apiKey) {
     const headers = as.startsWith('Basic ') ? { authorization: as } : { 'x-api-key': as };
     const answer = await app.inject({ method, url: `${base}${path}`, headers, ...(body && { payload: body }) });

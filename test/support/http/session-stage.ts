@@ -2,7 +2,7 @@ import { type Authenticator, createAuthenticator } from '../../../src/identity/a
 import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
 import { securityRoutes } from '../../../src/identity/accounts/security/routes.ts';
 import { apiKeyRoutes } from '../../../src/identity/api-keys/routes.ts';
-import { operatorOf } from '../../../src/identity/audit/record.ts';
+import { operatorAuthor } from '../../../src/identity/audit/record.ts';
 import { auditRoutes } from '../../../src/identity/audit/routes.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { many, sql } from '../../../src/platform/db/query.ts';
@@ -14,7 +14,7 @@ import { silentLog } from '../../../src/platform/lib/log.ts';
 import { type Role, SCOPES } from '../../../src/platform/lib/scope.ts';
 import { sessionRoutes, signInRoutes } from '../../../src/identity/sessions/routes.ts';
 import { addUser } from '../../../src/identity/users/add.ts';
-import { changeOperator } from '../../../src/identity/users/change-operator.ts';
+import { changeOperator } from '../../../src/identity/users/change.ts';
 import { userRoutes } from '../../../src/identity/users/routes.ts';
 import { apiDeps } from './api.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -22,12 +22,12 @@ import { type Method, PG } from './routes.ts';
 
 export const SESSION = `${PG}/session`;
 export const SESSIONS = `${PG}/sessions`;
-/** What the console adds to its requests, and the browser to them. */
+/** The headers that the console, and the browser for it, add to requests. */
 export const OWN_PAGES = { 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' };
 
-/** The host that browsers know the gateway by, behind a proxy that we trust. */
+/** The host by which browsers know the gateway, behind a trusted proxy. */
 export const HOST = 'console.example.com';
-/** Where browsers are, unless said otherwise. */
+/** The address of browsers, unless a test chooses another. */
 const HOME = '198.51.100.7';
 const PROXY = '10.0.0.5';
 const PASSWORD = 'correct horse battery';
@@ -38,7 +38,7 @@ export type Person = { readonly id: number; readonly username: string; readonly 
 export type Browser = Awaited<ReturnType<SessionStage['signIn']>>;
 export type SessionStage = AsyncDisposable & ReturnType<typeof stageOn>;
 
-/** The routes that people sign in by and some that they use then, as browsers see them. */
+/** Serves the routes for signing in, and some that people use afterwards, as browsers see them. */
 export async function openSessionStage(): Promise<SessionStage> {
   const database = await createTestDatabase();
   const authenticator = createAuthenticator({ pool: database.pool, log: silentLog });
@@ -50,7 +50,7 @@ export async function openSessionStage(): Promise<SessionStage> {
   return { ...stageOn(database, authenticator, app), [Symbol.asyncDispose]: dispose };
 }
 
-/** Such an application with this environment. `/operator` is for operators. */
+/** Creates such an app with this environment. `/operator` is for operators. */
 export function appWith({ pool }: TestDatabase, authenticator: Authenticator, environment: Headers): App {
   const { authenticate, checkPassword } = authenticator;
   const deps = apiDeps({ pool, authenticate, checkPassword, config: loadConfig(environment) });
@@ -66,7 +66,7 @@ export function appWith({ pool }: TestDatabase, authenticator: Authenticator, en
   return app;
 }
 
-/** The session of this browser. */
+/** Returns the id of the browser's session. */
 export const sessionIdOf = async (browser: Browser): Promise<number> =>
   (await browser.ask('GET', SESSIONS)).body.data.find(({ current }: { current: boolean }) => current).id;
 
@@ -74,7 +74,7 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
   const { pool } = database;
   let people = 0;
 
-  /** A request over HTTPS, with these headers alone. */
+  /** Sends a request over HTTPS, with only these headers. */
   async function call(method: Method, url: string, { body, headers = {}, from = HOME }: Sending = {}) {
     const proxied = { 'x-forwarded-for': from, 'x-forwarded-proto': 'https', host: HOST };
     const answer = await app.inject({
@@ -88,7 +88,7 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
     return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
   }
 
-  /** A browser in which this person has signed in at our pages. Throws the answer when they were not let in. */
+  /** Signs a person in at our pages and returns their browser. Throws the answer if it fails. */
   async function signIn({ username, password }: Pick<Person, 'username' | 'password'>, more: Sending = {}) {
     const headers = { ...OWN_PAGES, ...more.headers };
     const answer = await call('POST', SESSION, { ...more, body: { username, password }, headers });
@@ -100,17 +100,17 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
     return { ask, cookie, setCookie, answer, token: cookie.split('=')[1] ?? '' };
   }
 
-  /** A new person of this account. */
+  /** Creates a person in this account. */
   async function person(accountId: number, role: Role): Promise<Person> {
     const username = `person-${++people}`;
-    const by = { ...operatorOf(accountId), role: 'owner', operations: new Set(SCOPES) } as const;
+    const by = { ...operatorAuthor(accountId), role: 'owner', operations: new Set(SCOPES) } as const;
     const actor = { ...by, plan: 'unlimited', channels: new Set<never>() } as const;
     const { id } = await addUser(pool, actor, { username, password: PASSWORD, role });
     return { id, username, password: PASSWORD };
   }
 
   const setOperator = (accountId: number, id: number, isOperator: boolean) =>
-    changeOperator(pool, operatorOf(accountId), { id, isOperator });
+    changeOperator(pool, operatorAuthor(accountId), { id, isOperator });
 
   return {
     database,
@@ -121,20 +121,20 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
     person,
     setOperator,
     newAccount: (): Promise<NewAccount> => createAccount(pool, { name: 'Acme', plan: 'unlimited' }),
-    /** An admin of this account who is an operator of the gateway. */
+    /** Creates an admin of this account who is also an operator of the gateway. */
     async operator(accountId: number): Promise<Person> {
       const made = await person(accountId, 'admin');
       await setOperator(accountId, made.id, true);
       return made;
     },
-    /** The audit log of an account, as far as it tells of sessions. */
+    /** Lists the entries of an account's audit log that are about sessions. */
     auditOf: (accountId: number) =>
       many<{ kind: string; userId: number | null; username: string; action: string; subject: string; detail: object }>(
         pool,
         sql`SELECT actor_kind AS kind, user_id AS "userId", username, action, subject, detail FROM audit_entry
           WHERE account_id = ${accountId} AND action LIKE 'session.%' ORDER BY id`,
       ),
-    /** What a browser that asks who it is gets. */
+    /** Requests the session of a browser; returns the status. */
     statusOf: async ({ ask }: { ask: (method: Method, url: string) => Promise<{ status: number }> }): Promise<number> =>
       (await ask('GET', SESSION)).status,
   };

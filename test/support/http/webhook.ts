@@ -11,10 +11,10 @@ import { insertEndpoint } from '../../../src/messaging/webhooks/sql.ts';
 import { TEST_CERT } from './certificate.ts';
 import type { TestDatabase } from '../database.ts';
 
-/** What webhooks of tests are sealed with. */
+/** The key that encrypts the webhook secrets of tests. */
 const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));
 
-/** Registers a webhook for an account; answers its secret. */
+/** Registers a webhook for an account; returns its secret. */
 export async function registerWebhook(
   pool: Pool,
   { accountId, url, form = 'A' }: { accountId: number; url: string; form?: 'A' | 'B' },
@@ -27,7 +27,7 @@ export async function registerWebhook(
 
 export type WebhookWorker = Deliveries & { readonly session: WorkerSession };
 
-/** A worker that does nothing but tell webhooks, on this machine and on these ports. */
+/** Starts a worker that only delivers webhooks, to this machine and these ports. */
 export async function startWebhookWorker(
   { pool, connectionString }: TestDatabase,
   { ports, deadlineMs }: { ports: readonly number[]; deadlineMs?: number },
@@ -38,7 +38,7 @@ export async function startWebhookWorker(
     onNotify: () => undefined,
     log: silentLog,
   });
-  const guard = createGuard({ openBlocks: ['127.0.0.0/8', '::1/128'], ports });
+  const guard = createGuard({ allowedBlocks: ['127.0.0.0/8', '::1/128'], ports });
   const poster = createPoster({ guard, ca: TEST_CERT, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
   const deliveries = startDeliveries({
     pool,

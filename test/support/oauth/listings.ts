@@ -1,8 +1,8 @@
-/** What the networks tell of who asks. */
-type Who = {
+/** What a network knows of the caller. */
+type Caller = {
   readonly script: { readonly pages: number; readonly noQuota: boolean };
   readonly scopes: readonly string[];
-  /** A token of a page's own. */
+  /** Issues an access token of a page. */
   issuePage(): string;
 };
 type Reply = { readonly status?: number; readonly json: unknown };
@@ -10,14 +10,14 @@ type Reply = { readonly status?: number; readonly json: unknown };
 const PAGE = 100;
 const PICTURE = 'https://cdn.test/ada.jpg';
 
-/** What stands at a path of the networks' interfaces, for who has a token: people, pages, organisations, locations. */
-export function readListing(path: string, query: URLSearchParams, who: Who): Reply {
+/** Answers a path of the networks' APIs for the holder of a token: people, pages, organisations, locations. */
+export function readListing(path: string, query: URLSearchParams, who: Caller): Reply {
   const from = Number(query.get('after') ?? query.get('start') ?? query.get('pageToken') ?? 0);
   const listing = LISTINGS[path];
   return listing ? listing(who, from, query) : { status: 404, json: { message: `no ${path}` } };
 }
 
-function some<T>({ script }: Who, from: number, make: (n: number) => T): T[] {
+function range<T>({ script }: Caller, from: number, make: (n: number) => T): T[] {
   return Array.from({ length: Math.max(0, Math.min(PAGE, script.pages - from)) }, (_, i) => make(from + i));
 }
 
@@ -25,7 +25,7 @@ const person = (): Reply => ({
   json: { sub: 'person-1', name: 'Ada Acme', email: 'ada@acme.test', picture: PICTURE },
 });
 
-const LISTINGS: Readonly<Record<string, (who: Who, from: number, query: URLSearchParams) => Reply>> = {
+const LISTINGS: Readonly<Record<string, (who: Caller, from: number, query: URLSearchParams) => Reply>> = {
   'v23.0/me': (_who, _from, query) =>
     query.get('fields')?.startsWith('user_id')
       ? { json: { user_id: 'bignumber:17841400000000000123', username: 'acme', name: 'Acme' } }
@@ -36,7 +36,7 @@ const LISTINGS: Readonly<Record<string, (who: Who, from: number, query: URLSearc
   }),
 
   'v23.0/me/accounts': (who, from) => {
-    const data = some(who, from, (n) => ({ id: `page-${n}`, name: `Page ${n}`, access_token: who.issuePage() }));
+    const data = range(who, from, (n) => ({ id: `page-${n}`, name: `Page ${n}`, access_token: who.issuePage() }));
     const next = from + PAGE < who.script.pages ? { next: 'https://graph.facebook.com/next' } : {};
     return { json: { data, paging: { cursors: { after: String(from + PAGE) }, ...next } } };
   },
@@ -44,10 +44,10 @@ const LISTINGS: Readonly<Record<string, (who: Who, from: number, query: URLSearc
   'v2/userinfo': person,
   'oauth2/v3/userinfo': person,
 
-  // The first has a role that does not let it post.
+  // The role of the first one does not allow posting.
   'v2/organizationalEntityAcls': (who, from) => ({
     json: {
-      elements: some(who, from, (n) => ({
+      elements: range(who, from, (n) => ({
         role: n === 0 ? 'ANALYST' : 'ADMINISTRATOR',
         organizationalTarget: `urn:li:organization:${n}`,
         'organizationalTarget~': { localizedName: `Organisation ${n}` },
@@ -62,7 +62,7 @@ const LISTINGS: Readonly<Record<string, (who: Who, from: number, query: URLSearc
 
   'v1/accounts/1/locations': (who, from, query) => {
     if (query.get('readMask') === null) return { status: 400, json: { error: { code: 400 } } };
-    const locations = some(who, from, (n) => ({ name: `locations/${n}`, title: `Shop ${n}` }));
+    const locations = range(who, from, (n) => ({ name: `locations/${n}`, title: `Shop ${n}` }));
     return { json: { locations, ...(from + PAGE < who.script.pages && { nextPageToken: String(from + PAGE) }) } };
   },
 

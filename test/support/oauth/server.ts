@@ -2,42 +2,45 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Platform } from '../../../src/platform/lib/platform.ts';
+import type { Platform } from '../../../src/platform/lib/social-platform.ts';
 import { readListing } from './listings.ts';
 
-/** Where the networks send people back to: the PUBLIC_URL that the program is told. Nobody listens there. */
+/** The PUBLIC_URL that the program is given, to which the networks redirect. Nothing listens there. */
 const PUBLIC_URL = 'http://gateway.test';
 
 /** What the networks do next; may be changed at any time. */
 export type OauthScript = {
-  /** People refuse, or untick these scopes. */
+  /** The person refuses, or unticks these scopes. */
   cancel: boolean;
   without: readonly string[];
-  /** Pages, organisations or locations that a person has. */
+  /** The number of pages, organisations or locations that a person has. */
   pages: number;
-  /** Seconds that a token lives that is not short-lived. */
-  lifeSeconds: number;
-  /** LinkedIn gives refresh tokens to approved applications only; Google to who asks for them. */
+  /** The lifetime in seconds of tokens that are not short-lived. */
+  lifetimeSeconds: number;
+  /** Whether refresh tokens are issued: by LinkedIn only to approved applications, by Google only on request. */
   refreshTokens: boolean;
   /** Google has not approved the project. */
   noQuota: boolean;
   /** Every answer is 503. */
-  away: boolean;
-  /** What the authorization answers beside code and state. */
+  unavailable: boolean;
+  /** The issuer in the authorization response, besides code and state. */
   iss: string | null;
 };
 
 export type OauthServer = AsyncDisposable & {
-  /** SOCIAL_URL, PUBLIC_URL and the application of each network. */
+  /** SOCIAL_URL, PUBLIC_URL and the application credentials of each network. */
   readonly environment: Readonly<Record<string, string>>;
   readonly script: OauthScript;
-  /** Everything secret that was given away: codes and tokens. */
+  /** Everything secret that was issued: codes and tokens. */
   readonly secrets: Set<string>;
-  /** Tokens that are good at this moment. */
-  live(platform: Platform): string[];
-  /** The person takes back what was granted, in the settings of the network. */
-  takeBack(platform: Platform): void;
-  /** The person goes to the URL and agrees, or not: where the network sends the browser, or undefined when it does not. */
+  /** The tokens that are valid now. */
+  validTokens(platform: Platform): string[];
+  /** Revokes what the person granted, as in the settings of the network. */
+  revoke(platform: Platform): void;
+  /**
+   * Opens the URL as the person would, who agrees or not; resolves with the redirect of the network, or undefined if
+   * there is none.
+   */
   visit(authorizeUrl: string): Promise<URL | undefined>;
 };
 
@@ -50,12 +53,12 @@ type Code = {
   readonly challenge: string | null;
 };
 
-type Ask = {
+type IncomingRequest = {
   readonly method: string;
   /** Host and path of the network. */
   readonly address: string;
   readonly query: URLSearchParams;
-  /** Query and form together. */
+  /** Query and form fields together. */
   readonly given: URLSearchParams;
   readonly bearer: string;
 };
@@ -92,24 +95,24 @@ const secretOf = (platform: Platform): string => `secret-of-${platform}`;
 const idNameOf = (platform: Platform): string => (platform === 'tiktok' ? 'client_key' : 'client_id');
 
 /**
- * The five networks on one socket, each with its own names, errors and peculiarities (protocol sheet "social", 7): what
- * they refuse they refuse here. `https://host/path` is asked as `/host/path`.
+ * Starts the five networks on one socket, each with its own names, errors and peculiarities (protocol sheet "social",
+ * 7): they refuse what the real networks refuse. `https://host/path` is served as `/host/path`.
  */
 export async function startOauthServer(): Promise<OauthServer> {
   const script: OauthScript = {
     cancel: false,
     without: [],
     pages: 3,
-    lifeSeconds: 5_184_000,
+    lifetimeSeconds: 5_184_000,
     refreshTokens: true,
     noQuota: false,
-    away: false,
+    unavailable: false,
     iss: null,
   };
   const networks = createNetworks(script);
   const server = createServer((request, response) => {
-    void readAsk(request).then((ask) => {
-      const reply = script.away ? { status: 503 } : networks.answer(ask);
+    void readRequest(request).then((ask) => {
+      const reply = script.unavailable ? { status: 503 } : networks.answer(ask);
       const location = reply.location === undefined ? {} : { location: reply.location };
       response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...location });
       response.end(reply.json === undefined ? '' : stringify(reply.json));
@@ -127,8 +130,8 @@ export async function startOauthServer(): Promise<OauthServer> {
     environment: { ...Object.fromEntries(clients), SOCIAL_URL: `http://127.0.0.1:${address.port}`, PUBLIC_URL },
     script,
     secrets: networks.secrets,
-    live: networks.live,
-    takeBack: networks.takeBack,
+    validTokens: networks.live,
+    revoke: networks.takeBack,
     async visit(authorizeUrl) {
       const response = await fetch(authorizeUrl, { redirect: 'manual' });
       const location = response.headers.get('location');
@@ -142,10 +145,10 @@ export async function startOauthServer(): Promise<OauthServer> {
   };
 }
 
-/** Ids of Instagram go out as numbers that no JavaScript number holds. */
+/** Instagram writes its ids as numbers that are too large for a JavaScript number. */
 const stringify = (json: unknown): string => JSON.stringify(json).replace(/"bignumber:(\d+)"/g, '$1');
 
-async function readAsk(request: IncomingMessage): Promise<Ask> {
+async function readRequest(request: IncomingMessage): Promise<IncomingRequest> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const given = new URLSearchParams(url.searchParams);
   for (const [name, value] of new URLSearchParams(await text(request))) given.append(name, value);
@@ -153,7 +156,7 @@ async function readAsk(request: IncomingMessage): Promise<Ask> {
   return { method: request.method ?? '', address: url.pathname.slice(1), query: url.searchParams, given, bearer };
 }
 
-/** What was given away, and whether it is good. */
+/** The tokens that were issued, and whether they are valid. */
 function createTokens() {
   const tokens = new Map<string, Token>();
   const secrets = new Set<string>();
@@ -200,7 +203,7 @@ function createNetworks(script: OauthScript) {
     secrets: tokens.secrets,
     takeBack: tokens.takeBack,
     live: tokens.live,
-    answer(ask: Ask): Reply {
+    answer(ask: IncomingRequest): Reply {
       const [asked, tokened, revoked] = [AUTHORIZE[ask.address], TOKEN[ask.address], REVOKE[ask.address]];
       if (asked) return authorizing.authorize(asked, ask);
       if (tokened) return granting.grant(tokened, ask);
@@ -209,11 +212,11 @@ function createNetworks(script: OauthScript) {
   };
 }
 
-/** The pages at which people agree, and the codes that come of it. */
+/** The consent pages, and the codes that they issue. */
 function createAuthorizing(script: OauthScript, { newSecret }: Tokens) {
   const codes = new Map<string, Code>();
 
-  function authorize(platform: Platform, { query }: Ask): Reply {
+  function authorize(platform: Platform, { query }: IncomingRequest): Reply {
     const redirectUri = query.get('redirect_uri') ?? '';
     const registered = redirectUri === `${PUBLIC_URL}/oauth/${platform}/callback`;
     if (query.get(idNameOf(platform)) !== CLIENTS[platform] || !registered || query.get('response_type') !== 'code')
@@ -236,8 +239,8 @@ function createAuthorizing(script: OauthScript, { newSecret }: Tokens) {
     return code;
   }
 
-  /** A code is used up by each try, right or wrong. */
-  function redeem(platform: Platform, { given }: Ask): Code | undefined {
+  /** Redeems a code; each try uses the code up, right or wrong. */
+  function redeem(platform: Platform, { given }: IncomingRequest): Code | undefined {
     const code = codes.get(given.get('code') ?? '');
     codes.delete(given.get('code') ?? '');
     if (code?.platform !== platform || code.redirectUri !== given.get('redirect_uri')) return undefined;
@@ -249,11 +252,11 @@ function createAuthorizing(script: OauthScript, { newSecret }: Tokens) {
   return { authorize, redeem };
 }
 
-type Redeem = (platform: Platform, ask: Ask) => Code | undefined;
+type Redeem = (platform: Platform, ask: IncomingRequest) => Code | undefined;
 
-/** Tokens for codes, for refresh tokens and for short-lived tokens; and their end. */
+/** Exchanges codes, refresh tokens and short-lived tokens for tokens, and revokes tokens. */
 function createGranting(script: OauthScript, { issue, isLive, scopesOf, end, takeBack }: Tokens, redeem: Redeem) {
-  function grant(platform: Platform, ask: Ask): Reply {
+  function grant(platform: Platform, ask: IncomingRequest): Reply {
     const { given } = ask;
     if (given.get(idNameOf(platform)) !== CLIENTS[platform] || given.get('client_secret') !== secretOf(platform))
       return refusalOf(platform, 'invalid_client');
@@ -275,7 +278,7 @@ function createGranting(script: OauthScript, { issue, isLive, scopesOf, end, tak
   function lengthen(platform: Platform, short: string, ...kinds: Kind[]): Reply {
     if (!isLive(short, platform, 'short', ...kinds)) return refusalOf(platform, 'invalid_grant');
     const access_token = issue(platform, 'access', scopesOf(short));
-    return { json: { access_token, token_type: 'bearer', expires_in: script.lifeSeconds } };
+    return { json: { access_token, token_type: 'bearer', expires_in: script.lifetimeSeconds } };
   }
 
   function grantOf(platform: Platform, scopes: readonly string[]): Record<string, unknown> {
@@ -285,13 +288,13 @@ function createGranting(script: OauthScript, { issue, isLive, scopesOf, end, tak
     if (platform === 'instagram')
       return { data: [{ access_token, user_id: 'bignumber:17841400000000000123', permissions: scopes.join(',') }] };
     const refresh_token = script.refreshTokens ? { refresh_token: issue(platform, 'refresh', scopes) } : {};
-    const common = { access_token, expires_in: script.lifeSeconds, ...refresh_token };
+    const common = { access_token, expires_in: script.lifetimeSeconds, ...refresh_token };
     if (platform === 'linkedin') return { ...common, scope: scopes.join(','), id_token: 'a.b.c' };
     if (platform === 'tiktok') return { ...common, open_id: 'tt-1', scope: scopes.join(','), token_type: 'Bearer' };
     return { ...common, scope: scopes.join(' '), token_type: 'Bearer', id_token: 'a.b.c' };
   }
 
-  function revoke(platform: Platform, { given }: Ask): Reply {
+  function revoke(platform: Platform, { given }: IncomingRequest): Reply {
     if (!isLive(given.get('token') ?? '', platform, 'access', 'refresh')) return { status: 400, json: {} };
     takeBack(platform);
     return {};
@@ -300,13 +303,13 @@ function createGranting(script: OauthScript, { issue, isLive, scopesOf, end, tak
   return { grant, lengthen, revoke };
 }
 
-/** What needs a token. */
+/** The endpoints that need a token. */
 function createReading(
   script: OauthScript,
   { issue, isLive, scopesOf, takeBack }: Tokens,
   lengthen: (platform: Platform, short: string, ...kinds: Kind[]) => Reply,
 ) {
-  return (ask: Ask): Reply => {
+  return (ask: IncomingRequest): Reply => {
     const [host = '', ...path] = ask.address.split('/');
     const platform = OWNERS[host];
     if (!platform || !isLive(ask.bearer, platform, 'access', 'short') || !isProven(platform, ask))
@@ -322,8 +325,8 @@ function createReading(
   };
 }
 
-/** An application at Facebook may demand that calls show its secret's mark on the token. */
-const isProven = (platform: Platform, { bearer, given }: Ask): boolean =>
+/** Whether a call has the proof that a Facebook application may require: the token signed with the app secret. */
+const isProven = (platform: Platform, { bearer, given }: IncomingRequest): boolean =>
   platform !== 'facebook' ||
   given.get('appsecret_proof') === createHmac('sha256', secretOf(platform)).update(bearer).digest('hex');
 

@@ -18,7 +18,7 @@ type AccountFrameProps = {
   readonly children: ReactNode;
 };
 
-/** The frame of the pages about the account, with the way from one to the other. */
+/** The frame of the account pages: title, description and the navigation between them. */
 export function AccountFrame({ part, actions, children }: AccountFrameProps) {
   const { t } = useTranslation('account');
   const { pathname } = useLocation();

@@ -23,15 +23,15 @@ export const policyQuery = queryOptions({
 });
 export type Policy = Awaited<ReturnType<NonNullable<(typeof policyQuery)['queryFn']>>>;
 
-/** More senders than an account has. */
-const MOST_SENDERS = 100;
+/** More than any account has, so that one page lists all senders. */
+const MAX_SENDERS = 100;
 
 export const numbersQuery = queryOptions({
   queryKey: ['account', 'numbers'],
   queryFn: ({ signal }) =>
-    ok(api.GET(`${MS}/whatsapp/phone-numbers`, { params: { query: { limit: MOST_SENDERS } }, signal })),
+    ok(api.GET(`${MS}/whatsapp/phone-numbers`, { params: { query: { limit: MAX_SENDERS } }, signal })),
 });
 export const agentsQuery = queryOptions({
   queryKey: ['account', 'agents'],
-  queryFn: ({ signal }) => ok(api.GET(`${MS}/rcs/agents`, { params: { query: { limit: MOST_SENDERS } }, signal })),
+  queryFn: ({ signal }) => ok(api.GET(`${MS}/rcs/agents`, { params: { query: { limit: MAX_SENDERS } }, signal })),
 });

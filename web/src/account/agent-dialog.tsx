@@ -9,12 +9,12 @@ import { MS } from './account.ts';
 
 type AgentDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Asks the operator for an RCS agent. */
+/** Dialog that requests an RCS agent from the operator. */
 export function AgentDialog({ opened, onClose }: AgentDialogProps) {
   const { t } = useTranslation('account');
   return (
     <Dialog opened={opened} onClose={onClose} title={t('agent.title')}>
-      {opened && <Ask onClose={onClose} />}
+      {opened && <RequestForm onClose={onClose} />}
     </Dialog>
   );
 }
@@ -33,24 +33,24 @@ const EMPTY = {
 type Draft = typeof EMPTY;
 const ADDRESSES = ['logoUrl', 'heroUrl', 'privacyUrl', 'termsUrl'] as const;
 
-/** What is empty is left out. */
-function wantedOf({ displayName, useCase, ...rest }: Draft) {
-  const told = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim() !== ''));
+/** The body of the request; empty fields are left out. */
+function toRequestBody({ displayName, useCase, ...rest }: Draft) {
+  const filled = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim() !== ''));
   return {
     displayName: displayName.trim(),
     useCase: USES.find((each) => each === useCase) ?? 'TRANSACTIONAL',
-    ...told,
+    ...filled,
   };
 }
 
-function Ask({ onClose }: Pick<AgentDialogProps, 'onClose'>) {
+function RequestForm({ onClose }: Pick<AgentDialogProps, 'onClose'>) {
   const { t } = useTranslation('account');
   const form = useForm<Draft>({
     initialValues: EMPTY,
     validate: { displayName: (name) => (name.trim() === '' ? t('agent.nameMissing') : null) },
   });
   const ask = useAction({
-    run: (draft: Draft) => ok(api.POST(`${MS}/rcs/agents`, { body: wantedOf(draft) })),
+    run: (draft: Draft) => ok(api.POST(`${MS}/rcs/agents`, { body: toRequestBody(draft) })),
     refresh: [['account', 'agents']],
     done: t('agent.done'),
     onDone: onClose,

@@ -6,7 +6,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 import { ErrorState } from '../ui/error-state.tsx';
-import { MayButton, useReason } from '../ui/actions/may-button.tsx';
+import { GuardedButton, useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { AccountFrame } from './account-frame.tsx';
@@ -14,7 +14,7 @@ import { PG, type Policy, policyQuery } from './account.ts';
 
 const NEED: Need = { scope: 'keys', write: true };
 
-/** What holds for all campaigns of the account. */
+/** The page of the account's campaign rules: quiet hours and allowed SMS senders. */
 export function Page() {
   const { data, error, refetch } = useQuery(policyQuery);
   return (
@@ -26,7 +26,7 @@ export function Page() {
   );
 }
 
-/** As the form holds it: switches, and one sender a line. */
+/** The form's values: switches, and one sender per line. */
 type Draft = {
   readonly isQuiet: boolean;
   readonly quietHours: { readonly from: string; readonly to: string };
@@ -53,7 +53,7 @@ const policyOf = ({ isQuiet, quietHours, isLimited, smsSenders }: Draft): Policy
 
 function Settings({ policy }: { readonly policy: Policy }) {
   const { t } = useTranslation('account');
-  const refusal = useReason(NEED);
+  const refusal = useDisabledReason(NEED);
   const form = useForm<Draft>({ initialValues: draftOf(policy) });
   const save = useAction({
     run: (draft: Draft) => ok(api.PUT(`${PG}/account/campaigns`, { body: policyOf(draft) })),
@@ -113,14 +113,14 @@ function Settings({ policy }: { readonly policy: Policy }) {
           )}
         </Section>
         <Group>
-          <MayButton
+          <GuardedButton
             need={NEED}
             type="submit"
             loading={save.busy}
-            because={!form.isDirty() && t('campaigns.unchanged')}
+            reason={!form.isDirty() && t('campaigns.unchanged')}
           >
             {t('ui:save')}
-          </MayButton>
+          </GuardedButton>
           {isClosed && (
             <Text size="sm" c="dimmed">
               {refusal}

@@ -11,7 +11,7 @@ import type { Entry, Kind } from './account.ts';
 
 const TONES: Readonly<Record<Kind, Tone>> = { topup: 'good', freeze: 'paused', settle: 'neutral', return: 'progress' };
 
-/** @param hasBalance a list of one kind is told without what was left after each */
+/** The columns of the credit transactions. `hasBalance`: a list filtered by kind has no balance column. */
 export function useEntryColumns(currency: string, hasBalance: boolean): readonly Column<Entry>[] {
   const { t } = useTranslation('account');
   return useMemo(() => {
@@ -52,7 +52,7 @@ export function useEntryColumns(currency: string, hasBalance: boolean): readonly
   }, [t, currency, hasBalance]);
 }
 
-/** With the sign of what it does to the credit that can be spent; what was reserved before is spent without one. */
+/** Signed by its effect on the available credit; charging reserved credit does not change it and has no sign. */
 function Amount({ entry: { to, from, amount }, currency }: { readonly entry: Entry; readonly currency: string }) {
   const format = useFormat();
   const sign = to === 'available' ? '+' : from === 'available' ? '−' : '';

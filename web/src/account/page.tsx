@@ -19,12 +19,12 @@ import { AccountFrame } from './account-frame.tsx';
 import { type Entry, KINDS, listEntries, subscriptionQuery } from './account.ts';
 import { useEntryColumns } from './entry-columns.tsx';
 
-/** What the account may use, what it has to spend, and what moved that. */
+/** The account page: the plan, the credit and its transactions. */
 export function Page() {
   return (
     <AccountFrame part="credit">
       <Figures />
-      <Movements />
+      <Transactions />
     </AccountFrame>
   );
 }
@@ -75,7 +75,7 @@ function Figures() {
 
 const FIELDS = { ...listFields('', 25), kind: choice(KINDS) };
 
-function Movements() {
+function Transactions() {
   const { t } = useTranslation('account');
   const { currency } = useSession().account;
   const [search, setSearch] = useUrlState(FIELDS);

@@ -9,7 +9,7 @@ import { placeholdersIn, type TemplateDraft } from './template-draft.ts';
 
 type PlaceholderFieldsProps = { readonly form: UseFormReturnType<TemplateDraft> };
 
-/** For each placeholder of the text: an example for the network, and the contact field that campaigns fill it with. */
+/** For each placeholder of the text: an example for the network, and the contact field that fills it in campaigns. */
 export function PlaceholderFields({ form }: PlaceholderFieldsProps) {
   const { t } = useTranslation('account');
   const { data = [] } = useQuery({

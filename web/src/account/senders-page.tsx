@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { type Scope, useSession } from '../api/session.ts';
 import { DateTime } from '../ui/values/date-time.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { StatusBadge, type Tone } from '../ui/values/status-badge.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
@@ -14,12 +14,12 @@ import { AccountFrame } from './account-frame.tsx';
 import { agentsQuery, numbersQuery } from './account.ts';
 import { AgentDialog } from './agent-dialog.tsx';
 
-/** What the account may send as. */
+/** The page of the account's senders. */
 export function Page() {
   const { t } = useTranslation('account');
   const [isAsking, setIsAsking] = useState(false);
   const ask = (
-    <MayButton
+    <GuardedButton
       need={{ scope: 'RCS' }}
       variant="default"
       size="xs"
@@ -27,7 +27,7 @@ export function Page() {
       onClick={() => setIsAsking(true)}
     >
       {t('agent.open')}
-    </MayButton>
+    </GuardedButton>
   );
   return (
     <AccountFrame part="senders">
@@ -52,7 +52,7 @@ type ChannelSectionProps = {
   readonly children: ReactNode;
 };
 
-/** Nothing is asked for of a channel that the person may not use: it says why instead. */
+/** A channel that the person may not use shows the reason instead of its data, which is not requested. */
 function ChannelSection({ channel, description, actions, children }: ChannelSectionProps) {
   const { t } = useTranslation('account');
   const refusal = useSession().refusal({ scope: channel });
@@ -69,13 +69,13 @@ function ChannelSection({ channel, description, actions, children }: ChannelSect
   );
 }
 
-type Listed<T> = {
+type SenderListProps<T> = {
   readonly query: Pick<UseQueryResult<{ readonly data: readonly T[] }>, 'data' | 'error' | 'refetch'>;
   readonly none: string;
   readonly children: (row: T) => ReactNode;
 };
 
-function Listing<T>({ query: { data, error, refetch }, none, children }: Listed<T>) {
+function SenderList<T>({ query: { data, error, refetch }, none, children }: SenderListProps<T>) {
   if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <TableSkeleton rows={2} />;
   if (data.data.length === 0) {
@@ -93,7 +93,7 @@ const QUALITY: Readonly<Record<string, Tone>> = { GREEN: 'good', YELLOW: 'warnin
 function Numbers() {
   const { t } = useTranslation('account');
   return (
-    <Listing query={useQuery(numbersQuery)} none={t('senders.noNumber')}>
+    <SenderList query={useQuery(numbersQuery)} none={t('senders.noNumber')}>
       {({ phoneNumberId, displayPhoneNumber, verifiedName, qualityRating, common }) => (
         <Card
           key={phoneNumberId}
@@ -107,14 +107,14 @@ function Numbers() {
           </StatusBadge>
         </Card>
       )}
-    </Listing>
+    </SenderList>
   );
 }
 
 function Agents() {
   const { t } = useTranslation('account');
   return (
-    <Listing query={useQuery(agentsQuery)} none={t('senders.noAgent')}>
+    <SenderList query={useQuery(agentsQuery)} none={t('senders.noAgent')}>
       {({ id, agentId, displayName, status, common, createdAt }) => (
         <Card
           key={id}
@@ -132,7 +132,7 @@ function Agents() {
           <StatusBadge tone={status === 'LAUNCHED' ? 'good' : 'progress'}>{t(`agentStatus.${status}`)}</StatusBadge>
         </Card>
       )}
-    </Listing>
+    </SenderList>
   );
 }
 
@@ -141,7 +141,7 @@ type CardProps = {
   readonly detail: ReactNode;
   readonly code: string | null;
   readonly isShared: boolean;
-  /** How it does. */
+  /** The status badge. */
   readonly children: ReactNode;
 };
 

@@ -2,31 +2,31 @@ import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
-import { MayIcon } from '../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { deleteTemplate, type Template } from './template.ts';
 
 type TemplateActionsProps = { readonly template: Template; readonly onDelete: (template: Template) => void };
 
-/** What can be done with one template; those that every account has are the operator's. */
+/** The actions for one template. Templates shared by all accounts can be changed by the operator only. */
 export function TemplateActions({ template, onDelete }: TemplateActionsProps) {
   const { t } = useTranslation('account');
   const { name, channel, common } = template;
   return (
-    <MayIcon
+    <GuardedIcon
       need={{ scope: channel }}
-      because={common && t('template.notYours')}
+      reason={common && t('template.notYours')}
       label={t('template.delete', { name })}
       onClick={() => onDelete(template)}
     >
       <Trash2 size={16} />
-    </MayIcon>
+    </GuardedIcon>
   );
 }
 
 type TemplateDeleteProps = { readonly template: Template | null; readonly onClose: () => void };
 
-/** Asks before a template is deleted; null closes it. */
+/** Confirms the deletion of a template; null closes the dialog. */
 export function TemplateDelete({ template, onClose }: TemplateDeleteProps) {
   const { t } = useTranslation('account');
   const shown = useLast(template);

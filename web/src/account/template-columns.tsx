@@ -6,7 +6,7 @@ import { DateTime } from '../ui/values/date-time.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { type Template, type TemplateChannel, TONES } from './template.ts';
 
-/** @param onOpen shows one template in full */
+/** The columns of the templates; `onOpen` shows one template in full. */
 export function useTemplateColumns(
   channel: TemplateChannel,
   onOpen: (template: Template) => void,
@@ -67,7 +67,7 @@ function Name({ template, onOpen }: NameProps) {
   );
 }
 
-/** Its state, and why. */
+/** The status of a template, and the network's reason for it. */
 export function TemplateStatus({ template: { status, reason, common } }: { readonly template: Template }) {
   const { t } = useTranslation('account');
   return (

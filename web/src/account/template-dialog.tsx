@@ -17,19 +17,19 @@ type TemplateDialogProps = {
   readonly onClose: () => void;
 };
 
-/** Writes a template: of WhatsApp, for approval; of RCS, at once. */
+/** Dialog that creates a template: on WhatsApp for approval, on RCS immediately. */
 export function TemplateDialog({ channel, opened, onClose }: TemplateDialogProps) {
   const { t } = useTranslation('account');
   return (
     <Dialog opened={opened} onClose={onClose} title={t(`template.title.${channel}`)} size="xl">
-      {opened && <Write channel={channel} onClose={onClose} />}
+      {opened && <TemplateForm channel={channel} onClose={onClose} />}
     </Dialog>
   );
 }
 
-type WriteProps = Omit<TemplateDialogProps, 'opened'>;
+type TemplateFormProps = Omit<TemplateDialogProps, 'opened'>;
 
-function Write({ channel, onClose }: WriteProps) {
+function TemplateForm({ channel, onClose }: TemplateFormProps) {
   const { t } = useTranslation('account');
   const form = useForm<TemplateDraft>({
     initialValues: EMPTY_DRAFT,

@@ -2,7 +2,7 @@ import { api, ok } from '../api/client.ts';
 import { MS } from './account.ts';
 import type { TemplateChannel } from './template.ts';
 
-/** A template as it is being written. */
+/** The values of the form for a new template. */
 export type TemplateDraft = {
   readonly phoneNumberId: string;
   readonly name: string;
@@ -11,10 +11,10 @@ export type TemplateDraft = {
   readonly header: string;
   readonly text: string;
   readonly footer: string;
-  /** Of each placeholder of the text, by its name: the contact field, and what the network is shown. */
+  /** The contact field for each placeholder, by the placeholder's name. */
   readonly fields: Readonly<Record<string, string>>;
   readonly examples: Readonly<Record<string, string>>;
-  /** Suggested replies, one a line. */
+  /** Suggested replies, one per line. */
   readonly replies: string;
 };
 
@@ -34,7 +34,7 @@ export const EMPTY_DRAFT: TemplateDraft = {
 export const CATEGORIES = ['UTILITY', 'MARKETING', 'AUTHENTICATION'] as const;
 const NUMBER = /^\d+$/;
 
-/** The names between braces, each once; numbers in their order. */
+/** The placeholder names of a text, each once; numbered ones in numeric order. */
 export function placeholdersIn(text: string): string[] {
   const names = [...new Set([...text.matchAll(/\{\{\s*([^{}|]{1,64}?)\s*\}\}/g)].map(([, name = '']) => name))];
   return names.every((name) => NUMBER.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names;
@@ -78,14 +78,14 @@ function createWhatsapp(draft: TemplateDraft) {
   return ok(api.POST(`${MS}/whatsapp/templates`, { body }));
 }
 
-/** As the network writes them. */
+/** The components of a WhatsApp template in Meta's format. */
 const componentsOf = ({ header, text, footer, examples }: TemplateDraft) => [
   ...(header.trim() === '' ? [] : [{ type: 'HEADER', format: 'TEXT', text: header.trim() }]),
   { type: 'BODY', text, ...exampleOf(text, examples) },
   ...(footer.trim() === '' ? [] : [{ type: 'FOOTER', text: footer.trim() }]),
 ];
 
-/** The network wants to see each placeholder filled. */
+/** The network requires an example for each placeholder. */
 function exampleOf(text: string, examples: TemplateDraft['examples']) {
   const names = placeholdersIn(text);
   if (names.length === 0) return {};

@@ -10,7 +10,7 @@ import { TemplateStatus } from './template-columns.tsx';
 
 type TemplatePanelProps = { readonly template: Template | null; readonly onClose: () => void };
 
-/** One template as it looks and as it stands; null closes it. */
+/** Side panel with a template's preview and details; null closes it. */
 export function TemplatePanel({ template, onClose }: TemplatePanelProps) {
   const shown = useLast(template);
   return (
@@ -50,7 +50,7 @@ function TemplateFacts({ template }: { readonly template: Template }) {
   );
 }
 
-/** Each with the contact field that campaigns fill it with. */
+/** The placeholders, each with the contact field that fills it in campaigns. */
 function Placeholders({ template: { placeholders, variables } }: { readonly template: Template }) {
   const { t } = useTranslation('account');
   if (placeholders.length === 0) return t('ui:none');

@@ -7,7 +7,7 @@ export const CHANNELS = ['WHATSAPP', 'RCS'] as const;
 export type TemplateChannel = (typeof CHANNELS)[number];
 export const STATES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED'] as const;
 
-/** The network may have further ones. */
+/** The network may report further statuses, which get a neutral tone. */
 export const TONES: Readonly<Record<string, Tone>> = {
   APPROVED: 'good',
   PENDING: 'progress',
@@ -35,7 +35,7 @@ const listRcs = (search: Search, signal: AbortSignal) =>
 type WhatsappTemplate = Awaited<ReturnType<typeof listWhatsapp>>['data'][number];
 type RcsTemplate = Awaited<ReturnType<typeof listRcs>>['data'][number];
 
-/** A template of either channel; what RCS has not is null there. */
+/** A template of either channel; fields that RCS templates lack are null. */
 export type Template = Pick<
   RcsTemplate,
   'id' | 'name' | 'status' | 'placeholders' | 'variables' | 'common' | 'updatedAt'
@@ -48,7 +48,7 @@ export type Template = Pick<
   readonly content: Content;
 };
 
-/** What a person reads of it. */
+/** The text that a recipient reads. */
 export type Content = {
   readonly title: string;
   readonly text: string;
@@ -95,7 +95,7 @@ const fromRcs = (template: RcsTemplate): Template => {
   };
 };
 
-/** What networks write is looked at with care: it is theirs. */
+/** A member of a JSON value from a network, whose format is not guaranteed; undefined if there is none. */
 function memberOf(json: unknown, name: string): unknown {
   return typeof json === 'object' && json !== null ? Reflect.get(json, name) : undefined;
 }

@@ -18,7 +18,7 @@ import { TemplatePanel } from './template-panel.tsx';
 
 const FIELDS = { ...listFields(), channel: choice(CHANNELS, 'WHATSAPP'), status: choice(STATES), q: text() };
 
-/** The templates that the account may send, and how they stand with the networks. */
+/** The page of the account's templates, with their approval status. */
 export function Page() {
   const { t } = useTranslation('account');
   const [isMaking, setIsMaking] = useState(false);
@@ -41,10 +41,10 @@ function Templates({ make }: { readonly make: ReactNode }) {
   const [search, setSearch] = useUrlState(FIELDS);
   const [shown, setShown] = useState<Template | null>(null);
   const [deleting, setDeleting] = useState<Template | null>(null);
-  const { channel, ...wanted } = search;
+  const { channel, ...filters } = search;
   const refusal = useSession().refusal({ scope: channel });
   const columns = useTemplateColumns(channel, setShown);
-  const query = useListQuery(['templates', channel, wanted], (signal) => listTemplates(channel, wanted, signal), {
+  const query = useListQuery(['templates', channel, filters], (signal) => listTemplates(channel, filters, signal), {
     enabled: refusal === null,
   });
   const isFiltered = search.q !== '' || search.status !== '';

@@ -1,7 +1,7 @@
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 
-/** What one needs to change keys. */
+/** The permission that changes to API keys require. */
 export const NEED: Need = { scope: 'keys', write: true };
 
 export const KEYS = '/api/partner-gateway/v1/authentication';
@@ -11,7 +11,7 @@ export const STATES = ['active', 'expired'] as const;
 type KeySearch = {
   readonly page: number;
   readonly limit: number;
-  /** The id of who made them; '' for everybody. */
+  /** The ID of the user who created the keys; '' for all users. */
   readonly person: string;
   readonly status: (typeof STATES)[number] | '';
 };
@@ -21,17 +21,17 @@ export function listApiKeys({ page, limit, person, status }: KeySearch, signal: 
   return ok(api.GET(KEYS, { params: { query }, signal }));
 }
 
-/** The record of a key, by its value. */
+/** Finds a key by its secret value. */
 export const findApiKey = (value: string) => ok(api.GET(`${KEYS}/{value}`, { params: { path: { value } } }));
 
 export type ApiKey = Awaited<ReturnType<typeof listApiKeys>>['data'][number];
 
-/** A key has no name unless somebody gave it one. */
+/** The name of a key, or its prefix if it has none. */
 export const nameOf = ({ name, prefix }: Pick<ApiKey, 'name' | 'prefix'>): string => name || `${prefix}…`;
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
-/** A key that still works, but not for two weeks. */
+/** Whether an active key expires within two weeks. */
 export const expiresSoon = ({ status, expiresAt }: Pick<ApiKey, 'status' | 'expiresAt'>): boolean =>
   status === 'active' && expiresAt !== null && Date.parse(expiresAt) - Date.now() < SOON_DAYS * DAY_MS;

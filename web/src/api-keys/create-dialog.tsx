@@ -13,7 +13,7 @@ import { ScopePicker } from './scope-picker.tsx';
 
 type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Makes a key; its value is shown once, and is gone when the dialog closes. */
+/** Dialog that creates a key. The value is shown once and forgotten when the dialog closes. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('api-keys');
   return (
@@ -47,7 +47,7 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
     refresh: [['api-keys']],
     form,
   });
-  if (create.made !== undefined) return <Made secret={create.made.apiKey} onClose={onClose} />;
+  if (create.result !== undefined) return <Created secret={create.result.apiKey} onClose={onClose} />;
   return (
     <DialogForm
       onSubmit={form.onSubmit((values) => create.run(values))}
@@ -82,7 +82,7 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
 
 const endOfDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString();
 
-function Made({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+function Created({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const { t } = useTranslation('api-keys');
   return (
     <Stack>

@@ -12,7 +12,7 @@ import { ScopeNames } from './scope-names.tsx';
 
 type FindDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Which key a value is that turned up somewhere: in a log, a file, a message. */
+/** Dialog that finds the key to a value, for example one found in a log or a file. */
 export function FindDialog({ opened, onClose }: FindDialogProps) {
   const { t } = useTranslation('api-keys');
   return (
@@ -51,7 +51,7 @@ function Find() {
             {isUnknown ? t('find.unknown') : problemText(find.error)}
           </Alert>
         )}
-        {find.made && <Found apiKey={find.made} />}
+        {find.result && <Found apiKey={find.result} />}
         <Group justify="flex-end">
           <Button type="submit" loading={find.busy}>
             {t('find.submit')}

@@ -20,13 +20,13 @@ import { RotateDialog } from './rotate-dialog.tsx';
 const PERSON = { fallback: '', parse: (given: string) => (/^\d{1,12}$/.test(given) ? given : undefined) };
 const FIELDS = { ...listFields(), person: PERSON, status: choice(STATES) };
 
-/** The dialog that is open, and what it is about. */
+/** The open dialog and the item it is about. */
 type Open =
   | { readonly what: 'create' | 'find' }
   | { readonly what: 'rotate' | 'revoke'; readonly apiKey: ApiKey }
   | null;
 
-/** The keys of the account: what programs sign in with. */
+/** The page of the account's API keys. */
 export function Page() {
   const { t } = useTranslation('api-keys');
   const [open, setOpen] = useState<Open>(null);

@@ -7,7 +7,7 @@ import { type ApiKey, KEYS, nameOf } from './api-key.ts';
 
 type RevokeDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };
 
-/** Asks before a key is revoked; null closes it. */
+/** Confirms that a key is revoked; null closes the dialog. */
 export function RevokeDialog({ apiKey, onClose }: RevokeDialogProps) {
   const { t } = useTranslation('api-keys');
   const shown = useLast(apiKey);

@@ -4,17 +4,17 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../ui/dialog/dialog-form.tsx';
 import { SecretOnce } from '../ui/actions/secret-once.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type ApiKey, KEYS, nameOf } from './api-key.ts';
 
-/** How long the value before may live on, in seconds. */
+/** How long the old value may stay valid, in seconds. */
 const GRACES = [0, 3600, 86_400, 604_800] as const;
 
 type RotateDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };
 
-/** Gives a key a new value, which is shown once; null closes it. */
+/** Dialog that gives a key a new value, which is shown once; null closes it. */
 export function RotateDialog({ apiKey, onClose }: RotateDialogProps) {
   const { t } = useTranslation('api-keys');
   const shown = useLast(apiKey);
@@ -35,10 +35,10 @@ function Rotate({ apiKey: { id }, onClose }: RotateProps) {
       ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
     refresh: [['api-keys']],
   });
-  if (rotate.made !== undefined) {
+  if (rotate.result !== undefined) {
     return (
       <Stack>
-        <SecretOnce label={t('key')} secret={rotate.made.apiKey} />
+        <SecretOnce label={t('key')} secret={rotate.result.apiKey} />
         <Group justify="flex-end">
           <Button onClick={onClose}>{t('create.done')}</Button>
         </Group>
@@ -54,7 +54,7 @@ function Rotate({ apiKey: { id }, onClose }: RotateProps) {
         value={grace}
         onChange={(event) => setGrace(event.currentTarget.value)}
       />
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t('rotate.submit')}
         busy={rotate.busy}

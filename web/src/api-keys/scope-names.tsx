@@ -3,25 +3,34 @@ import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/values/format.ts';
 import { Hint } from '../ui/hint.tsx';
 
-/** In the order in which they are shown. */
+/** All scopes, in display order. */
 export const SCOPES = [
-  ...(['SMS', 'WHATSAPP', 'RCS', 'campaigns', 'contacts', 'tracking'] as const),
-  ...(['inbox', 'exports', 'webhooks', 'media', 'keys'] as const),
-];
+  'SMS',
+  'WHATSAPP',
+  'RCS',
+  'campaigns',
+  'contacts',
+  'tracking',
+  'inbox',
+  'exports',
+  'webhooks',
+  'media',
+  'keys',
+] as const;
 
-const FEW = 3;
+const MAX_SHOWN = 3;
 
-/** What a key may touch: the first few by name, all of them in a tooltip. */
+/** The scopes of a key: the first few by name, all of them in a tooltip. */
 export function ScopeNames({ scopes }: { readonly scopes: readonly string[] }) {
   const { t } = useTranslation('api-keys');
   const format = useFormat();
   const names = SCOPES.filter((scope) => scopes.includes(scope)).map((scope) => t(`scope.${scope}`));
   if (names.length === SCOPES.length) return <Text size="sm">{t('scope.all')}</Text>;
-  if (names.length <= FEW) return <Text size="sm">{format.list(names)}</Text>;
+  if (names.length <= MAX_SHOWN) return <Text size="sm">{format.list(names)}</Text>;
   return (
     <Hint label={format.list(names)}>
       <Text size="sm" tabIndex={0} w="fit-content">
-        {t('scope.more', { some: names.slice(0, FEW - 1).join(', '), count: names.length - FEW + 1 })}
+        {t('scope.more', { some: names.slice(0, MAX_SHOWN - 1).join(', '), count: names.length - MAX_SHOWN + 1 })}
       </Text>
     </Hint>
   );

@@ -14,7 +14,7 @@ type ScopePickerProps = {
   readonly error?: React.ReactNode;
 };
 
-/** What a key may use, by area. What the plan or one's role does not have is there, and says so. */
+/** The choice of a key's scopes, by area. Scopes that the plan or the role lacks are disabled and say why. */
 export function ScopePicker(props: ScopePickerProps) {
   const { t } = useTranslation('api-keys');
   return (

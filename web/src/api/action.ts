@@ -1,29 +1,29 @@
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { isSignedOut } from './errors.ts';
-import { type AnyForm, takeFaults } from './form.ts';
+import { type AnyForm, setFieldErrors } from './form.ts';
 import { useProblemText } from './problem-text.ts';
-import { tell } from './tell.ts';
+import { notify } from './notify.ts';
 
 type ActionOptions<I, O> = {
-  /** `ok(api.POST(…))`. */
+  /** The request, for example `ok(api.POST(…))`. */
   readonly run: (input: I) => Promise<O>;
-  /** Said when it is done; nothing without it. */
+  /** The success notification; no notification without it. */
   readonly done?: string | ((output: O, input: I) => string);
-  /** What is fetched anew: the beginnings of query keys. */
+  /** The queries to refetch afterwards, by the first parts of their keys. */
   readonly refresh?: readonly QueryKey[];
-  /** Takes the faults that the server names of its fields; the rest is told in a notification. */
+  /** The form that shows the server's field errors; other errors are shown in a notification. */
   readonly form?: AnyForm;
   readonly onDone?: (output: O, input: I) => void;
-  /** True: what failed is shown where it happened, so no notification is. */
+  /** True: the caller shows errors itself, so there is no error notification. */
   readonly quiet?: boolean;
-  /** True: an answer of 401 means wrong credentials, not the end of the session. */
+  /** True: a 401 response means wrong credentials, not the end of the session. */
   readonly signsIn?: boolean;
 };
 
 /**
- * Something that a person does: run once at a time, told of when it is done or failed, lists fetched anew. The button
- * has `loading={action.busy}`. `error` stays until the next `run`.
+ * An action of the user: runs one at a time, shows a notification when it is done or has failed, and refetches
+ * queries. The button has `loading={action.busy}`. `error` stays until the next `run`.
  */
 export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
   const queries = useQueryClient();
@@ -34,14 +34,14 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
     meta: { signsIn: options.signsIn === true },
     async onSuccess(output, input) {
       await Promise.all((options.refresh ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
-      const said = typeof options.done === 'function' ? options.done(output, input) : options.done;
-      if (said !== undefined) void tell({ message: said, tone: 'good', closeLabel: t('close') });
+      const message = typeof options.done === 'function' ? options.done(output, input) : options.done;
+      if (message !== undefined) void notify({ message: message, tone: 'good', closeLabel: t('close') });
       options.onDone?.(output, input);
     },
     onError(error) {
-      const isTaken = options.form !== undefined && takeFaults(options.form, error);
+      const isTaken = options.form !== undefined && setFieldErrors(options.form, error);
       if (isTaken || options.quiet || isSignedOut(error)) return;
-      void tell({ message: problemText(error), tone: 'bad', closeLabel: t('close') });
+      void notify({ message: problemText(error), tone: 'bad', closeLabel: t('close') });
     },
   });
   return {
@@ -49,8 +49,8 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
     runAsync: mutation.mutateAsync,
     busy: mutation.isPending,
     error: mutation.error,
-    /** What the last run answered. */
-    made: mutation.data,
+    /** The result of the last run. */
+    result: mutation.data,
     reset: mutation.reset,
   };
 }

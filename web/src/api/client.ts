@@ -2,16 +2,16 @@ import createClient from 'openapi-fetch';
 import type { paths } from '../../../client/src/schema.d.ts';
 import { ApiError, readProblem } from './errors.ts';
 
-/** The interface by its paths: for the types of what a request takes. */
+/** The paths of the API, for the types of requests. */
 export type { paths as Paths };
 
 const SAFE = ['GET', 'HEAD'];
 
 /**
- * As the browser does it, but that a POST whose connection was lost is sent once more: with the same Idempotency-Key,
- * so that what it asks for happens once. Rejects with an ApiError of status 0 when the server cannot be reached.
+ * Like `fetch`, but a POST whose connection was lost is sent once more with the same Idempotency-Key, so that it
+ * takes effect only once. Rejects with an ApiError of status 0 if the server cannot be reached.
  */
-async function fetchTwice(request: Request): Promise<Response> {
+async function fetchWithRetry(request: Request): Promise<Response> {
   const again = request.headers.has('idempotency-key') ? request.clone() : null;
   try {
     return await fetch(request);
@@ -25,21 +25,22 @@ async function fetchTwice(request: Request): Promise<Response> {
 const unreachable = (cause: unknown): ApiError => new ApiError({ status: 0, message: '', cause });
 
 /**
- * The public interface, typed by docs/openapi.json: `ok(api.GET(path, { params: { path, query }, signal }))`. Changes
- * carry the console's header (the server's proof that no other site sent them) and each POST a key of its own.
+ * The client of the public API, typed by docs/openapi.json: `ok(api.GET(path, { params: { path, query }, signal }))`.
+ * Changing requests carry the console's header, which proves to the server that no other site sent them, and each
+ * POST has its own Idempotency-Key.
  */
-export const api = createClient<paths>({ fetch: fetchTwice, credentials: 'same-origin' });
+export const api = createClient<paths>({ fetch: fetchWithRetry, credentials: 'same-origin' });
 
 api.use({
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(changeHeaders(request.method))) {
+    for (const [name, value] of Object.entries(mutationHeaders(request.method))) {
       if (!request.headers.has(name)) request.headers.set(name, value);
     }
   },
 });
 
-/** What a request that changes something carries besides; for uploads and other requests that `api` does not make. */
-export function changeHeaders(method: string): Readonly<Record<string, string>> {
+/** The headers that a changing request needs, for uploads and other requests that are not made through `api`. */
+export function mutationHeaders(method: string): Readonly<Record<string, string>> {
   if (SAFE.includes(method)) return {};
   const key: Record<string, string> = method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {};
   return { 'x-heliograph-console': '1', ...key };
@@ -47,10 +48,10 @@ export function changeHeaders(method: string): Readonly<Record<string, string>> 
 
 type Answer<D> = { readonly data?: D; readonly error?: unknown; readonly response: Response };
 
-/** The body of an answer of 2xx (undefined where it has none); rejects with an ApiError otherwise. */
+/** Resolves with the body of a 2xx response (undefined if it has none); rejects with an ApiError otherwise. */
 export async function ok<D>(asking: Promise<Answer<D>>): Promise<D> {
   const { data, error, response } = await asking;
   if (!response.ok) throw readProblem(response, error);
-  // An answer without a body has none by its type either.
+  // If the response has no body, its type has none either.
   return data as D;
 }

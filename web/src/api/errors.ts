@@ -1,10 +1,10 @@
-/** What the server says of one field: `messages[0].body`, and why it is refused. */
+/** An error of one request field: its path, such as `messages[0].body`, and the reason. */
 export type FieldFault = { readonly field: string; readonly message: string };
 
-/** A request that was refused or failed. `status` 0: the server was not reached at all. */
+/** A request that failed. `status` is 0 if the server could not be reached. */
 export class ApiError extends Error {
   readonly status: number;
-  /** To be told to whoever runs the server: its log has the same id. */
+  /** The ID under which the server's log has the request. */
   readonly requestId: string | undefined;
   readonly details: readonly FieldFault[];
   readonly retryAfterSeconds: number | undefined;
@@ -26,7 +26,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody is signed in, or the session has ended. */
+/** Whether the error means that nobody is signed in or the session has ended. */
 export const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -35,15 +35,18 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isFault = (value: unknown): value is FieldFault =>
   isRecord(value) && typeof value['field'] === 'string' && typeof value['message'] === 'string';
 
-/** Reads an answer that is not 2xx, in either form that the interface has (contract 1 and 7), or none at all. */
+/**
+ * The error for a response that is not 2xx. Its body has one of the API's two error formats (contract 1 and 7) or
+ * none.
+ */
 export function readProblem(response: Response, body: unknown): ApiError {
-  const told = isRecord(body) ? body : {};
+  const problem = isRecord(body) ? body : {};
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new ApiError({
     status: response.status,
-    message: typeof told['message'] === 'string' ? told['message'] : response.statusText,
+    message: typeof problem['message'] === 'string' ? problem['message'] : response.statusText,
     requestId: response.headers.get('x-request-id') ?? undefined,
-    details: Array.isArray(told['details']) ? told['details'].filter(isFault) : [],
+    details: Array.isArray(problem['details']) ? problem['details'].filter(isFault) : [],
     retryAfterSeconds: Number.isNaN(retryAfter) ? undefined : retryAfter,
   });
 }

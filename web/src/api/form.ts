@@ -1,16 +1,19 @@
 import { ApiError, type FieldFault } from './errors.ts';
 
-/** A form of @mantine/form, as far as errors go. */
+/** The part of a @mantine/form form that errors need. */
 export type AnyForm = {
   setErrors(errors: Record<string, string>): void;
   getValues(): Record<string, unknown>;
 };
 
-/** `rows[0].name` as @mantine/form writes it: `rows.0.name`. */
+/** The field path in @mantine/form's notation: `rows.0.name` for `rows[0].name`. */
 const pathOf = (field: string): string => field.replaceAll(/\[(\d+)\]/g, '.$1');
 
-/** The field of the form that shows it: the field itself, or the nearest one above it. */
-function ownerOf(values: Record<string, unknown>, field: string): string | undefined {
+/**
+ * The form field that shows an error of this field: the field itself or its nearest ancestor; undefined if there is
+ * none.
+ */
+function nearestField(values: Record<string, unknown>, field: string): string | undefined {
   const path = pathOf(field);
   const top = path.split('.', 1)[0] ?? '';
   if (!(top in values)) return undefined;
@@ -18,13 +21,16 @@ function ownerOf(values: Record<string, unknown>, field: string): string | undef
 }
 
 /**
- * Puts what the server refuses onto the fields of a form. True when every fault found its field: then nothing else
- * needs saying.
+ * Shows the server's field errors at the fields of a form. Returns true if every error found its field, so that
+ * nothing else needs to be shown.
  */
-export function takeFaults(form: AnyForm, error: unknown): boolean {
+export function setFieldErrors(form: AnyForm, error: unknown): boolean {
   if (!(error instanceof ApiError) || error.details.length === 0) return false;
   const values = form.getValues();
-  const owned = error.details.map((fault): [string | undefined, FieldFault] => [ownerOf(values, fault.field), fault]);
+  const owned = error.details.map((fault): [string | undefined, FieldFault] => [
+    nearestField(values, fault.field),
+    fault,
+  ]);
   const errors: Record<string, string> = {};
   for (const [owner, { message }] of owned) {
     if (owner !== undefined) errors[owner] = errors[owner] ? `${errors[owner]}; ${message}` : message;

@@ -1,16 +1,16 @@
-import { api, changeHeaders, ok } from './client.ts';
+import { api, mutationHeaders, ok } from './client.ts';
 import { ApiError, readProblem } from './errors.ts';
 import type { Need } from './session.ts';
 
 export const MEDIA = '/api/partner-gateway/v1/media';
 
-/** What one needs to add or change files. */
+/** The permission that changes to media files require. */
 export const MEDIA_NEED: Need = { scope: 'media', write: true };
 
 export const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'video/mp4'] as const;
 export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** What a file dialog offers; the server tells types by their content all the same. */
+/** The file types offered by file dialogs. The server checks the content itself. */
 export const ACCEPTED = '.jpg,.jpeg,.png,.gif,.mp4,image/jpeg,image/png,image/gif,video/mp4';
 
 type Listing = {
@@ -25,23 +25,23 @@ export const listMedia = (query: Listing, signal: AbortSignal) => ok(api.GET(MED
 export type Media = Awaited<ReturnType<typeof listMedia>>['data'][number];
 
 /**
- * Where the browser gets a file: links name the public address of the gateway, which need not be the one that the
- * console was opened by, and the page's policy allows that one alone.
+ * The URL of a file at this page's origin. The API's links use the public address of the gateway, which may differ
+ * from the one the console was opened with, and the content security policy allows only the latter.
  */
-export function ownLink(url: string): string {
+export function sameOriginUrl(url: string): string {
   const { pathname, search } = new URL(url, location.origin);
   return `${pathname}${search}`;
 }
 
 type Upload = { readonly onProgress: (sent: number) => void; readonly signal: AbortSignal };
 
-/** Sends a file as fast as the connection takes it; `onProgress` hears of its octets. Rejects with an ApiError. */
+/** Uploads a file. `onProgress` gets the number of bytes sent so far. Rejects with an ApiError. */
 export function uploadMedia(file: File, { onProgress, signal }: Upload): Promise<Media> {
   const form = new FormData();
   form.set('file', file);
   const request = new XMLHttpRequest();
   request.open('POST', MEDIA);
-  for (const [name, value] of Object.entries(changeHeaders('POST'))) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(mutationHeaders('POST'))) request.setRequestHeader(name, value);
   request.responseType = 'json';
   request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded));
   signal.addEventListener('abort', () => request.abort());

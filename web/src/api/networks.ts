@@ -2,24 +2,24 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from './client.ts';
 
 const MS = '/api/message-server';
-/** What a list to choose from holds at most. */
-const MOST = 1000;
+/** The maximum number of options in a select. */
+const MAX_OPTIONS = 1000;
 const FRESH_MS = 60_000;
 
 export type Network = 'WHATSAPP' | 'RCS';
 export type Option = { readonly value: string; readonly label: string };
 
-/** An approved template, as far as a form needs it. */
+/** An approved template as an option of a form. */
 export type TemplateOption = Option & {
-  /** What its values are called: `1`, `header.1`, `first_name`. */
+  /** The names of its values: `1`, `header.1`, `first_name`. */
   readonly placeholders: readonly string[];
-  /** Its header shows a file, and it brings none itself. */
+  /** Whether the header needs a file that the template itself does not provide. */
   readonly wantsFile: boolean;
-  /** What its buttons say. */
+  /** The labels of its buttons. */
   readonly buttons: readonly string[];
 };
 
-const all = { page: 0, limit: MOST };
+const all = { page: 0, limit: MAX_OPTIONS };
 const params = { query: all };
 
 async function listSenders(channel: Network, signal: AbortSignal): Promise<readonly Option[]> {
@@ -60,24 +60,27 @@ const FILES: readonly unknown[] = ['IMAGE', 'VIDEO', 'DOCUMENT'];
 const isFileHeader = ({ type, format }: Readonly<Record<string, unknown>>): boolean =>
   type === 'HEADER' && FILES.includes(format);
 
-/** In the forms of both networks: `buttons: [{ text }]` and `suggestions: [{ reply | action: { text } }]`, at any depth. */
+/**
+ * The button labels in the content of either network, at any depth: `buttons: [{ text }]` or `suggestions: [{ reply |
+ * action: { text } }]`.
+ */
 function buttonsIn(content: unknown): readonly string[] {
   if (Array.isArray(content)) return content.flatMap(buttonsIn);
   if (!isRecord(content)) return [];
   return Object.entries(content).flatMap(([name, inner]) =>
-    Array.isArray(inner) && (name === 'buttons' || name === 'suggestions') ? inner.flatMap(wordsOf) : buttonsIn(inner),
+    Array.isArray(inner) && (name === 'buttons' || name === 'suggestions') ? inner.flatMap(labelsOf) : buttonsIn(inner),
   );
 }
 
-function wordsOf(button: unknown): readonly string[] {
-  const said = isRecord(button) ? (button['reply'] ?? button['action'] ?? button) : null;
-  return isRecord(said) && typeof said['text'] === 'string' ? [said['text']] : [];
+function labelsOf(button: unknown): readonly string[] {
+  const action = isRecord(button) ? (button['reply'] ?? button['action'] ?? button) : null;
+  return isRecord(action) && typeof action['text'] === 'string' ? [action['text']] : [];
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Whom the account may send as: numbers of WhatsApp, launched agents of RCS. */
+/** The account's senders: WhatsApp numbers or launched RCS agents. */
 export const senderQuery = (channel: Network) =>
   queryOptions({
     queryKey: ['senders', channel],
@@ -85,7 +88,7 @@ export const senderQuery = (channel: Network) =>
     staleTime: FRESH_MS,
   });
 
-/** Approved templates: others are not sent. */
+/** The approved templates of a network; others cannot be sent. */
 export const templateQuery = (channel: Network) =>
   queryOptions({
     queryKey: ['templates', channel, 'approved'],

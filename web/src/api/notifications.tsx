@@ -3,7 +3,7 @@ import { Notifications, showNotification } from '@mantine/notifications';
 
 export { showNotification };
 
-/** Where notifications appear; `showNotification` shows them. */
-export function Notices() {
+/** The area where `notify` shows notifications. */
+export function NotificationArea() {
   return <Notifications position="bottom-right" limit={4} />;
 }

@@ -1,15 +1,17 @@
 import { useTranslation } from 'react-i18next';
 import { ApiError } from './errors.ts';
 
-/** A failure as a sentence for people: the server's own words where it said something, with the request id of a failure. */
+/** Turns an error into a message: the server's message if there is one, with the request ID for server errors. */
 export function useProblemText(withId = true): (error: unknown) => string {
   const { t } = useTranslation('ui');
   return (error) => {
     if (!(error instanceof ApiError)) return t('problem.unexpected');
     if (error.status === 0) return t('problem.unreachable');
     if (error.status === 429) return t('problem.tooFast', { count: Math.ceil(error.retryAfterSeconds ?? 1) });
-    const said = error.details.length > 0 ? faults(error) : error.message;
-    return error.status >= 500 && withId ? t('problem.server', { said, requestId: error.requestId ?? '–' }) : said;
+    const message = error.details.length > 0 ? faults(error) : error.message;
+    return error.status >= 500 && withId
+      ? t('problem.server', { said: message, requestId: error.requestId ?? '–' })
+      : message;
   };
 }
 

@@ -2,19 +2,19 @@ import { QueryCache, MutationCache, QueryClient } from '@tanstack/react-query';
 import { ApiError, isSignedOut } from './errors.ts';
 
 const RETRIES = 2;
-/** What was fetched so recently is shown again without asking. */
+/** Data younger than this is shown again without a request. */
 const FRESH_MS = 5_000;
 
-/** A refusal stays one; what could not be reached, and 503, are worth another try. */
+/** Whether to retry: only when the server could not be reached or answered 503. */
 const isWorthRetrying = (failures: number, error: unknown): boolean =>
   failures < RETRIES && error instanceof ApiError && (error.status === 0 || error.status === 503);
 
-/** `onSignedOut` hears when somebody who was signed in no longer is. */
+/** Creates the query client. `onSignedOut` is called when a session that existed has ended. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({
       onError(error, { queryKey, state }) {
-        // Who asks for the session and has none was not signed in: the router sees to that.
+        // Without a session from the start, the user was not signed in; the router handles that.
         const isFirst = queryKey[0] === 'session' && state.data === undefined;
         if (isSignedOut(error) && !isFirst) onSignedOut();
       },

@@ -2,34 +2,34 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, ok } from './client.ts';
 import { ApiError } from './errors.ts';
 
-/** The areas of the interface, and the channels: what `may` is asked for. */
+/** The scopes that `may` checks: the areas of the API and the channels. */
 export type Scope =
   | ('SMS' | 'WHATSAPP' | 'RCS' | 'campaigns' | 'contacts' | 'tracking' | 'inbox')
   | ('exports' | 'webhooks' | 'media' | 'keys');
 
-/** Who is signed in, which account they look at, and what they may do there now. */
+/** The signed-in user, the account they are in, and their permissions there. */
 export type Session = Awaited<ReturnType<typeof fetchSession>>;
 
 const fetchSession = () => ok(api.GET('/api/partner-gateway/v1/session'));
 
-/** Asked anew when it is older than a minute: roles, plans and operators change while a page is open. */
+/** Refetched after a minute, because roles, plans and operator rights may change while a page is open. */
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
 
-/** Why something is not allowed: the key of a text under `ui:why`; null when it is. */
+/** Why something is not allowed, as a key under `ui:why`; null if it is allowed. */
 export type Refusal = 'scope' | 'plan' | 'viewer' | 'owner' | 'operator' | null;
-/** What a page or a button needs. `write`: it changes something, which the role viewer may not. */
+/** The permission that a page or a button requires. `write`: it changes something, which viewers may not. */
 export type Need = {
   readonly scope?: Scope | undefined;
   readonly write?: boolean | undefined;
-  /** `admin`: owners and admins; `owner`: owners. */
+  /** `admin`: owners and administrators; `owner`: owners only. */
   readonly role?: 'admin' | 'owner' | undefined;
-  /** An operator of the program, not of the account. */
+  /** Requires an operator of the installation (not the account role `operator`). */
   readonly operator?: boolean | undefined;
 };
 
 const CHANNELS: readonly string[] = ['SMS', 'WHATSAPP', 'RCS'];
 
-/** What the server would answer, known beforehand; the server decides all the same. */
+/** Predicts the server's refusal for display only; the server enforces permissions itself. */
 function refusalOf(session: Session, need: Need): Refusal {
   const { scope, role } = need;
   if (need.operator && !session.user.isOperator) return 'operator';
@@ -41,14 +41,14 @@ function refusalOf(session: Session, need: Need): Refusal {
   return session.operations.includes(scope) ? null : 'scope';
 }
 
-/** Inside the shell, where somebody is signed in. */
+/** The session, for components inside the shell, where a user is always signed in. */
 export function useSession() {
   const { data } = useQuery(sessionQuery);
   if (data === undefined) throw new ApiError({ status: 401, message: '' });
   return {
     ...data,
     isOperator: data.user.isOperator,
-    /** An operator looks at an account that is not theirs. */
+    /** Whether an operator is in another account than their own. */
     isElsewhere: data.account.id !== data.ownAccountId,
     refusal: (need: Need): Refusal => refusalOf(data, need),
     may: (need: Need): boolean => refusalOf(data, need) === null,

@@ -1,9 +1,12 @@
 import { localStorageColorSchemeManager } from '@mantine/core';
 
-/** Light, dark, or as the system has it; kept in this browser. */
+/** The chosen color scheme (light, dark or the system's), stored in this browser. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: 'heliograph-color-scheme' });
 
-/** Before the first render, so that nobody who chose dark sees a white flash: an inline script is not allowed to. */
+/**
+ * Applies the color scheme before the first render, to avoid a white flash in dark mode. The content security policy
+ * allows no inline script.
+ */
 export function applyColorScheme(): void {
   const chosen = colorSchemeManager.get('auto');
   const prefersDark = matchMedia('(prefers-color-scheme: dark)').matches;

@@ -7,7 +7,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 import { ButtonLink } from '../ui/link.tsx';
 import { Page } from '../ui/page.tsx';
 
-/** A page that broke: what happened, the id that the server's log knows it by, and another try. */
+/** Shown when a page fails: the error, the request ID for the server's log, and a retry button. */
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   const { t } = useTranslation('app');
   const router = useRouter();
@@ -22,7 +22,7 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
   );
 }
 
-/** An address that leads nowhere. */
+/** Shown for an unknown path. */
 export function NotFoundPage() {
   const { t } = useTranslation('app');
   return (

@@ -4,17 +4,17 @@ import { initReactI18next } from 'react-i18next';
 export const LANGUAGES = ['en', 'it'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-const KEPT = 'heliograph-language';
+const STORAGE_KEY = 'heliograph-language';
 type Texts = { readonly default: Readonly<Record<string, unknown>> };
 
-/** web/src/<feature>/<language>.json, each a file that is fetched when a page of the feature is opened. */
+/** web/src/<feature>/<language>.json, each fetched when a page of the feature is first opened. */
 const FILES = import.meta.glob<Texts>('/src/*/{en,it}.json');
 
 const isLanguage = (text: string): text is Language => LANGUAGES.some((language) => language === text);
 
-/** The person's choice, else the first language of the browser that we speak, else English. */
+/** The language the user chose, else the browser's first supported language, else English. */
 function chooseLanguage(): Language {
-  const wishes = [localStorage.getItem(KEPT) ?? '', ...navigator.languages];
+  const wishes = [localStorage.getItem(STORAGE_KEY) ?? '', ...navigator.languages];
   return wishes.map((wish) => wish.slice(0, 2)).find(isLanguage) ?? 'en';
 }
 
@@ -30,7 +30,7 @@ const backend = {
   read: (language: string, feature: string) => readTexts(language, feature),
 };
 
-/** The texts of the shell and of `ui/` are there from the beginning; those of a feature come with its first page. */
+/** Starts i18next with the texts of the shell and of `ui/`; the texts of a feature are loaded with its first page. */
 export async function startTexts(): Promise<i18n> {
   const texts = i18next.createInstance();
   await texts
@@ -41,19 +41,19 @@ export async function startTexts(): Promise<i18n> {
       fallbackLng: false,
       ns: ['app', 'ui'],
       defaultNS: 'ui',
-      // React shows texts as texts: escaping them once more would show the escapes.
+      // React escapes texts itself; escaping them twice would show the escapes.
       interpolation: { escapeValue: false },
       saveMissing: true,
       missingKeyHandler: (_languages, feature, key) => console.error(`There is no text ${feature}:${key}`),
     });
-  tellDocument(texts.language);
-  texts.on('languageChanged', tellDocument);
+  setDocumentLanguage(texts.language);
+  texts.on('languageChanged', setDocumentLanguage);
   return texts;
 }
 
-const tellDocument = (language: string): void => document.documentElement.setAttribute('lang', language);
+const setDocumentLanguage = (language: string): void => document.documentElement.setAttribute('lang', language);
 
 export async function changeLanguage(texts: i18n, language: Language): Promise<void> {
-  localStorage.setItem(KEPT, language);
+  localStorage.setItem(STORAGE_KEY, language);
   await texts.changeLanguage(language);
 }

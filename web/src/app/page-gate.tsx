@@ -6,7 +6,7 @@ import { ButtonLink } from '../ui/link.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Page } from '../ui/page.tsx';
 
-/** Shows the page to those who may see it, and to others why they may not. */
+/** Shows the page, or the reason why the user may not see it. */
 export function PageGate({ need, children }: { readonly need: Need; readonly children: ReactNode }) {
   const { t } = useTranslation('app');
   const refusal = useSession().refusal(need);

@@ -1,6 +1,6 @@
 import { Skeleton, Stack } from '@mantine/core';
 
-/** What stands in a page's place while its files or its data are on their way. */
+/** Placeholder while a page's code or data is loading. */
 export function PageSkeleton() {
   return (
     <Stack gap="lg" aria-hidden="true">

@@ -1,45 +1,109 @@
 import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
 
-/** The accent: the colour of a signal lamp. Shade 6 of every colour carries white text at 4.5:1 or more. */
+/** The accent colour. Shade 6 of every colour has a contrast of at least 4.5:1 with white text. */
 const amber: MantineColorsTuple = [
-  ...(['#fffbeb', '#fef3c7', '#fde68a', '#fcd34d', '#fbbf24', '#d97706', '#b45309'] as const),
-  ...(['#9a4a0b', '#7c3a0c', '#5f2d0c'] as const),
+  '#fffbeb',
+  '#fef3c7',
+  '#fde68a',
+  '#fcd34d',
+  '#fbbf24',
+  '#d97706',
+  '#b45309',
+  '#9a4a0b',
+  '#7c3a0c',
+  '#5f2d0c',
 ];
 const gray: MantineColorsTuple = [
-  ...(['#f8f9fa', '#f1f3f5', '#e4e7eb', '#d3d8de', '#aab2bd', '#667080', '#535c6b'] as const),
-  ...(['#414957', '#2b313c', '#181c24'] as const),
+  '#f8f9fa',
+  '#f1f3f5',
+  '#e4e7eb',
+  '#d3d8de',
+  '#aab2bd',
+  '#667080',
+  '#535c6b',
+  '#414957',
+  '#2b313c',
+  '#181c24',
 ];
 const dark: MantineColorsTuple = [
-  ...(['#e3e6ea', '#c6ccd4', '#a4acb8', '#7f8896', '#434b58', '#333a46', '#262c36'] as const),
-  ...(['#1a1f27', '#141820', '#0e1117'] as const),
+  '#e3e6ea',
+  '#c6ccd4',
+  '#a4acb8',
+  '#7f8896',
+  '#434b58',
+  '#333a46',
+  '#262c36',
+  '#1a1f27',
+  '#141820',
+  '#0e1117',
 ];
 const red: MantineColorsTuple = [
-  ...(['#fef2f2', '#fee2e2', '#fecaca', '#fca5a5', '#f87171', '#ef4444', '#dc2626'] as const),
-  ...(['#b91c1c', '#991b1b', '#7f1d1d'] as const),
+  '#fef2f2',
+  '#fee2e2',
+  '#fecaca',
+  '#fca5a5',
+  '#f87171',
+  '#ef4444',
+  '#dc2626',
+  '#b91c1c',
+  '#991b1b',
+  '#7f1d1d',
 ];
 const green: MantineColorsTuple = [
-  ...(['#f0fdf4', '#dcfce7', '#bbf7d0', '#86efac', '#4ade80', '#22c55e', '#15803d'] as const),
-  ...(['#166534', '#14532d', '#0f3f22'] as const),
+  '#f0fdf4',
+  '#dcfce7',
+  '#bbf7d0',
+  '#86efac',
+  '#4ade80',
+  '#22c55e',
+  '#15803d',
+  '#166534',
+  '#14532d',
+  '#0f3f22',
 ];
 const blue: MantineColorsTuple = [
-  ...(['#eff6ff', '#dbeafe', '#bfdbfe', '#93c5fd', '#60a5fa', '#3b82f6', '#2563eb'] as const),
-  ...(['#1d4ed8', '#1e40af', '#1e3a8a'] as const),
+  '#eff6ff',
+  '#dbeafe',
+  '#bfdbfe',
+  '#93c5fd',
+  '#60a5fa',
+  '#3b82f6',
+  '#2563eb',
+  '#1d4ed8',
+  '#1e40af',
+  '#1e3a8a',
 ];
 const teal: MantineColorsTuple = [
-  ...(['#f0fdfa', '#ccfbf1', '#99f6e4', '#5eead4', '#2dd4bf', '#14b8a6', '#0f766e'] as const),
-  ...(['#115e59', '#134e4a', '#0f3d3a'] as const),
+  '#f0fdfa',
+  '#ccfbf1',
+  '#99f6e4',
+  '#5eead4',
+  '#2dd4bf',
+  '#14b8a6',
+  '#0f766e',
+  '#115e59',
+  '#134e4a',
+  '#0f3d3a',
 ];
 const violet: MantineColorsTuple = [
-  ...(['#f5f3ff', '#ede9fe', '#ddd6fe', '#c4b5fd', '#a78bfa', '#8b5cf6', '#7c3aed'] as const),
-  ...(['#6d28d9', '#5b21b6', '#4c1d95'] as const),
+  '#f5f3ff',
+  '#ede9fe',
+  '#ddd6fe',
+  '#c4b5fd',
+  '#a78bfa',
+  '#8b5cf6',
+  '#7c3aed',
+  '#6d28d9',
+  '#5b21b6',
+  '#4c1d95',
 ];
 
-/** Eight, in ten shades each; `yellow` and `orange` are what Mantine calls by these names itself. */
+/** Eight colours in ten shades each. Mantine itself refers to `yellow` and `orange`, so both are aliases of amber. */
 export const COLORS = { amber, gray, dark, red, green, blue, teal, violet, yellow: amber, orange: amber };
 
 /**
- * Mantine's own variables give its light badges, dimmed texts and errors too little contrast for WCAG AA; here each
- * pair of text and background has 4.5:1 or more in both schemes (web/e2e looks at every page with axe).
+ * Mantine's own variables give light badges, dimmed texts and errors too little contrast for WCAG AA. Here each pair
+ * of text and background has at least 4.5:1 in both schemes (web/e2e checks every page with axe).
  */
 export const contrastVariables: CSSVariablesResolver = () => ({
   variables: {},

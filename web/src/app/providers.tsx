@@ -12,11 +12,11 @@ import { contrastVariables } from './palette.ts';
 import { styleNonce } from './style-nonce.ts';
 import { theme } from './theme.ts';
 
-const Notices = lazy(() => import('../api/notifications.tsx').then((file) => ({ default: file.Notices })));
+const Notices = lazy(() => import('../api/notifications.tsx').then((file) => ({ default: file.NotificationArea })));
 
 type ProvidersProps = { readonly texts: i18n; readonly pages: readonly PageEntry[] };
 
-/** Everything that pages stand on. */
+/** The providers of theme, texts, queries, notifications and router. */
 export function Providers({ texts, pages }: ProvidersProps) {
   const { queries, router } = useMemo(() => connect(texts, pages), [texts, pages]);
   return (
@@ -39,7 +39,10 @@ export function Providers({ texts, pages }: ProvidersProps) {
   );
 }
 
-/** Whoever is signed out while at work is asked to sign in, and comes back to where they were. */
+/**
+ * Connects router and query client: when the session ends, the user is sent to the sign-in page and returns
+ * afterwards.
+ */
 function connect(texts: i18n, pages: readonly PageEntry[]) {
   const router = createConsoleRouter({ texts, pages, queries: () => queries });
   let isLeaving = false;
@@ -47,7 +50,7 @@ function connect(texts: i18n, pages: readonly PageEntry[]) {
     if (isLeaving) return;
     isLeaving = true;
     const next = router.state.location.href;
-    // What the page shows is forgotten once it is gone: until then it stands on it.
+    // The cache is cleared only after the page is gone, because until then the page uses it.
     void router.navigate({ to: '/sign-in', search: next === '/' ? {} : { next } }).then(() => {
       queries.clear();
       isLeaving = false;

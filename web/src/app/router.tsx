@@ -21,7 +21,9 @@ type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; reado
 
 const root = createRootRoute({ component: Outlet });
 
-/** The routes, from the list of pages: behind the shell, which wants somebody signed in, all but the sign-in page. */
+/**
+ * Creates the routes from the list of pages. All but the sign-in page are inside the shell, which requires a session.
+ */
 export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter {
   const signIn = createRoute({
     getParentRoute: () => root,
@@ -32,7 +34,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
   const shell = createRoute({
     getParentRoute: () => root,
     id: 'shell',
-    beforeLoad: ({ location }) => demandSession(queries(), location.href),
+    beforeLoad: ({ location }) => requireSession(queries(), location.href),
     component: () => <Shell pages={pages} />,
   });
   const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFoundPage });
@@ -46,7 +48,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
   );
   return createRouter({
     routeTree: root.addChildren([signIn, shell.addChildren([...routes, nowhere])]),
-    // Filters read in the address as people write them: `?status=sent&q=anna`, every value a text.
+    // The query string is readable, with every value a string: `?status=sent&q=anna`.
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: writeSearch,
     defaultPreload: 'intent',
@@ -57,7 +59,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
   });
 }
 
-async function demandSession(queries: QueryClient, next: string): Promise<void> {
+async function requireSession(queries: QueryClient, next: string): Promise<void> {
   try {
     await queries.ensureQueryData(sessionQuery);
   } catch (error) {
@@ -66,7 +68,7 @@ async function demandSession(queries: QueryClient, next: string): Promise<void> 
   }
 }
 
-/** The lazy page, once it is clear that the person may see it. */
+/** A lazily loaded page behind the check of its permission. */
 function gated({ load, need }: PageEntry) {
   const Lazy = lazyRouteComponent(load, 'Page');
   const Gated = () => (

@@ -3,7 +3,7 @@ import { COLORS } from './palette.ts';
 
 const SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Open Sans', 'Helvetica Neue', Arial, sans-serif";
 
-/** How everything looks. No font is fetched: the policy allows our own files alone, and systems have good ones. */
+/** The Mantine theme. System fonts are used, because the content security policy allows only our own files. */
 export const theme = createTheme({
   colors: COLORS,
   primaryColor: 'amber',

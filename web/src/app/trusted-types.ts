@@ -1,7 +1,7 @@
 /**
- * The policy of the page (src/platform/http/console.ts) lets scripts put no plain text into `innerHTML` and its kind. Mantine
- * writes its style sheets that way, and nothing else of ours does: so texts without an angle bracket pass, and markup
- * from whatever source does not.
+ * The content security policy (src/platform/http/console.ts) forbids scripts to write plain strings to `innerHTML`
+ * and the like. In our code only Mantine does so, for its style sheets. This policy therefore lets strings without an
+ * angle bracket pass and rejects markup from any source.
  */
 type Factory = { createPolicy(name: string, rules: { createHTML(text: string): string }): unknown };
 

@@ -3,9 +3,9 @@ import type { Need } from '../api/session.ts';
 
 const PG = '/api/partner-gateway/v1';
 export const CAMPAIGNS = `${PG}/campaigns` as const;
-export const ONE = `${CAMPAIGNS}/{id}` as const;
+export const CAMPAIGN = `${CAMPAIGNS}/{id}` as const;
 
-/** What one needs to change campaigns. */
+/** The permission that changes to campaigns require. */
 export const NEED: Need = { scope: 'campaigns', write: true };
 
 export type CampaignQuery = NonNullable<Paths[typeof CAMPAIGNS]['get']['parameters']['query']>;
@@ -14,15 +14,15 @@ export const listCampaigns = (query: CampaignQuery, signal?: AbortSignal) =>
   ok(api.GET(CAMPAIGNS, { params: { query }, signal }));
 
 export const findCampaign = (id: number, signal?: AbortSignal) =>
-  ok(api.GET(ONE, { params: { path: { id } }, signal }));
+  ok(api.GET(CAMPAIGN, { params: { path: { id } }, signal }));
 
-/** One campaign; `destinations` is left out of lists. */
+/** One campaign; lists do not include `destinations`. */
 export type Campaign = Awaited<ReturnType<typeof findCampaign>>;
 export type CampaignIn = NonNullable<Paths[typeof CAMPAIGNS]['post']['requestBody']>['content']['application/json'];
 export type SendingMode = Campaign['sendingMode'];
 export type Channel = 'SMS' | 'RCS' | 'WHATSAPP';
 
-/** The channels of each mode, in the order in which they are tried. */
+/** The channels of each sending mode, in the order in which they are tried. */
 const CHAINS = {
   SMS: ['SMS'],
   WHATSAPP: ['WHATSAPP'],
@@ -39,12 +39,12 @@ export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
 
 const STATUS = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
 
-/** The five statuses of the specification, and what the other fields tell beside them: as `CampaignStatus` shows it. */
+/** The status shown for a campaign: the five of the specification, refined by its other fields. */
 export type State = 'DRAFT' | 'READY' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
-type Told = Pick<Campaign, 'status' | 'paused' | 'cancelled' | 'confirmedAt'>;
+type StateFields = Pick<Campaign, 'status' | 'paused' | 'cancelled' | 'confirmedAt'>;
 
-export function stateOf({ status, paused, cancelled, confirmedAt }: Told): State {
+export function stateOf({ status, paused, cancelled, confirmedAt }: StateFields): State {
   if (cancelled) return 'CANCELLED';
   if (status === STATUS.DRAFT) return 'DRAFT';
   if (status === STATUS.COMPLETED) return 'COMPLETED';
@@ -64,22 +64,25 @@ const TONES: Readonly<Partial<Record<State, 'running' | 'done' | 'failed' | 'pau
 /** The color of a progress bar for a campaign in its state. */
 export const toneOf = (campaign: Campaign) => TONES[stateOf(campaign)] ?? 'running';
 
-/** Not confirmed: everything may still be changed. */
-export const isOpen = ({ confirmedAt }: Pick<Campaign, 'confirmedAt'>): boolean => confirmedAt === null;
+/** Whether the campaign is not confirmed yet, so that everything can still be changed. */
+export const isEditable = ({ confirmedAt }: Pick<Campaign, 'confirmedAt'>): boolean => confirmedAt === null;
 
-/** Not begun: it can be deleted, and its credit returns. */
+/** Whether the campaign has not started, so that it can be deleted and its credit returns. */
 export const isDeletable = ({ status }: Pick<Campaign, 'status'>): boolean => status < STATUS.SENDING;
 
-export const isUnderWay = ({ status }: Pick<Campaign, 'status'>): boolean => status === STATUS.SENDING;
+export const isSending = ({ status }: Pick<Campaign, 'status'>): boolean => status === STATUS.SENDING;
 
-/** What was cancelled is at 2 until everything that carriers have has come to an end. */
-export const isOver = ({ status }: Pick<Campaign, 'status'>): boolean => status > STATUS.SENDING;
+/**
+ * Whether the campaign has ended. A cancelled campaign stays at status 2 until all messages at carriers have a final
+ * status.
+ */
+export const isFinished = ({ status }: Pick<Campaign, 'status'>): boolean => status > STATUS.SENDING;
 
-/** The specification's form of a date is not one that `Date` reads everywhere. */
+/** The date in ISO 8601; not every browser's `Date` parses the specification's format. */
 export const toIso = (scheduledDate: string): string =>
   scheduledDate.replace(' ', 'T').replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
 
-/** A draft with the same settings; its time is left out, since it may be over. */
+/** Creates a draft with the same settings, without the scheduled time, which may have passed. */
 export async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {
   const campaign = await findCampaign(id);
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;

@@ -8,7 +8,7 @@ const listLists = (query: ListQuery, signal: AbortSignal) =>
 
 export type ContactList = Awaited<ReturnType<typeof listLists>>['data'][number];
 
-/** Lists by a query of the interface. */
+/** The contact lists that match a query. */
 export const useLists = (query: ListQuery, enabled = true) =>
   useQuery({
     queryKey: ['lists', 'to-choose', query],

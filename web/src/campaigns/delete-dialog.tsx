@@ -4,23 +4,23 @@ import { api, ok } from '../api/client.ts';
 import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { useFormat } from '../ui/values/format.ts';
 import { useLast } from '../ui/use-last.ts';
-import { type Campaign, isOpen, ONE } from './campaign.ts';
+import { type Campaign, isEditable, CAMPAIGN } from './campaign.ts';
 
 type DeleteDialogProps = {
   readonly campaign: Campaign | null;
   readonly onClose: () => void;
-  /** After it is gone; its own page must be left then. */
+  /** Called after the deletion, for example to leave the campaign's page. */
   readonly onDone?: () => void;
 };
 
-/** Asks before a campaign that has not begun is deleted; null closes it. */
+/** Confirms the deletion of a campaign that has not started; null closes the dialog. */
 export function DeleteDialog({ campaign, onClose, onDone }: DeleteDialogProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const shown = useLast(campaign);
   const name = shown?.name ?? '';
   const remove = useAction({
-    run: (id: number) => ok(api.DELETE(ONE, { params: { path: { id } } })),
+    run: (id: number) => ok(api.DELETE(CAMPAIGN, { params: { path: { id } } })),
     refresh: [['campaigns'], ['credit']],
     done: t('delete.done', { name }),
     onDone() {
@@ -37,7 +37,7 @@ export function DeleteDialog({ campaign, onClose, onDone }: DeleteDialogProps) {
       onConfirm={() => campaign && remove.run(campaign.id)}
       busy={remove.busy}
     >
-      {shown && !isOpen(shown)
+      {shown && !isEditable(shown)
         ? t('delete.scheduled', { cost: format.money(shown.estimatedCost, shown.currency) })
         : t('delete.text')}
     </ConfirmDialog>

@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
 import { chainOf, type SendingMode } from './campaign.ts';
 
-/** The channels of a mode by name, in their order: "WhatsApp → SMS". */
+/** The channels of a sending mode by name, in order: "WhatsApp → SMS". */
 export const modeName = (t: TFunction<'campaigns'>, mode: SendingMode): string =>
   chainOf(mode)
     .map((channel) => t(`ui:channel.${channel}`))

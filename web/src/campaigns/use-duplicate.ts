@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { duplicateCampaign } from './campaign.ts';
 
-/** Makes a draft with the same settings, and opens it in the editor. */
+/** Duplicates a campaign as a draft and opens it in the editor. */
 export function useDuplicate() {
   const { t } = useTranslation('campaigns');
   const navigate = useNavigate();

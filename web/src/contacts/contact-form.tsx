@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import type { Contact, ContactPatch, CustomField } from './contact.ts';
 import { toCustomValue } from './custom-value.tsx';
 
-/** A contact as a form has it: texts, '' for what is not there. */
+/** The values of the contact form; '' for missing values. */
 export type ContactValues = {
   readonly firstName: string;
   readonly lastName: string;
-  /** In place of first and last name. */
+  /** Shown instead of first and last name. */
   readonly fullName: string;
   readonly phoneNumber: string;
   readonly email: string;
@@ -55,7 +55,7 @@ type ContactFieldsProps = {
   readonly readOnly?: boolean;
 };
 
-/** Everything that can be written of a contact. */
+/** The fields of a contact that can be edited. */
 export function ContactFields({ form, fields, readOnly = false }: ContactFieldsProps) {
   const { t } = useTranslation('contacts');
   return (

@@ -4,7 +4,7 @@ import type { Need } from '../api/session.ts';
 import type { ListPage } from '../ui/table/data-table.tsx';
 import type { Query } from './search.ts';
 
-/** What one needs to change contacts and lists. */
+/** The permission that changes to contacts and lists require. */
 export const NEED: Need = { scope: 'contacts', write: true };
 
 export const CONTACTS = '/api/partner-gateway/v1/contacts';
@@ -27,17 +27,17 @@ export type ContactPatch = Partial<Omit<Contact, 'customFields'>> & {
   readonly customFields?: Record<string, CustomValue | null>;
 };
 
-/** Changes what is named of a contact, and shows it wherever the contact stands, at its place. */
+/** Returns a function that changes fields of a contact and updates the contact in all cached data. */
 export function useSaveContact() {
   const queries = useQueryClient();
   return async (id: number, body: ContactPatch): Promise<Contact> => {
     const changed = await ok(api.PUT(`${CONTACTS}/{id}`, { params: { path: { id } }, body }));
-    keepContact(queries, changed);
+    updateCachedContact(queries, changed);
     return changed;
   };
 }
 
-function keepContact(queries: QueryClient, changed: Contact): void {
+function updateCachedContact(queries: QueryClient, changed: Contact): void {
   queries.setQueryData(contactQuery(changed.id).queryKey, changed);
   queries.setQueriesData<ListPage<Contact>>(
     { queryKey: ['contacts', 'list'] },
@@ -45,7 +45,7 @@ function keepContact(queries: QueryClient, changed: Contact): void {
   );
 }
 
-/** The custom fields of the account, at most 100. */
+/** Lists the custom fields of the account (100 at most). */
 const listFields = (signal: AbortSignal) => ok(api.GET(`${CONTACTS}/fields`, { signal }));
 export type CustomField = Awaited<ReturnType<typeof listFields>>[number];
 
@@ -55,17 +55,17 @@ export const fieldsQuery = queryOptions({
   staleTime: 30_000,
 });
 
-const MOST_LISTS = 1000;
+const MAX_LISTS = 1000;
 
-/** The lists to choose from, by name. */
+/** The contact lists for selects, by name. */
 export const listsQuery = queryOptions({
   queryKey: ['lists', 'all'],
   queryFn: ({ signal }) =>
-    ok(api.GET(`${CONTACTS}/list`, { params: { query: { page: 0, limit: MOST_LISTS } }, signal })),
+    ok(api.GET(`${CONTACTS}/list`, { params: { query: { page: 0, limit: MAX_LISTS } }, signal })),
   staleTime: 10_000,
 });
 
-/** How many contacts there are and may be. */
+/** The number of contacts and the plan's limit. */
 export const limitsQuery = queryOptions({
   queryKey: ['contacts', 'limits'],
   queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/subscription/contacts', { signal })),

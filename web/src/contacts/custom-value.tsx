@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/values/format.ts';
 import type { CustomField, CustomValue } from './contact.ts';
 
-/** What a text that somebody typed says in a custom field; null takes the value away. The server judges it. */
+/** The value of a custom field from typed text; null removes the value. The server validates it. */
 export function toCustomValue({ type }: Pick<CustomField, 'type'>, text: string): CustomValue | null {
   if (text === '') return null;
   if (type === 'boolean') return text === 'true';
@@ -11,7 +11,7 @@ export function toCustomValue({ type }: Pick<CustomField, 'type'>, text: string)
 
 type CustomTextProps = { readonly value: CustomValue; readonly field: Pick<CustomField, 'type'> };
 
-/** A value of a custom field, as the reader's language writes it. */
+/** A custom field value in the format of the user's language. */
 export function CustomText({ value, field }: CustomTextProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();

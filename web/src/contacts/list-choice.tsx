@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
 import { CONTACTS, listsQuery } from './contact.ts';
 
-/** A list that is there, by its id; `new` with a name; '' for none. */
+/** The chosen list: its ID, `new` with a name, or '' for none. */
 export type ListChoice = { readonly list: string; readonly name: string };
 export const NO_LIST: ListChoice = { list: '', name: '' };
 export const isComplete = ({ list, name }: ListChoice): boolean =>
@@ -12,15 +12,15 @@ export const isComplete = ({ list, name }: ListChoice): boolean =>
 
 type ListChoiceFieldProps = {
   readonly label: string;
-  /** What it says for none. */
+  /** The label of the empty option. */
   readonly none: string;
   readonly value: ListChoice;
   readonly onChange: (value: ListChoice) => void;
-  /** Whether one can be made on the way. */
+  /** Whether a new list can be created here. */
   readonly canBeNew?: boolean;
 };
 
-/** Which list, or the name of one that is yet to be made. */
+/** A select for a list, with a name field for a new one. */
 export function ListChoiceField({ label, none, value, onChange, canBeNew = true }: ListChoiceFieldProps) {
   const { t } = useTranslation('contacts');
   const lists = useQuery(listsQuery);
@@ -49,7 +49,7 @@ export function ListChoiceField({ label, none, value, onChange, canBeNew = true 
   );
 }
 
-/** The id of the list that was chosen, which is made now if it is a new one; null for none. */
+/** Resolves with the ID of the chosen list, creating it if it is new; null for none. */
 export async function idOfChoice({ list, name }: ListChoice): Promise<number | null> {
   if (list === '') return null;
   if (list !== 'new') return Number(list);

@@ -6,10 +6,10 @@ export type Query = Omit<
   'page' | 'limit'
 >;
 
-/** What the list can be sorted by. */
+/** The fields that the server can sort by. */
 const ORDERS = ['fullName', 'phoneNumber', 'email', 'createdAt', 'updatedAt'] as const;
 
-/** The filters and the order, as the address has them. */
+/** The filters and the order in the URL. */
 export const FIELDS = {
   sort: text('fullName'),
   q: text(),
@@ -25,7 +25,7 @@ export const FIELDS = {
 export type Search = ReturnType<typeof useUrlState<typeof FIELDS>>[0];
 export type SetSearch = ReturnType<typeof useUrlState<typeof FIELDS>>[1];
 
-/** All filters off; the order stays. */
+/** Clears all filters and keeps the order. */
 export const NO_FILTERS = { q: '', list: '', reach: '', optedOut: '', valid: '', kind: '', from: '', to: '' } as const;
 
 export const isFiltered = (search: Search): boolean =>
@@ -33,7 +33,7 @@ export const isFiltered = (search: Search): boolean =>
 
 const EVERY_CHANNEL = 'SMS,WHATSAPP,RCS';
 
-/** As the server is asked. `listId`: of the list whose page this is. */
+/** The query for the server. `listId` is the list whose page this is. */
 export function toQuery(search: Search, listId?: number): Query {
   const { q, list, reach, optedOut, valid, kind, from, to } = search;
   return {
@@ -56,7 +56,7 @@ function orderOf(sort: string): Pick<Query, 'sortBy' | 'sortOrder'> {
 
 const ids = (list: string): string | undefined => (/^\d{1,15}$/.test(list) ? list : undefined);
 
-/** The instant at which a day begins where the reader is, or a later one; undefined for what is no day. */
+/** The start of a day, or of a later one, in the user's time zone; undefined for invalid dates. */
 function startOf(day: string, daysLater: number): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined;
   const start = new Date(`${day}T00:00:00`);

@@ -8,7 +8,7 @@ import { JobProgress } from '../ui/values/progress.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Export, formatKey } from './export.ts';
-import { FilterWords } from './filter-words.tsx';
+import { FilterSummary } from './filter-summary.tsx';
 
 export function useExportColumns(): readonly Column<Export>[] {
   const { t } = useTranslation('exports');
@@ -38,7 +38,7 @@ function What({ row: { type, filters } }: { readonly row: Export }) {
         {t(`type.${type}`)}
       </Text>
       <Text size="xs" c="dimmed" fw={400} component="span">
-        <FilterWords filters={filters} />
+        <FilterSummary filters={filters} />
       </Text>
     </Stack>
   );
@@ -46,7 +46,7 @@ function What({ row: { type, filters } }: { readonly row: Export }) {
 
 const TONES = { PENDING: 'progress', COMPLETED: 'good', EXPIRED: 'neutral', FAILED: 'bad' } as const;
 
-/** How far it is; then for how long its file is there, or why there is none. */
+/** The progress of an export, then the remaining time of its file or why there is none. */
 function State({ row: { type, status, progress, expiresAt, failureReason } }: { readonly row: Export }) {
   const { t } = useTranslation('exports');
   const isPhone = useIsPhone();

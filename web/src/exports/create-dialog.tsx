@@ -10,7 +10,7 @@ import { FORMATS, formatKey, TYPES } from './export.ts';
 
 type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Asks for a file. */
+/** Dialog that requests an export. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('exports');
   return (
@@ -64,7 +64,7 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   );
 }
 
-/** Days are asked for where messages are chosen by time. */
+/** Returns the missing dates, which are required when messages are chosen by date. */
 function faultsOf(missing: string) {
   const day = (value: string, { type, campaignId }: Draft): string | null =>
     type !== 'CONTACTS' && campaignId === '' && value === '' ? missing : null;

@@ -7,7 +7,7 @@ import { type Export, EXPORTS } from './export.ts';
 
 type DeleteDialogProps = { readonly row: Export | null; readonly onClose: () => void };
 
-/** Asks before an export and its file are deleted; null closes it. */
+/** Confirms that an export and its file are deleted; null closes the dialog. */
 export function DeleteDialog({ row, onClose }: DeleteDialogProps) {
   const { t } = useTranslation('exports');
   const shown = useLast(row);

@@ -10,8 +10,8 @@ type FieldsProps = { readonly form: UseFormReturnType<Draft> };
 
 const PG = '/api/partner-gateway/v1';
 const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
-/** As many as are offered by name. */
-const OFFERED = 100;
+/** The maximum number of options in the selects. */
+const MAX_OPTIONS = 100;
 
 function SpanFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
@@ -23,7 +23,7 @@ function SpanFields({ form }: FieldsProps) {
   );
 }
 
-/** Messages of a stretch of time, by channel, sender and recipient. */
+/** The fields for an export of messages: date range, channel, sender and recipient. */
 export function HistoryFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
   return (
@@ -56,13 +56,13 @@ export function HistoryFields({ form }: FieldsProps) {
   );
 }
 
-/** All contacts, or those of one list. */
+/** The fields for an export of contacts: all, or one list. */
 export function ContactFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
   const { data } = useQuery({
     queryKey: ['lists', 'offered'],
     queryFn: ({ signal }) =>
-      ok(api.GET(`${PG}/contacts/list`, { params: { query: { limit: OFFERED, sortBy: 'name' } }, signal })),
+      ok(api.GET(`${PG}/contacts/list`, { params: { query: { limit: MAX_OPTIONS, sortBy: 'name' } }, signal })),
     enabled: useSession().may({ scope: 'contacts' }),
   });
   return (
@@ -77,12 +77,12 @@ export function ContactFields({ form }: FieldsProps) {
   );
 }
 
-/** The messages of one campaign, or of a stretch of time. */
+/** The fields for a delivery report: one campaign, or a date range. */
 export function ReportFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
   const { data } = useQuery({
     queryKey: ['campaigns', 'offered'],
-    queryFn: ({ signal }) => ok(api.GET(`${PG}/campaigns`, { params: { query: { limit: OFFERED } }, signal })),
+    queryFn: ({ signal }) => ok(api.GET(`${PG}/campaigns`, { params: { query: { limit: MAX_OPTIONS } }, signal })),
     enabled: useSession().may({ scope: 'campaigns' }),
   });
   return (

@@ -1,11 +1,11 @@
 import { api, ok } from '../api/client.ts';
 import { EXPORTS, type ExportType, type Format } from './export.ts';
 
-/** An export as it is being put together; '' where nothing is chosen. */
+/** The values of the form; '' if nothing is chosen. */
 export type Draft = {
   readonly type: ExportType;
   readonly format: Format;
-  /** Days, as `<input type="date">` writes them. */
+  /** Dates, in the format of `<input type="date">`. */
   readonly startDateTime: string;
   readonly endDateTime: string;
   readonly channel: 'SMS' | 'RCS' | 'WHATSAPP' | '';
@@ -18,7 +18,7 @@ export type Draft = {
 const DAYS = 7;
 const DAY_MS = 86_400_000;
 
-/** In the reader's zone. */
+/** The date of an instant, in the user's time zone. */
 function dayOf(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 10);
@@ -36,13 +36,13 @@ export const newDraft = (now = new Date()): Draft => ({
   campaignId: '',
 });
 
-/** From the first instant of one day to the last of another. */
+/** The range from the start of the first day to the end of the last. */
 const spanOf = ({ startDateTime, endDateTime }: Draft) => ({
   startDateTime: new Date(`${startDateTime}T00:00:00`).toISOString(),
   endDateTime: new Date(`${endDateTime}T23:59:59.999`).toISOString(),
 });
 
-/** Asks for it. */
+/** Requests the export. */
 export function requestExport(draft: Draft) {
   const { type, format, channel, sender, recipient, listIds, campaignId } = draft;
   switch (type) {

@@ -2,12 +2,12 @@ import { Download, RefreshCw, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { MayButton, MayIcon } from '../ui/actions/may-button.tsx';
+import { GuardedButton, GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { type Export, EXPORTS, findFile, NEED } from './export.ts';
 
 type ExportActionsProps = { readonly row: Export; readonly onDelete: (row: Export) => void };
 
-/** What can be done with one export: fetch it, make it again once its file is gone, delete it. */
+/** The actions for one export: download, create again once its file has expired, delete. */
 export function ExportActions({ row, onDelete }: ExportActionsProps) {
   const { t } = useTranslation('exports');
   const name = t(`type.${row.type}`);
@@ -15,14 +15,14 @@ export function ExportActions({ row, onDelete }: ExportActionsProps) {
     <>
       {row.isAvailableForDownload && <DownloadButton row={row} />}
       {(row.status === 'EXPIRED' || row.status === 'FAILED') && <AgainButton row={row} />}
-      <MayIcon need={NEED} label={t('delete.label', { name })} onClick={() => onDelete(row)}>
+      <GuardedIcon need={NEED} label={t('delete.label', { name })} onClick={() => onDelete(row)}>
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
     </>
   );
 }
 
-/** The link is asked for when it is used: it ends, and an export may be made again meanwhile. */
+/** The link is requested when it is used, because it expires and the export may have been created again meanwhile. */
 function DownloadButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) {
   const { t } = useTranslation('exports');
   const fetchFile = useAction({
@@ -31,7 +31,7 @@ function DownloadButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) 
     onDone: (address) => address !== null && window.location.assign(address),
   });
   return (
-    <MayButton
+    <GuardedButton
       need={{ scope: 'exports', write: false }}
       size="xs"
       variant="default"
@@ -40,7 +40,7 @@ function DownloadButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) 
       onClick={() => fetchFile.run()}
     >
       {t('download')}
-    </MayButton>
+    </GuardedButton>
   );
 }
 
@@ -52,7 +52,7 @@ function AgainButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) {
     done: t('again.done'),
   });
   return (
-    <MayButton
+    <GuardedButton
       need={NEED}
       size="xs"
       variant="default"
@@ -61,6 +61,6 @@ function AgainButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) {
       onClick={() => repeat.run()}
     >
       {t('again.open')}
-    </MayButton>
+    </GuardedButton>
   );
 }

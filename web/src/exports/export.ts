@@ -1,7 +1,7 @@
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 
-/** What one needs to ask for exports and to delete them. */
+/** The permission that requesting and deleting exports requires. */
 export const NEED: Need = { scope: 'exports', write: true };
 
 export const EXPORTS = '/api/partner-gateway/v1/exports';
@@ -14,7 +14,7 @@ export const listExports = ({ page, limit }: { page: number; limit: number }, si
   ok(api.GET(EXPORTS, { params: { query: { page, limit } }, signal }));
 export type Export = Awaited<ReturnType<typeof listExports>>['data'][number];
 
-/** Where the file is, at the address that this page came from; null when it has expired meanwhile. */
+/** Resolves with the URL of the file at this page's origin; null if it has expired meanwhile. */
 export async function findFile(exportId: number): Promise<string | null> {
   const { downloadUrl } = await ok(api.GET(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } }));
   if (downloadUrl === null) return null;
@@ -22,5 +22,5 @@ export async function findFile(exportId: number): Promise<string | null> {
   return pathname + search;
 }
 
-/** A key of the texts: keys have no dots. */
+/** The format as part of a text key, which cannot contain dots. */
 export const formatKey = (format: Format): string => format.replace('.', '');

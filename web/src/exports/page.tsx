@@ -14,10 +14,10 @@ import { type Export, listExports, NEED } from './export.ts';
 import { ExportActions } from './export-actions.tsx';
 
 const FIELDS = listFields();
-const WHILE_WRITING_MS = 1_000;
-const OTHERWISE_MS = 30_000;
+const RUNNING_POLL_MS = 1_000;
+const IDLE_POLL_MS = 30_000;
 
-/** Files of messages and contacts: asked for, watched while they are written, fetched. */
+/** The page of the account's exports. */
 export function Page() {
   const { t } = useTranslation('exports');
   const [isCreating, setIsCreating] = useState(false);
@@ -26,7 +26,7 @@ export function Page() {
   const columns = useExportColumns();
   const query = useListQuery(['exports', 'list', search], (signal) => listExports(search, signal), {
     refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status }) => status === 'PENDING') ? WHILE_WRITING_MS : OTHERWISE_MS,
+      state.data?.data.some(({ status }) => status === 'PENDING') ? RUNNING_POLL_MS : IDLE_POLL_MS,
   });
   const create = (
     <AddButton need={NEED} onClick={() => setIsCreating(true)}>

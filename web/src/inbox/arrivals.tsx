@@ -5,25 +5,25 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLive } from './use-live.ts';
 
-/** A stream that comes back within this time was never missed. */
-const PATIENCE_MS = 2_000;
+/** Interruptions shorter than this are not reported. */
+const GRACE_MS = 2_000;
 const POLL_MS = 5_000;
 
 type ArrivalsProps = {
-  /** The open conversation: what arrives there is read out. */
+  /** The open conversation, whose new messages are announced to screen readers. */
   readonly chat: string;
-  /** How often everything has to ask by itself; false while the stream tells. */
+  /** Called with the poll interval in milliseconds; false while the stream is live. */
   readonly onPoll: (ms: number | false) => void;
 };
 
-/** Follows the inbox; says when it cannot, and what arrives to who cannot see it. */
+/** Follows the inbox stream, shows interruptions, and announces new messages to screen readers. */
 export function Arrivals({ chat, onPoll }: ArrivalsProps) {
   const { t } = useTranslation('inbox');
   const [arrived, setArrived] = useState('');
   const state = useLive(({ chatId, text }) => {
     if (chatId === chat) setArrived(text);
   });
-  const [wasLost] = useDebouncedValue(state === 'lost', PATIENCE_MS);
+  const [wasLost] = useDebouncedValue(state === 'lost', GRACE_MS);
   const isLost = wasLost && state === 'lost';
   useEffect(() => onPoll(isLost ? POLL_MS : false), [isLost, onPoll]);
   return (

@@ -4,24 +4,24 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
 import { Hint } from '../ui/hint.tsx';
-import { useReason } from '../ui/actions/may-button.tsx';
+import { useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { assignConversation, type Conversation, NEED } from './conversation.ts';
 import classes from './inbox.module.css';
 import { useAssignable } from './use-assignable.ts';
 
 type AssigneeProps = { readonly conversation: Conversation };
 
-/** Who is responsible for a conversation, and the choice of somebody else. */
+/** The select for the assignee of a conversation. */
 export function Assignee({ conversation: { chatId, assignee } }: AssigneeProps) {
   const { t } = useTranslation('inbox');
   const { user } = useSession();
-  const reason = useReason(NEED);
+  const reason = useDisabledReason(NEED);
   const people = useAssignable();
   const assign = useAction({
     run: assignConversation,
     refresh: [['inbox', 'one', chatId]],
   });
-  // Whoever has it may have been removed or made a viewer since.
+  // The assignee may have been removed or made a viewer since.
   const known = assignee === null || people.some(({ id }) => id === assignee.userId);
   const options = [
     { value: '', label: t('assign.nobody') },

@@ -19,12 +19,12 @@ import { sendersQuery } from './senders.ts';
 
 type ContactPaneProps = { readonly conversation: Conversation };
 
-/** Who the conversation is with, and as whom one answers. */
+/** The details of the person, and the number or agent that replies come from. */
 export function ContactPane({ conversation }: ContactPaneProps) {
   const { t } = useTranslation('inbox');
   const { contact, channel } = conversation;
   const isPhone = useIsPhone();
-  const known = useKnown(contact.id);
+  const known = useContact(contact.id);
   const facts = useFacts(conversation, known);
   return (
     <Stack gap="lg">
@@ -53,8 +53,8 @@ export function ContactPane({ conversation }: ContactPaneProps) {
   );
 }
 
-/** What the contact's own page knows of them; undefined while that is not known, or where it may not be. */
-function useKnown(id: number | null) {
+/** The contact's data; undefined while it is loading, or if the user may not see contacts. */
+function useContact(id: number | null) {
   const may = useSession().may({ scope: 'contacts' });
   const { data } = useQuery({
     queryKey: ['contacts', 'of-inbox', id],
@@ -65,7 +65,7 @@ function useKnown(id: number | null) {
   return data;
 }
 
-function useFacts(conversation: Conversation, known: ReturnType<typeof useKnown>): readonly Fact[] {
+function useFacts(conversation: Conversation, known: ReturnType<typeof useContact>): readonly Fact[] {
   const { t } = useTranslation('inbox');
   const { contact, lastMessageDate } = conversation;
   const identity = useIdentityName(conversation);
@@ -90,7 +90,7 @@ function useFacts(conversation: Conversation, known: ReturnType<typeof useKnown>
   return facts.filter((fact) => typeof fact === 'object');
 }
 
-/** The number or agent as people know it; on WhatsApp and RCS its id says nothing to them. */
+/** The name of the number or agent; on WhatsApp and RCS its ID means nothing to users. */
 function useIdentityName({ channel, channelIdentity }: Conversation): string {
   const may = useSession().may({ scope: channel });
   const { data } = useQuery({ ...sendersQuery(channel), enabled: may && channel !== 'SMS' });

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { Hint } from '../ui/hint.tsx';
-import { MayIcon } from '../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { MsisdnText } from '../ui/values/msisdn-text.tsx';
 import { ChannelBadge } from '../ui/values/statuses.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
@@ -14,11 +14,11 @@ import classes from './inbox.module.css';
 
 type HeaderProps = {
   readonly conversation: Conversation;
-  /** Shows the person; undefined where they are shown already. */
+  /** Opens the contact details; undefined if they are shown already. */
   readonly onPerson: (() => void) | undefined;
 };
 
-/** With whom, and what can be done with the whole conversation. */
+/** The header of a conversation: the person, and the actions on the conversation. */
 export function ConversationHeader({ conversation, onPerson }: HeaderProps) {
   const { t } = useTranslation('inbox');
   const isPhone = useIsPhone();
@@ -79,7 +79,7 @@ function ArchiveButton({ conversation: { chatId, archived } }: Pick<HeaderProps,
   });
   const Sign = archived ? ArchiveRestore : Archive;
   return (
-    <MayIcon
+    <GuardedIcon
       need={NEED}
       size="lg"
       label={t(archived ? 'unarchive' : 'archive')}
@@ -87,6 +87,6 @@ function ArchiveButton({ conversation: { chatId, archived } }: Pick<HeaderProps,
       onClick={() => change.run(chatId)}
     >
       <Sign size={18} />
-    </MayIcon>
+    </GuardedIcon>
   );
 }

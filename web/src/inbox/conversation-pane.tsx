@@ -20,11 +20,11 @@ import { Messages } from './thread/messages.tsx';
 type ConversationPaneProps = {
   readonly chatId: string;
   readonly pollMs: number | false;
-  /** Whether the person stands beside the conversation; else behind a button. */
+  /** Whether the contact details are shown beside the conversation; otherwise a button opens them. */
   readonly isWide: boolean;
 };
 
-/** One conversation, and who it is with. */
+/** One conversation with the details of the person. */
 export function ConversationPane({ chatId, pollMs, isWide }: ConversationPaneProps) {
   const { t } = useTranslation('inbox');
   const [isPersonOpen, setPersonOpen] = useState(false);
@@ -33,7 +33,7 @@ export function ConversationPane({ chatId, pollMs, isWide }: ConversationPanePro
     queryFn: ({ signal }) => findConversation(chatId, signal),
     refetchInterval: pollMs,
   });
-  useSeen(conversation.data);
+  useMarkAsRead(conversation.data);
   if (conversation.isError)
     return (
       <div className={classes.nothing}>
@@ -76,12 +76,12 @@ export function ConversationPane({ chatId, pollMs, isWide }: ConversationPanePro
   );
 }
 
-/** An id that is none is 400, one that is nobody's 404. */
+/** Whether the conversation does not exist: a malformed ID is answered 400, an unknown one 404. */
 const isUnknown = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 400);
 
-/** What is open in a window that is seen is read; a viewer's looking changes nothing. */
-function useSeen(conversation: Conversation | undefined): void {
+/** Marks the conversation as read while its window is visible; viewers change nothing. */
+function useMarkAsRead(conversation: Conversation | undefined): void {
   const queries = useQueryClient();
   const isVisible = useDocumentVisibility() === 'visible';
   const mayWrite = useSession().may(NEED);

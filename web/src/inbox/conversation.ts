@@ -4,18 +4,18 @@ import { choice, text } from '../ui/url-state.ts';
 
 export const CONVERSATIONS = '/api/partner-gateway/v1/inbox/conversations';
 
-/** What one needs to answer, assign, archive and mark. */
+/** The permission that replying, assigning, archiving and marking require. */
 export const NEED: Need = { scope: 'inbox', write: true };
 
 export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** What the address says: the open conversation and the filters of the list. */
+/** The open conversation and the list filters in the URL. */
 export const FIELDS = {
   chat: text(),
   show: choice(['unread', 'archived']),
   channel: choice(CHANNELS),
-  /** `me`, `none` or the id of a user. */
+  /** `me`, `none` or the ID of a user. */
   assignee: text(),
   q: text(),
 };
@@ -29,7 +29,7 @@ export type Search = {
 
 const PAGE_SIZE = 30;
 
-/** The newest first. `userId`: who is meant by `me`. */
+/** Lists conversations, newest first. `userId` is the user that `me` stands for. */
 export const listConversations = (
   { show, channel, assignee, q }: Search,
   { page, userId, signal }: { readonly page: number; readonly userId: number; readonly signal: AbortSignal },
@@ -70,7 +70,7 @@ export const archiveConversation = (chatId: string) =>
 export const unarchiveConversation = (chatId: string) =>
   ok(api.PATCH(`${CONVERSATIONS}/{chatId}/unarchive`, { params: { path: { chatId } } }));
 
-/** null: nobody is responsible any longer. */
+/** Assigns the conversation to a user; null unassigns it. */
 export const assignConversation = ({ chatId, userId }: { chatId: string; userId: number | null }) =>
   userId === null
     ? ok(api.DELETE(`${CONVERSATIONS}/{chatId}/assignee`, { params: { path: { chatId } } }))

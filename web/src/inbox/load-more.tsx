@@ -6,7 +6,7 @@ import classes from './inbox.module.css';
 
 type LoadMoreProps = { readonly label: string; readonly busy: boolean; readonly onMore: () => void };
 
-/** Loads what follows as soon as it comes into view; a button for who does not scroll. */
+/** Loads more when it comes into view, or on a click. */
 export function LoadMore({ label, busy, onMore }: LoadMoreProps) {
   const { t } = useTranslation('inbox');
   const { ref, entry } = useIntersection();

@@ -7,7 +7,7 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { useUrlState } from '../ui/url-state.ts';
@@ -23,10 +23,10 @@ const NewConversation = lazy(() =>
   import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
 );
 
-/** Wide enough for the person beside the conversation. */
+/** Wide enough for the contact details beside the conversation. */
 const WIDE = '(min-width: 80em)';
 
-/** What people wrote, and the answers: list, conversation, person; one at a time on a phone. */
+/** The inbox: list, conversation and contact details; one at a time on a phone. */
 export function Page() {
   const { t } = useTranslation('inbox');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -40,9 +40,9 @@ export function Page() {
   const open = useOpen();
   const isReading = isPhone && search.chat !== '';
   const create = (
-    <MayButton need={NEED} leftSection={<MessageSquarePlus size={16} />} onClick={() => setNew(true)}>
+    <GuardedButton need={NEED} leftSection={<MessageSquarePlus size={16} />} onClick={() => setNew(true)}>
       {t('new.open')}
-    </MayButton>
+    </GuardedButton>
   );
   return (
     <DraftsContext value={drafts}>
@@ -87,7 +87,7 @@ export function Page() {
   );
 }
 
-/** Conversations with something unread; the title of the window begins with them. */
+/** The number of unread conversations, also shown in the window title. */
 function useUnread(pollMs: number | false): number {
   const { t } = useTranslation('inbox');
   const { data: unread = 0 } = useQuery({
@@ -101,7 +101,7 @@ function useUnread(pollMs: number | false): number {
   return unread;
 }
 
-/** Another conversation is another place: the way back leads to the one before. */
+/** Opens a conversation as a new history entry, so that Back returns to the previous one. */
 function useOpen(): (chat: string) => void {
   const navigate = useNavigate();
   return (chat) => void navigate({ to: '.', search: (before: Partial<Search>) => ({ ...before, chat }) });

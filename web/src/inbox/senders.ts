@@ -4,12 +4,12 @@ import type { Channel } from './conversation.ts';
 
 export type Sender = { readonly value: string; readonly label: string };
 
-const MOST = 200;
+const MAX_SENDERS = 200;
 
-/** The numbers that the account may write as on WhatsApp. */
+/** The account's WhatsApp numbers. */
 async function listWhatsappSenders(signal: AbortSignal): Promise<readonly Sender[]> {
   const { data } = await ok(
-    api.GET('/api/message-server/whatsapp/phone-numbers', { params: { query: { limit: MOST } }, signal }),
+    api.GET('/api/message-server/whatsapp/phone-numbers', { params: { query: { limit: MAX_SENDERS } }, signal }),
   );
   return data.map(({ phoneNumberId, displayPhoneNumber, verifiedName }) => ({
     value: phoneNumberId,
@@ -17,9 +17,11 @@ async function listWhatsappSenders(signal: AbortSignal): Promise<readonly Sender
   }));
 }
 
-/** The agents that the account may write as on RCS: those that are launched. */
+/** The account's launched RCS agents. */
 async function listRcsSenders(signal: AbortSignal): Promise<readonly Sender[]> {
-  const { data } = await ok(api.GET('/api/message-server/rcs/agents', { params: { query: { limit: MOST } }, signal }));
+  const { data } = await ok(
+    api.GET('/api/message-server/rcs/agents', { params: { query: { limit: MAX_SENDERS } }, signal }),
+  );
   return data.flatMap(({ agentId, displayName, status }) =>
     agentId === null || status !== 'LAUNCHED' ? [] : [{ value: agentId, label: displayName }],
   );
@@ -27,7 +29,7 @@ async function listRcsSenders(signal: AbortSignal): Promise<readonly Sender[]> {
 
 const FRESH_MS = 300_000;
 
-/** As whom one may write on a channel; nothing lists the senders of SMS. */
+/** The senders of a channel; no API lists SMS senders. */
 export const sendersQuery = (channel: Channel) =>
   queryOptions({
     queryKey: ['senders', channel],

@@ -6,7 +6,7 @@ type Assignable = Awaited<ReturnType<typeof listAssignable>>[number];
 const NOBODY: readonly Assignable[] = [];
 const FRESH_MS = 60_000;
 
-/** The people to whom conversations can be assigned, by name; none while they are not known. */
+/** The users to whom conversations can be assigned, by name; empty while loading. */
 export function useAssignable(): readonly Assignable[] {
   const { data = NOBODY } = useQuery({
     queryKey: ['assignable-users'],

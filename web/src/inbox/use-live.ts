@@ -5,7 +5,7 @@ import { useSession } from '../api/session.ts';
 import { type Conversation, CONVERSATIONS } from './conversation.ts';
 import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread/thread.ts';
 
-/** The list and the counts are asked anew at most so often, however much is written. */
+/** The list and the counts are refetched at most this often. */
 const REFRESH_MS = 1_000;
 const EVENTS = ['ready', 'reload', 'message', 'status', 'conversation'] as const;
 
@@ -18,8 +18,8 @@ type LiveStatus = {
 };
 
 /**
- * Keeps what is shown of the inbox as it is at the server. The stream names the account, so that an operator who goes
- * to another one gets another stream. `onArrived` hears of each message that a person wrote.
+ * Keeps the cached inbox up to date with the server. The stream URL names the account, so that an operator who
+ * switches accounts gets a new stream. `onArrived` is called for each inbound message.
  */
 export function useLive(onArrived: (message: LiveMessage) => void): StreamState {
   const queries = useQueryClient();
@@ -36,7 +36,7 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
     } else if (event === 'status' && isStatus(data))
       changeThread(queries, data.chatId, (thread) => withStatus(thread, data.messageId, data.deliveryStatus));
     else if (event === 'conversation' && isConversation(data)) {
-      keepConversation(queries, data);
+      updateCachedConversation(queries, data);
       refresh();
     }
   });
@@ -46,8 +46,8 @@ export function changeThread(queries: QueryClient, chatId: string, change: (thre
   queries.setQueryData<Thread>(threadKey(chatId), (thread) => thread && change(thread));
 }
 
-/** In its row of every list that shows it, and where it is open. Its place in a list is the server's matter. */
-function keepConversation(queries: QueryClient, conversation: Conversation): void {
+/** Updates a conversation in all cached lists and where it is open. Its position in a list is decided by the server. */
+function updateCachedConversation(queries: QueryClient, conversation: Conversation): void {
   const isIt = ({ chatId }: Conversation): boolean => chatId === conversation.chatId;
   queries.setQueryData(['inbox', 'one', conversation.chatId], conversation);
   queries.setQueriesData<InfiniteData<Page>>({ queryKey: ['inbox', 'list'] }, (list) => {

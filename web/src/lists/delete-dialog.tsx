@@ -8,7 +8,7 @@ import { type List, LISTS } from './list.ts';
 
 type DeleteDialogProps = { readonly list: List | null; readonly onClose: () => void };
 
-/** Asks before a list is deleted; null closes it. */
+/** Confirms that a list is deleted; null closes the dialog. */
 export function DeleteDialog({ list, onClose }: DeleteDialogProps) {
   const { t } = useTranslation('lists');
   const format = useFormat();

@@ -9,12 +9,12 @@ import { useLast } from '../ui/use-last.ts';
 import { type List, LISTS } from './list.ts';
 
 type ListDialogProps = {
-  /** `new`, the list to change, or null: closed. */
+  /** `new`, the list to edit, or null if the dialog is closed. */
   readonly list: List | 'new' | null;
   readonly onClose: () => void;
 };
 
-/** Makes a list, or changes what it is called and what it is for. */
+/** Dialog that creates a list, or edits its name, description and kind. */
 export function ListDialog({ list, onClose }: ListDialogProps) {
   const { t } = useTranslation('lists');
   const shown = useLast(list);

@@ -2,12 +2,12 @@ import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 import { choice, listFields, text, type useUrlState } from '../ui/url-state.ts';
 
-/** What one needs to change lists. */
+/** The permission that changes to lists require. */
 export const NEED: Need = { scope: 'contacts', write: true };
 
 export const LISTS = '/api/partner-gateway/v1/contacts/list';
 
-/** The filters and the order, as the address has them. */
+/** The filters and the order in the URL. */
 export const FIELDS = {
   ...listFields('name'),
   q: text(),

@@ -6,7 +6,7 @@ import { AddButton } from '../ui/actions/add-button.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { MayIcon } from '../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/table/use-list-query.ts';
@@ -17,7 +17,7 @@ import { ListDialog } from './list-dialog.tsx';
 
 type Open = { readonly what: 'save'; readonly list: List | 'new' } | { readonly what: 'delete'; readonly list: List };
 
-/** The lists of contacts that campaigns go to. */
+/** The page of the account's contact lists. */
 export function Page() {
   const { t } = useTranslation('lists');
   const [open, setOpen] = useState<Open | null>(null);
@@ -98,21 +98,26 @@ function Filters({ search, onSearch }: FiltersProps) {
 
 function Actions({ list, onOpen }: { readonly list: List; readonly onOpen: (open: Open) => void }) {
   const { t } = useTranslation('lists');
-  const because = list.deletedAt !== null && t('isDeleted');
+  const reason = list.deletedAt !== null && t('isDeleted');
   const { name } = list;
   return (
     <>
-      <MayIcon need={NEED} because={because} label={t('edit', { name })} onClick={() => onOpen({ what: 'save', list })}>
-        <Pencil size={16} />
-      </MayIcon>
-      <MayIcon
+      <GuardedIcon
         need={NEED}
-        because={because}
+        reason={reason}
+        label={t('edit', { name })}
+        onClick={() => onOpen({ what: 'save', list })}
+      >
+        <Pencil size={16} />
+      </GuardedIcon>
+      <GuardedIcon
+        need={NEED}
+        reason={reason}
         label={t('delete.label', { name })}
         onClick={() => onOpen({ what: 'delete', list })}
       >
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
     </>
   );
 }

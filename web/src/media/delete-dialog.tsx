@@ -10,7 +10,7 @@ type DeleteDialogProps = {
   readonly onDeleted: () => void;
 };
 
-/** Asks before a file is deleted; null closes it. */
+/** Confirms that a file is deleted; null closes the dialog. */
 export function DeleteDialog({ media, onClose, onDeleted }: DeleteDialogProps) {
   const { t } = useTranslation('media');
   const name = useLast(media)?.name ?? '';

@@ -2,14 +2,14 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink, Link2Off, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MEDIA_NEED, ownLink } from '../api/media.ts';
+import { MEDIA_NEED, sameOriginUrl } from '../api/media.ts';
 import { CopyButton } from '../ui/actions/copy-button.tsx';
 import { DateTime, Duration } from '../ui/values/date-time.tsx';
 import { SidePanel } from '../ui/dialog/dialog.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Facts } from '../ui/values/facts.tsx';
 import { useFormat } from '../ui/values/format.ts';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { MessageText } from '../ui/message/message-text.tsx';
 import { Bytes } from '../ui/values/num.tsx';
 import { ChannelBadge } from '../ui/values/statuses.tsx';
@@ -21,7 +21,7 @@ import classes from './media.module.css';
 type Asks = { readonly onDelete: (media: Media) => void; readonly onRevoke: (media: Media) => void };
 type DetailPanelProps = Asks & { readonly id: number; readonly onClose: () => void };
 
-/** Everything about one file; 0 closes it. */
+/** Side panel with the details of one file; 0 closes it. */
 export function DetailPanel({ id, onClose, ...asks }: DetailPanelProps) {
   const { t } = useTranslation('media');
   const shown = useLast(id === 0 ? null : id) ?? 0;
@@ -61,7 +61,7 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
         <CopyButton text={media.url} label={t('link.copy')} />
         <Button
           component="a"
-          href={ownLink(media.url)}
+          href={sameOriginUrl(media.url)}
           target="_blank"
           rel="noreferrer"
           variant="default"
@@ -70,7 +70,7 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
         >
           {t('link.open')}
         </Button>
-        <MayButton
+        <GuardedButton
           need={MEDIA_NEED}
           variant="default"
           size="xs"
@@ -78,10 +78,10 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
           onClick={() => onRevoke(media)}
         >
           {t('revoke.open')}
-        </MayButton>
+        </GuardedButton>
       </Group>
       <Group justify="flex-end" mt="md">
-        <MayButton
+        <GuardedButton
           need={MEDIA_NEED}
           variant="light"
           color="red"
@@ -89,7 +89,7 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
           onClick={() => onDelete(media)}
         >
           {t('delete.open')}
-        </MayButton>
+        </GuardedButton>
       </Group>
     </Stack>
   );
@@ -99,11 +99,11 @@ function Preview({ media }: { readonly media: Media }) {
   return (
     <div className={classes.preview}>
       {isVideo(media) ? (
-        // What people upload has no captions; its description stands below.
-        <video controls preload="metadata" src={ownLink(media.url)} aria-label={media.name} />
+        // Uploaded videos have no captions; the description is below.
+        <video controls preload="metadata" src={sameOriginUrl(media.url)} aria-label={media.name} />
       ) : (
         <img
-          src={ownLink(media.url)}
+          src={sameOriginUrl(media.url)}
           width={media.width}
           height={media.height}
           alt={media.description || media.name}

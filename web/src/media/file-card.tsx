@@ -7,7 +7,7 @@ import classes from './media.module.css';
 
 type FileCardProps = { readonly media: Media; readonly onOpen: () => void };
 
-/** One file in the grid. */
+/** The card of one file in the grid. */
 export function FileCard({ media, onOpen }: FileCardProps) {
   const { t } = useTranslation('media');
   return (

@@ -5,7 +5,7 @@ export type { Media } from '../api/media.ts';
 
 export const isVideo = ({ mimeType }: Pick<Media, 'mimeType'>): boolean => mimeType.startsWith('video/');
 
-/** JPEG, PNG, GIF, MP4: the words that people know types by. */
+/** The common name of a file type: JPEG, PNG, GIF, MP4. */
 export const typeName = (mimeType: string): string => (mimeType.split('/')[1] ?? mimeType).toUpperCase();
 
 export const findMedia = (id: number, signal: AbortSignal) =>
@@ -18,8 +18,8 @@ export const revokeLinks = (id: number) => ok(api.POST(`${MEDIA}/{id}/revoke-lin
 type Use = { readonly channel: 'WHATSAPP' | 'RCS' | 'SMS'; readonly usable: boolean; readonly why: string };
 
 /**
- * Where a file can be sent, by what the networks take (protocol sheets whatsapp, 4, and rcs, 2): a key of a text says
- * how, or why not.
+ * The channels on which a file can be sent, as supported by the networks (protocol sheets whatsapp, 4, and rcs, 2). A
+ * text key says how, or why not.
  */
 export const usesOf = ({ mimeType }: Pick<Media, 'mimeType'>): readonly Use[] => [
   mimeType === 'image/gif'

@@ -21,13 +21,15 @@ import { Uploads } from './uploads.tsx';
 const PAGE_SIZE = 48;
 const FIELDS = { page: whole(), name: text(), type: choice(MEDIA_TYPES), file: whole() };
 
-/** Pictures and videos that messages can carry. */
+/** The page of the account's media files. */
 export function Page() {
   const { t } = useTranslation('media');
   const [search, setSearch] = useUrlState(FIELDS);
-  const [asked, setAsked] = useState<{ readonly what: 'delete' | 'revoke'; readonly media: Media } | null>(null);
+  const [confirming, setConfirming] = useState<{ readonly what: 'delete' | 'revoke'; readonly media: Media } | null>(
+    null,
+  );
   const queries = useQueryClient();
-  const close = (): void => setAsked(null);
+  const close = (): void => setConfirming(null);
   const show = (file: number): void => setSearch({ file, page: search.page });
   return (
     <Frame title={t('title')} description={t('description')}>
@@ -48,18 +50,18 @@ export function Page() {
       <DetailPanel
         id={search.file}
         onClose={() => show(0)}
-        onDelete={(media) => setAsked({ what: 'delete', media })}
-        onRevoke={(media) => setAsked({ what: 'revoke', media })}
+        onDelete={(media) => setConfirming({ what: 'delete', media })}
+        onRevoke={(media) => setConfirming({ what: 'revoke', media })}
       />
       <DeleteDialog
-        media={asked?.what === 'delete' ? asked.media : null}
+        media={confirming?.what === 'delete' ? confirming.media : null}
         onClose={close}
         onDeleted={() => {
           close();
           show(0);
         }}
       />
-      <RevokeDialog media={asked?.what === 'revoke' ? asked.media : null} onClose={close} />
+      <RevokeDialog media={confirming?.what === 'revoke' ? confirming.media : null} onClose={close} />
     </Frame>
   );
 }

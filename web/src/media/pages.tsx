@@ -10,7 +10,7 @@ type PagesProps = {
   readonly onPage: (page: number) => void;
 };
 
-/** Which part of the files is shown, and the way to the others. */
+/** The pager: the range shown, and buttons to other pages. */
 export function Pages({ page, limit, total, onPage }: PagesProps) {
   const { t } = useTranslation('ui');
   const { number } = useFormat();

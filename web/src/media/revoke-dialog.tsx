@@ -6,7 +6,7 @@ import { type Media, revokeLinks } from './file.ts';
 
 type RevokeDialogProps = { readonly media: Media | null; readonly onClose: () => void };
 
-/** Asks before the links to a file that were given out are ended; null closes it. */
+/** Confirms that all existing links to a file are revoked; null closes the dialog. */
 export function RevokeDialog({ media, onClose }: RevokeDialogProps) {
   const { t } = useTranslation('media');
   const name = useLast(media)?.name ?? '';

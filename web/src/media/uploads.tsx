@@ -4,7 +4,7 @@ import { DropArea } from '../ui/media/drop-area.tsx';
 import { UploadList } from '../ui/media/upload-list.tsx';
 import { useUploads } from '../ui/media/use-uploads.ts';
 
-/** Adds files; what became of each stays until it is put away. */
+/** Uploads files; the result of each stays until the list is dismissed. */
 export function Uploads({ onUploaded }: { readonly onUploaded: () => void }) {
   const { t } = useTranslation('media');
   const { rows, add, clear, busy } = useUploads(onUploaded);

@@ -6,7 +6,7 @@ import { cancelMessage, type Message } from './message.ts';
 
 type Props = { readonly message: Message; readonly opened: boolean; readonly onClose: () => void };
 
-/** Takes back a message that no carrier has. */
+/** Confirms that a message not yet with a carrier is cancelled. */
 export function CancelDialog({ message: { messageId, destination }, opened, onClose }: Props) {
   const { t } = useTranslation('messages');
   const cancel = useAction({

@@ -12,7 +12,7 @@ import { Num } from '../ui/values/num.tsx';
 import { ChannelBadge, MessageStatus } from '../ui/values/statuses.tsx';
 import type { Message } from './message.ts';
 
-/** READ is no status of its own in the record: it is told by its time. */
+/** The status to show. READ is not stored as a status but derived from `readAt`. */
 export const shownStatus = ({ deliveryStatus, readAt }: Pick<Message, 'deliveryStatus' | 'readAt'>): string =>
   readAt === null ? deliveryStatus : 'READ';
 

@@ -6,27 +6,27 @@ import { useTranslation } from 'react-i18next';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { ButtonLink } from '../ui/link.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { MessageStatus } from '../ui/values/statuses.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { CancelDialog } from './cancel-dialog.tsx';
 import { shownStatus } from './columns.tsx';
-import { isOpen, type Message, messageQuery, timelineQuery } from './message.ts';
+import { isPending, type Message, messageQuery, timelineQuery } from './message.ts';
 import { MessageFacts } from './message-facts.tsx';
 import { TimelineList } from './timeline-list.tsx';
 
-/** How often one that is on its way is looked at again. */
+/** Poll interval while the message has no final status. */
 const REFRESH_MS = 2_000;
 
-/** One message, explained. */
+/** The page of one message with its timeline. */
 export function Page() {
   const { t } = useTranslation('messages');
   const { id = '' } = useParams({ strict: false });
   const query = useQuery({
     ...messageQuery(id),
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data.deliveryStatus) ? REFRESH_MS : false),
+    refetchInterval: ({ state }) => (state.data && isPending(state.data.deliveryStatus) ? REFRESH_MS : false),
   });
   const trail = [{ label: t('title'), to: '/messages' }];
   if (query.data) return <Explained message={query.data} />;
@@ -50,14 +50,14 @@ function Explained({ message }: { readonly message: Message }) {
   const [isCancelling, setIsCancelling] = useState(false);
   const { channel, destination, deliveryStatus } = message;
   const cancel = deliveryStatus === 'ACCEPTED' && (
-    <MayButton
+    <GuardedButton
       need={{ scope: channel }}
       variant="default"
       leftSection={<Ban size={16} />}
       onClick={() => setIsCancelling(true)}
     >
       {t('cancel.open')}
-    </MayButton>
+    </GuardedButton>
   );
   return (
     <Frame
@@ -78,7 +78,7 @@ function Explained({ message }: { readonly message: Message }) {
 function Timeline({ message: { messageId, deliveryStatus } }: { readonly message: Message }) {
   const { data, error, refetch } = useQuery({
     ...timelineQuery(messageId),
-    refetchInterval: isOpen(deliveryStatus) ? REFRESH_MS : false,
+    refetchInterval: isPending(deliveryStatus) ? REFRESH_MS : false,
   });
   if (data) return <TimelineList events={data.events} />;
   return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={5} />;

@@ -12,7 +12,7 @@ import { Section } from '../ui/section.tsx';
 import { ChannelBadge } from '../ui/values/statuses.tsx';
 import type { Message } from './message.ts';
 
-/** What was sent, and what is known of it. */
+/** The content of a message and its delivery details. */
 export function MessageFacts({ message }: { readonly message: Message }) {
   const { t } = useTranslation('messages');
   return (
@@ -53,8 +53,8 @@ function useDeliveryFacts(message: Message): readonly Fact[] {
     { label: t('one.deliveryDate'), value: <DateTime value={deliveryDate} show="exact" /> },
   ];
   if (readAt !== null) facts.push({ label: t('one.readAt'), value: <DateTime value={readAt} show="exact" /> });
-  const words = [errorCode, errorMessage].filter((word) => word !== null).join(' · ');
-  if (words !== '') facts.push({ label: t('one.carrierWords'), value: <MessageText text={words} /> });
+  const response = [errorCode, errorMessage].filter((word) => word !== null).join(' · ');
+  if (response !== '') facts.push({ label: t('one.carrierWords'), value: <MessageText text={response} /> });
   if (possibleDuplicate) facts.push({ label: t('one.duplicate'), value: t('one.duplicateText') });
   return [...facts, ...useIdFacts(message)];
 }

@@ -4,15 +4,24 @@ import { choice, text } from '../ui/url-state.ts';
 
 export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 export const SOURCES = ['API', 'CAMPAIGN', 'INBOX'] as const;
-/** docs/message-states.md. */
+/** The statuses of docs/message-states.md. */
 export const STATUSES = [
-  ...(['ACCEPTED', 'DELIVERED', 'UNDELIVERABLE', 'EXPIRED', 'REJECTED', 'DELETED', 'UNKNOWN', 'ERROR'] as const),
-  ...(['DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
+  'ACCEPTED',
+  'DELIVERED',
+  'UNDELIVERABLE',
+  'EXPIRED',
+  'REJECTED',
+  'DELETED',
+  'UNKNOWN',
+  'ERROR',
+  'DISABLED',
+  'UNSUPPORTED',
+  'CONVERSATION_CLOSED',
 ] as const;
-/** Days back from now; longer ones are asked for by dates. */
+/** The time ranges to search, in days back from now. */
 export const RANGES = ['1', '7', '30', '90'] as const;
 
-/** The filters in the address. */
+/** The filters in the URL. */
 export const FIELDS = {
   q: text(),
   channel: choice(CHANNELS),
@@ -31,9 +40,9 @@ export type Filters = {
 };
 
 const DAY_MS = 86_400_000;
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** Messages that fit, the newest first; each page says where the next one begins. */
+/** The matching messages, newest first; each page has the cursor of the next. */
 export const messagesQuery = (filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ['messages', filters],
@@ -41,14 +50,14 @@ export const messagesQuery = (filters: Filters) =>
     queryFn: ({ signal, pageParam }) =>
       ok(
         api.GET('/api/partner-gateway/v1/messages', {
-          params: { query: { ...asked(filters), limit: PAGE, ...(pageParam !== '' && { before: pageParam }) } },
+          params: { query: { ...toQuery(filters), limit: PAGE_SIZE, ...(pageParam !== '' && { before: pageParam }) } },
           signal,
         }),
       ),
     getNextPageParam: ({ next }) => next,
   });
 
-function asked({ q, channel, status, source, campaign, days }: Filters) {
+function toQuery({ q, channel, status, source, campaign, days }: Filters) {
   return {
     from: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
     ...(q !== '' && { q }),
@@ -59,7 +68,7 @@ function asked({ q, channel, status, source, campaign, days }: Filters) {
   };
 }
 
-/** The first answer that has the message is enough: ids are unique whatever the range. */
+/** One message by its ID; null if it is not found. IDs are unique, so one result is enough. */
 export const messageQuery = (id: string) =>
   queryOptions({
     queryKey: ['message', id],
@@ -69,7 +78,7 @@ export const messageQuery = (id: string) =>
     },
   });
 
-/** Everything that happened to it. */
+/** The timeline of one message. */
 export const timelineQuery = (id: string) =>
   queryOptions({
     queryKey: ['message', id, 'timeline'],
@@ -89,5 +98,5 @@ export type Message = NonNullable<Awaited<ReturnType<NonNullable<ReturnType<type
 export type Timeline = Awaited<ReturnType<NonNullable<ReturnType<typeof timelineQuery>['queryFn']>>>;
 export type TimelineEvent = Timeline['events'][number];
 
-/** It has no end yet: the page looks again. */
-export const isOpen = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';
+/** Whether the message has no final status yet, so that the page polls. */
+export const isPending = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';

@@ -14,7 +14,7 @@ import { useMessageColumns } from './columns.tsx';
 import { isFiltered, MessageFilters } from './filters.tsx';
 import { FIELDS, type Filters, type Message, messagesQuery } from './message.ts';
 
-/** Search over the messages of all channels. */
+/** The page that searches the messages of all channels. */
 export function Page() {
   const { t } = useTranslation('messages');
   const [filters, setFilters] = useUrlState(FIELDS);
@@ -34,7 +34,7 @@ function Found({ filters }: { readonly filters: Filters }) {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = more;
   const list = useMemo(() => {
     const rows = data?.pages.flatMap((page) => page.data);
-    // While more may follow, an empty answer is no empty list: the search looks through so many at a time.
+    // While there is a next page, an empty page does not mean an empty list: the search scans a limited number of messages at a time.
     return rows && { data: rows, page: 0, limit: rows.length, total: hasNextPage ? rows.length + 1 : rows.length };
   }, [data, hasNextPage]);
   const searchedTo = data?.pages.at(-1)?.searchedTo;

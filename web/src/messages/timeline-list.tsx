@@ -10,13 +10,13 @@ import { MessageStatus } from '../ui/values/statuses.tsx';
 import type { TimelineEvent } from './message.ts';
 import classes from './timeline-list.module.css';
 
-/** What happened, in the order in which it did: a sentence each, the carrier's own words below it. */
+/** The timeline in chronological order: a sentence per event, with the carrier's response below it. */
 export function TimelineList({ events }: { readonly events: readonly TimelineEvent[] }) {
   const { t } = useTranslation('messages');
   return (
     <ol className={classes.steps} aria-label={t('timeline.title')}>
       {events.map((event, index) => (
-        // Events have no id; they only ever grow at the end or between two instants.
+        // Events have no ID; new ones are only added at the end or between two instants.
         <li key={`${event.at} ${event.kind} ${index}`} className={classes.step} data-tone={toneOf(event)}>
           <Step event={event} />
         </li>
@@ -56,7 +56,7 @@ function Step({ event }: { readonly event: TimelineEvent }) {
   );
 }
 
-/** Codes and ids as the carrier spelled them. */
+/** Codes and IDs as sent by the carrier. */
 function Codes({ event, format }: { readonly event: TimelineEvent; readonly format: Format }) {
   const { t } = useTranslation('messages');
   const { code, carrierIds = [], part, amount, currency, doneAt } = event;
@@ -83,7 +83,7 @@ function Codes({ event, format }: { readonly event: TimelineEvent; readonly form
   );
 }
 
-/** Attempts and revocations are told with what came of them. */
+/** The sentence for an event; attempts and revocations include their result. */
 const sentence = (t: TFunction<'messages'>, { kind, outcome, attempt = 1 }: TimelineEvent): string =>
   outcome === undefined
     ? t(`timeline.kind.${kind}`)

@@ -9,7 +9,7 @@ import type { Attention } from './overview.ts';
 
 const TONES = { error: 'bad', warning: 'warning', info: 'neutral' } as const;
 
-/** Where each is mended. Connections, routes and unknown outcomes are the operator's. */
+/** The page where each item is resolved. Connections, routes and unknown outcomes belong to the operator. */
 const PLACES: Readonly<Record<Attention['kind'], (item: Attention) => string>> = {
   carrier_down: () => '/operator/connections',
   sending_paused: () => '/operator',
@@ -25,7 +25,7 @@ const PLACES: Readonly<Record<Attention['kind'], (item: Attention) => string>> =
   template_rejected: () => '/account',
 };
 
-/** What somebody should look at, the worst first; nothing when all is well. */
+/** What needs attention, most severe first; nothing if there is nothing. */
 export function NeedsAttention({ items }: { readonly items: readonly Attention[] }) {
   const { t } = useTranslation('overview');
   if (items.length === 0) return null;

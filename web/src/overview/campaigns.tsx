@@ -8,7 +8,7 @@ import { Section } from '../ui/section.tsx';
 import { CampaignStatus } from '../ui/values/statuses.tsx';
 import type { RunningCampaign } from './overview.ts';
 
-/** The campaigns that are being sent, and the next ones. */
+/** The campaigns being sent, and the next scheduled ones. */
 export function Campaigns({ campaigns }: { readonly campaigns: readonly RunningCampaign[] }) {
   const { t } = useTranslation('overview');
   const all = (

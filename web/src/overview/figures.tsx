@@ -9,7 +9,7 @@ import type { Overview } from './overview.ts';
 
 const ONE_DIGIT = { maximumFractionDigits: 1 };
 
-/** The figures of now and of today. */
+/** The current figures and those of today. */
 export function Figures({ overview }: { readonly overview: Overview | undefined }) {
   const { t } = useTranslation('overview');
   const rate = overview?.rate;

@@ -10,7 +10,7 @@ const STEPS: readonly (readonly [name: string, to: string, icon: LucideIcon])[] 
   ['webhook', '/webhooks', Webhook],
 ];
 
-/** For an account that has sent nothing in the range: what comes first. */
+/** The first steps, for an account that has sent nothing in the time range. */
 export function FirstSteps() {
   const { t } = useTranslation('overview');
   return (

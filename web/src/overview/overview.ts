@@ -1,10 +1,10 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
 
-/** The page lives: it is asked anew while it is looked at. */
+/** Poll interval while the page is open. */
 const REFRESH_MS = 5_000;
 
-/** How the account does over the last `hours`. */
+/** The overview of the account over the last `hours`. */
 export const overviewQuery = (hours: number) =>
   queryOptions({
     queryKey: ['overview', hours],

@@ -14,7 +14,7 @@ import { Traffic } from './traffic.tsx';
 const RANGES = ['24', '72', '168'] as const;
 const FIELDS = { hours: choice(RANGES, '24') };
 
-/** How the account is doing: figures, traffic by channel, campaigns, and what somebody should look at. */
+/** The overview page: figures, traffic by channel, campaigns, and what needs attention. */
 export function Page() {
   const { t } = useTranslation('overview');
   const [search, setSearch] = useUrlState(FIELDS);

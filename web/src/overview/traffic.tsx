@@ -15,7 +15,7 @@ const FIELDS = { show: choice(['delivered', 'failed'], 'delivered') };
 type Counted = 'delivered' | 'failed';
 type Point = Overview['series'][number];
 
-/** What arrived and what failed, hour by hour and channel by channel. */
+/** Charts of delivered and failed messages by hour and channel. */
 export function Traffic({ overview }: { readonly overview: Overview }) {
   const { t } = useTranslation('overview');
   const format = useFormat();
@@ -72,7 +72,7 @@ function ByChannel({ series }: { readonly series: readonly Point[] }) {
   );
 }
 
-/** One row an hour, with the three channels beside one another. */
+/** One chart row per hour, with a value for each channel. */
 function hoursOf(series: readonly Point[], show: Counted, format: Format): readonly ChartRow[] {
   const hours = Map.groupBy(series, ({ bucket }) => bucket);
   const isLong = hours.size > 24;

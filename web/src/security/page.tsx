@@ -16,14 +16,14 @@ const FIELDS = { tab: choice(TABS, 'sessions') };
 const AllowList = lazy(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
 const AuditLog = lazy(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
 
-/** Who is signed in, from where the account may be used, and who changed what. */
+/** The security page: sessions, IP allowlist and audit log. */
 export function Page() {
   const { t } = useTranslation('security');
   const [{ tab }] = useUrlState(FIELDS);
   const mayAll = useSession().may({ scope: 'keys' });
   const shown: Tab = mayAll ? tab : 'sessions';
   const navigate = useNavigate();
-  // The filters of one list are not those of the next.
+  // Each tab has filters of its own.
   const open = (next: string | null): void =>
     void navigate({ to: '.', search: next === null || next === 'sessions' ? {} : { tab: next } });
   return (
@@ -49,7 +49,7 @@ function Content({ tab }: { readonly tab: Tab }) {
   return tab === 'audit' ? <AuditLog /> : <SessionList />;
 }
 
-/** What one may not open stays in its place, takes the focus, and says why. */
+/** A tab that the user may not open stays focusable and says why. */
 function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: boolean }) {
   const { t } = useTranslation('security');
   const name = t(`tab.${tab}`);

@@ -13,10 +13,7 @@ export type RcsBody = BodyOf<'/api/message-server/rcs/send'>;
 
 const orNone = (text: string): string | undefined => (text === '' ? undefined : text);
 
-/**
- * What the preview is asked for: what is filled in so far. Placeholders without a value stand in the text under their
- * own names.
- */
+/** The preview request for what is filled in so far. Placeholders without a value keep their names. */
 export function previewOf(channel: Channel, draft: Draft, placeholders: readonly string[]): PreviewBody {
   const destination = orNone(numberOf(draft));
   if (channel === 'SMS') return { channel, destination, sender: orNone(draft.smsSender), text: orNone(draft.text) };
@@ -81,7 +78,7 @@ function cardOf(draft: Draft): Pick<RcsBody, 'body'> {
   return { body: { type: 'CARD', card } };
 }
 
-/** What comes back with a tapped reply is what the reply says. */
+/** The suggested replies; the postback data of each is its text. */
 function suggestionsOf(draft: Draft) {
   const replies = repliesOf(draft);
   return replies.length > 0 && { suggestions: replies.map((text) => ({ reply: { text, postbackData: text } })) };

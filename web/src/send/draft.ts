@@ -4,16 +4,16 @@ import type { Network } from '../api/networks.ts';
 export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** What a message of a network is made of. WhatsApp has no cards here. */
+/** The content types of each network. Cards are not offered for WhatsApp. */
 export const KINDS = { WHATSAPP: ['template', 'text'], RCS: ['text', 'card', 'template'] } as const;
 export type Kind = 'template' | 'text' | 'card';
 
 export type NetworkDraft = {
-  /** The id of a number or agent. */
+  /** The ID of a number or an agent. */
   sender: string;
   kind: Kind;
   templateId: string;
-  /** By what the template's placeholders are called. */
+  /** The template's values, by placeholder name. */
   variables: Readonly<Record<string, string>>;
   headerLink: string;
 };
@@ -25,10 +25,13 @@ export type Picture = {
   readonly isImage: boolean;
 };
 
-/** The form. What several channels have is there once: who changes the channel keeps number and text. */
+/**
+ * The values of the form. Fields shared by several channels exist once, so that number and text are kept when the
+ * channel changes.
+ */
 export type Draft = {
   destination: string;
-  /** Of a contact that was chosen; empty once the number is changed. */
+  /** The name of the chosen contact; '' once the number is edited. */
   contactName: string;
   smsSender: string;
   text: string;
@@ -36,7 +39,7 @@ export type Draft = {
   RCS: NetworkDraft;
   cardTitle: string;
   picture: Picture | null;
-  /** Suggested replies, one a line. */
+  /** Suggested replies, one per line. */
   replies: string;
   simulation: boolean;
   hasFallbackRcs: boolean;
@@ -65,7 +68,7 @@ export const emptyDraft = (destination: string): Draft => ({
   fallbackSmsText: '',
 });
 
-/** People write numbers with spaces and brackets; the interface takes digits and a plus. */
+/** The number as the API takes it: digits and a plus sign, without spaces or brackets. */
 export const numberOf = ({ destination }: Pick<Draft, 'destination'>): string =>
   destination.replaceAll(/[\s().\-/]/g, '');
 
@@ -75,16 +78,19 @@ export const repliesOf = ({ replies }: Pick<Draft, 'replies'>): readonly string[
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-/** The kinds in which the text is written in the form's field for it. */
+/** Whether the text is written in the form's text field. */
 export const hasText = (channel: Channel, draft: Draft): boolean =>
   channel === 'SMS' || draft[channel].kind !== 'template';
 
-/** What follows when it does not arrive, on the channels that come after this one. */
-export const followers = (channel: Channel): readonly ('RCS' | 'SMS')[] =>
+/** The channels that can serve as fallback for this one. */
+export const fallbackChannelsOf = (channel: Channel): readonly ('RCS' | 'SMS')[] =>
   channel === 'WHATSAPP' ? ['RCS', 'SMS'] : channel === 'RCS' ? ['SMS'] : [];
 
-/** Those of them that are wanted. */
-export const fallbacksOf = (channel: Channel, { hasFallbackRcs, hasFallbackSms }: Draft): readonly ('RCS' | 'SMS')[] =>
-  followers(channel).filter((next) => (next === 'RCS' ? hasFallbackRcs : hasFallbackSms));
+/** The fallback channels that are switched on. */
+export const enabledFallbacksOf = (
+  channel: Channel,
+  { hasFallbackRcs, hasFallbackSms }: Draft,
+): readonly ('RCS' | 'SMS')[] =>
+  fallbackChannelsOf(channel).filter((next) => (next === 'RCS' ? hasFallbackRcs : hasFallbackSms));
 
 export const isNetwork = (channel: Channel): channel is Network => channel !== 'SMS';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type Draft, emptyDraft } from './draft.ts';
-import { missingOf, placeOf, sortFaults } from './faults.ts';
+import { missingOf, placeOf, groupFaults } from './faults.ts';
 
 const draft = (more: Partial<Draft>): Draft => ({ ...emptyDraft('+393331234567'), ...more });
 
-test('a field of the interface is found in the form, the nearest one above it where it has none of its own', () => {
+test('an API field is mapped to its form field, or to the nearest one above it', () => {
   expect(placeOf('SMS', 'body')).toBe('text');
   expect(placeOf('WHATSAPP', 'body.text')).toBe('text');
   expect(placeOf('WHATSAPP', 'template.id')).toBe('WHATSAPP.templateId');
@@ -15,19 +15,19 @@ test('a field of the interface is found in the form, the nearest one above it wh
   expect(placeOf('RCS', 'bodyguard')).toBeNull();
 });
 
-test('faults of one field are said together, and those without a field apart', () => {
+test('errors of one field are joined, and those without a field are kept apart', () => {
   const faults = [
     { field: 'body.card', message: 'a' },
     { field: 'body', message: 'b' },
     { field: 'scheduledDate', message: 'c' },
   ];
-  expect(sortFaults('RCS', faults)).toEqual({ errors: { text: 'a; b' }, others: [faults[2]] });
+  expect(groupFaults('RCS', faults)).toEqual({ errors: { text: 'a; b' }, others: [faults[2]] });
 });
 
 describe('what is missing', () => {
   const network = { sender: 's', templateId: 't', variables: { 1: 'Ana' }, headerLink: '' };
 
-  test('of a template is each value without which it is not sent, and the file of its header', () => {
+  test('a template requires all its values and the file of its header', () => {
     const written = draft({ WHATSAPP: { ...network, kind: 'template' } });
     expect(missingOf('WHATSAPP', written, { placeholders: ['1', '2'], wantsFile: true })).toEqual([
       'variables.2',
@@ -36,13 +36,13 @@ describe('what is missing', () => {
     expect(missingOf('WHATSAPP', written, { placeholders: ['1'], wantsFile: false })).toEqual([]);
   });
 
-  test('of a card is a title only where it has neither text nor picture', () => {
+  test('a card requires a title only if it has neither text nor image', () => {
     const card = draft({ RCS: { ...network, kind: 'card' } });
     expect(missingOf('RCS', card, undefined)).toEqual(['cardTitle']);
     expect(missingOf('RCS', { ...card, text: 'Hello' }, undefined)).toEqual([]);
   });
 
-  test('of a fallback counts on the channels that have it, and only once it is wanted', () => {
+  test('a fallback requires its fields only on channels that have it, and only if it is switched on', () => {
     const text = draft({ text: 'Hello', smsSender: 'Acme', hasFallbackSms: true, hasFallbackRcs: true });
     const written = { ...text, RCS: { ...network, kind: 'text' } } as const;
     expect(missingOf('RCS', written, undefined)).toEqual(['fallbackSmsText']);

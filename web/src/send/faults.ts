@@ -1,7 +1,7 @@
 import type { FieldFault } from '../api/errors.ts';
-import { type Channel, type Draft, fallbacksOf, hasText } from './draft.ts';
+import { type Channel, type Draft, enabledFallbacksOf, hasText } from './draft.ts';
 
-/** Where the fields of the interface stand in the form; the first that fits, longer ones before shorter ones. */
+/** The form field for each API field. The first match applies, so longer paths come before shorter ones. */
 const PLACES: Readonly<Record<Channel, readonly (readonly [field: string, place: string])[]>> = {
   SMS: [
     ['destination', 'destination'],
@@ -38,7 +38,10 @@ const PLACES: Readonly<Record<Channel, readonly (readonly [field: string, place:
   ],
 };
 
-/** The field of the form that a field of the interface is; a value of a template keeps its name: `variables.header.1`. */
+/**
+ * The form field for an API field; template values keep their name, such as `variables.header.1`; null if there is
+ * none.
+ */
 export function placeOf(channel: Channel, field: string): string | null {
   const found = PLACES[channel].find(
     ([name]) => field === name || (/^[.[]/.test(field.slice(name.length)) && field.startsWith(name)),
@@ -48,10 +51,13 @@ export function placeOf(channel: Channel, field: string): string | null {
   return place === 'variables' ? `variables${field.slice(name.length)}` : place;
 }
 
-export type Sorted = { readonly errors: Readonly<Record<string, string>>; readonly others: readonly FieldFault[] };
+export type GroupedFaults = {
+  readonly errors: Readonly<Record<string, string>>;
+  readonly others: readonly FieldFault[];
+};
 
-/** What the server refuses, by the fields of the form; others are what has none. */
-export function sortFaults(channel: Channel, faults: readonly FieldFault[]): Sorted {
+/** Groups the server's errors by form field; `others` are those without a field. */
+export function groupFaults(channel: Channel, faults: readonly FieldFault[]): GroupedFaults {
   const errors: Record<string, string> = {};
   const others: FieldFault[] = [];
   for (const fault of faults) {
@@ -62,7 +68,7 @@ export function sortFaults(channel: Channel, faults: readonly FieldFault[]): Sor
   return { errors, others };
 }
 
-/** The fields that must not be empty and are: their place in the form. */
+/** The required form fields that are empty. */
 export function missingOf(channel: Channel, draft: Draft, template: Wanted | undefined): readonly string[] {
   return [...missingContent(channel, draft, template), ...missingFallback(channel, draft)];
 }
@@ -89,7 +95,7 @@ function missingOfTemplate(channel: Channel, draft: Draft, template: Wanted | un
 }
 
 function missingFallback(channel: Channel, draft: Draft): string[] {
-  const after = fallbacksOf(channel, draft);
+  const after = enabledFallbacksOf(channel, draft);
   const fields = [
     ['RCS', 'RCS.sender', draft.RCS.sender],
     ['RCS', 'fallbackRcsText', draft.fallbackRcsText],

@@ -5,9 +5,9 @@ import type { Channel, Draft } from './draft.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
-const LOOK_MS = 1_500;
+const POLL_MS = 1_500;
 
-/** What a message would say and cost, and what is wrong with it so far. Nothing is sent. */
+/** The preview of a message: content, cost and problems so far. Nothing is sent. */
 export const previewQuery = (body: PreviewBody) =>
   queryOptions({
     queryKey: ['message-preview', body],
@@ -16,12 +16,12 @@ export const previewQuery = (body: PreviewBody) =>
 
 export type Preview = Awaited<ReturnType<NonNullable<ReturnType<typeof previewQuery>['queryFn']>>>;
 
-/** What came of sending: the message's id, or why it was not taken. */
+/** The result of sending: the message ID, or the reasons for the rejection. */
 export type Outcome =
   | { readonly accepted: true; readonly messageId: string }
   | { readonly accepted: false; readonly reasons: readonly string[] };
 
-/** Sends the message. Rejects with an ApiError of 400 that names the fields at fault. */
+/** Sends the message. Rejects with an ApiError of status 400 that names the invalid fields. */
 export async function send(channel: Channel, draft: Draft): Promise<Outcome> {
   if (channel === 'WHATSAPP') return outcomeOf(await ok(api.POST(`${MS}/whatsapp/send`, { body: whatsappOf(draft) })));
   if (channel === 'RCS') return outcomeOf(await ok(api.POST(`${MS}/rcs/send`, { body: rcsOf(draft) })));
@@ -39,13 +39,14 @@ function outcomeOf({ messageId, results }: Answer): Outcome {
   return { accepted: false, reasons: Object.values(results).flatMap(({ reasons }: Refusable) => reasons) };
 }
 
-/** It has no end yet. */
-const isOpen = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';
+/** Whether a message has no final status yet. */
+const isPending = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';
 
-/** It ended, but not with the person. */
-export const hasFailed = (status: string): boolean => !isOpen(status) && status !== 'DELIVERED' && status !== 'DELETED';
+/** Whether a message has ended without being delivered. */
+export const hasFailed = (status: string): boolean =>
+  !isPending(status) && status !== 'DELIVERED' && status !== 'DELETED';
 
-/** What became of a message, looked at again until it has ended. */
+/** The status of a message, polled until it is final. */
 export const statusQuery = (messageId: string) =>
   queryOptions({
     queryKey: ['message', messageId, 'status'],
@@ -53,5 +54,5 @@ export const statusQuery = (messageId: string) =>
       const params = { query: { q: messageId, limit: 1 } };
       return (await ok(api.GET(`${PG}/messages`, { params, signal }))).data[0] ?? null;
     },
-    refetchInterval: ({ state: { data } }) => (data && !isOpen(data.deliveryStatus) ? false : LOOK_MS),
+    refetchInterval: ({ state: { data } }) => (data && !isPending(data.deliveryStatus) ? false : POLL_MS),
   });

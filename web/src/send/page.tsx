@@ -7,7 +7,7 @@ import { Section } from '../ui/section.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { ChannelChoice } from './fields/channel-choice.tsx';
 import { ContentFields } from './fields/content-fields.tsx';
-import { type Channel, CHANNELS, followers } from './draft.ts';
+import { type Channel, CHANNELS, fallbackChannelsOf } from './draft.ts';
 import { FallbackFields } from './fields/fallback-fields.tsx';
 import { PreviewPanel } from './preview-panel.tsx';
 import { RecipientField } from './fields/recipient-field.tsx';
@@ -18,10 +18,10 @@ import { SentList } from './sent-list.tsx';
 import { usePreview } from './use-preview.ts';
 import { useSend } from './use-send.ts';
 
-/** `to`: the number that a link brings along. */
+/** `to` is the number from a link. */
 const FIELDS = { channel: choice(CHANNELS), to: text() };
 
-/** One message to one person, on any channel. */
+/** The page that sends one message to one person, on any channel. */
 export function Page() {
   const { t } = useTranslation('send');
   const [{ channel: wanted, to }, setSearch] = useUrlState(FIELDS);
@@ -56,7 +56,7 @@ export function Page() {
               <Section title={t('what')}>
                 <ContentFields channel={channel} form={form} template={template} preview={preview} />
               </Section>
-              {followers(channel).length > 0 && <FallbackFields channel={channel} form={form} />}
+              {fallbackChannelsOf(channel).length > 0 && <FallbackFields channel={channel} form={form} />}
               <SendBar channel={channel} state={state} />
             </Stack>
           </form>
@@ -78,14 +78,14 @@ export function Page() {
   );
 }
 
-/** The one of the address, if it may be used, else the first that may be. */
+/** The channel in the URL if the user may use it, else the first that they may use. */
 function useChannel(wanted: Channel | ''): Channel {
   const { may } = useSession();
   const allowed = CHANNELS.filter((scope) => may({ scope }));
   return allowed.find((each) => each === wanted) ?? allowed[0] ?? 'SMS';
 }
 
-/** Leads to the first field at fault after each attempt that failed. */
+/** Moves the focus to the first field with an error after each failed attempt. */
 function useFirstFault(failures: number) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {

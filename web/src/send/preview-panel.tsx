@@ -2,7 +2,7 @@ import { Alert, List, Stack } from '@mantine/core';
 import type { FormErrors } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { ownLink } from '../api/media.ts';
+import { sameOriginUrl } from '../api/media.ts';
 import { senderQuery, type TemplateOption } from '../api/networks.ts';
 import { type Fact, Facts } from '../ui/values/facts.tsx';
 import { useFormat } from '../ui/values/format.ts';
@@ -20,12 +20,12 @@ type PreviewPanelProps = {
   readonly preview: Preview | undefined;
 };
 
-/** The message as it will be read, what it costs, and what keeps it from being sent as it stands. */
+/** The preview of the message, its price, and what prevents sending it. */
 export function PreviewPanel({ errors, ...shown }: PreviewPanelProps & { readonly errors: FormErrors }) {
   const { channel, draft, preview } = shown;
   const { t } = useTranslation('send');
   const facts = useFacts(draft, preview);
-  /** What the fields of the form say already is not said again; a simulation costs nothing. */
+  /** Problems already shown at form fields are not repeated; credit does not matter for a simulation. */
   const isNew = (field: string): boolean => {
     const place = placeOf(channel, field);
     return field === 'credit' ? !draft.simulation : place === null || errors[place] === undefined;
@@ -52,7 +52,7 @@ function Phone({ channel, draft, template, preview }: PreviewPanelProps) {
     return <PhonePreview channel={channel} sender={sender} text={text} buttons={buttons} />;
   }
   const { cardTitle, text, picture } = draft;
-  const image = picture?.isImage ? ownLink(picture.url) : undefined;
+  const image = picture?.isImage ? sameOriginUrl(picture.url) : undefined;
   const title = cardTitle === '' ? undefined : cardTitle;
   return (
     <PhonePreview

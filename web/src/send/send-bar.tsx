@@ -1,13 +1,13 @@
 import { Alert, Group, List, Paper, Stack, Switch } from '@mantine/core';
 import { Send } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import type { Channel } from './draft.ts';
 import type { SendState } from './use-send.ts';
 
 type SendBarProps = { readonly channel: Channel; readonly state: SendState };
 
-/** Whether it is a simulation, the button, and why it was refused. */
+/** The simulation switch, the send button, and the reasons for a rejection. */
 export function SendBar({ channel, state: { form, busy, refusals } }: SendBarProps) {
   const { t } = useTranslation('send');
   return (
@@ -29,9 +29,9 @@ export function SendBar({ channel, state: { form, busy, refusals } }: SendBarPro
             style={{ flex: '1 1 280px' }}
             {...form.getInputProps('simulation', { type: 'checkbox' })}
           />
-          <MayButton type="submit" need={{ scope: channel }} leftSection={<Send size={16} />} loading={busy}>
+          <GuardedButton type="submit" need={{ scope: channel }} leftSection={<Send size={16} />} loading={busy}>
             {t(form.values.simulation ? 'simulate' : 'send')}
-          </MayButton>
+          </GuardedButton>
         </Group>
       </Stack>
     </Paper>

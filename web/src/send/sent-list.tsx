@@ -11,7 +11,7 @@ import { hasFailed, statusQuery } from './message.ts';
 import classes from './send.module.css';
 import type { Sent } from './use-send.ts';
 
-/** What was sent from here, the newest first, each followed until it has ended. */
+/** The messages sent from this page, newest first, each polled until it has a final status. */
 export function SentList({ sent }: { readonly sent: readonly Sent[] }) {
   const { t } = useTranslation('send');
   const list = useRef<HTMLDivElement>(null);
@@ -40,7 +40,7 @@ export function SentList({ sent }: { readonly sent: readonly Sent[] }) {
   );
 }
 
-function SentMessage({ message: { messageId, channel, destination, goesOn } }: { readonly message: Sent }) {
+function SentMessage({ message: { messageId, channel, destination, hasFallback } }: { readonly message: Sent }) {
   const { t } = useTranslation('send');
   const mayFollow = useSession().may({ scope: 'tracking' });
   const { data } = useQuery({ ...statusQuery(messageId), enabled: mayFollow });
@@ -56,7 +56,7 @@ function SentMessage({ message: { messageId, channel, destination, goesOn } }: {
         </Group>
         <MessageStatus status={data?.readAt ? 'READ' : (data?.deliveryStatus ?? 'ACCEPTED')} />
       </Group>
-      {goesOn && data && hasFailed(data.deliveryStatus) && <Text size="xs">{t('sent.next')}</Text>}
+      {hasFallback && data && hasFailed(data.deliveryStatus) && <Text size="xs">{t('sent.next')}</Text>}
       {words !== '' && <MessageText text={t('sent.words', { words })} size="xs" />}
       {mayFollow && <TextLink to={`/messages/${messageId}`}>{t('sent.open')}</TextLink>}
     </Stack>

@@ -8,7 +8,7 @@ import { type Preview, previewQuery } from './message.ts';
 const TYPING_MS = 300;
 const NONE: readonly string[] = [];
 
-/** What the message would be, a moment after the last change; undefined until that is known. */
+/** The preview of the message, updated shortly after each change; undefined until it is known. */
 export function usePreview(channel: Channel, draft: Draft, placeholders = NONE): Preview | undefined {
   const body = useMemo(() => previewOf(channel, draft, placeholders), [channel, draft, placeholders]);
   const [asked] = useDebouncedValue(body, TYPING_MS);

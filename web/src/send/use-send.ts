@@ -6,29 +6,29 @@ import { useAction } from '../api/action.ts';
 import { ApiError } from '../api/errors.ts';
 import { templateQuery } from '../api/networks.ts';
 import { useProblemText } from '../api/problem-text.ts';
-import { type Channel, type Draft, emptyDraft, fallbacksOf, isNetwork } from './draft.ts';
-import { missingOf, sortFaults } from './faults.ts';
+import { type Channel, type Draft, emptyDraft, enabledFallbacksOf, isNetwork } from './draft.ts';
+import { missingOf, groupFaults } from './faults.ts';
 import { type Outcome, send } from './message.ts';
 
-/** A message that was sent from this page since it was opened. */
+/** A message sent from this page since it was opened. */
 export type Sent = {
   readonly messageId: string;
   readonly channel: Channel;
   readonly destination: string;
-  /** Something else follows when it does not arrive. */
-  readonly goesOn: boolean;
+  /** Whether a fallback message may follow. */
+  readonly hasFallback: boolean;
 };
 
-/** The form of a message, what keeps it from being sent, and those that were. */
+/** The state of the page: the form, its errors, and the messages sent. */
 export function useSend(channel: Channel, initialNumber: string) {
   const { t } = useTranslation('send');
   const problemText = useProblemText();
   const form = useForm<Draft>({ initialValues: emptyDraft(initialNumber) });
   const template = useTemplate(channel, form.values);
   const [sent, setSent] = useState<readonly Sent[]>([]);
-  /** What is wrong and has no field, as sentences. */
+  /** Errors without a field, as sentences. */
   const [refusals, setRefusals] = useState<readonly string[]>([]);
-  /** Counts, so that each attempt that failed can be led to its first fault. */
+  /** The number of failed attempts, so that each one moves the focus to its first error. */
   const [failures, setFailures] = useState(0);
   const sending = useAction({ run: (draft: Draft) => send(channel, draft), refresh: [['credit']], quiet: true });
 
@@ -41,8 +41,8 @@ export function useSend(channel: Channel, initialNumber: string) {
   function take(outcome: Outcome, draft: Draft): void {
     if (!outcome.accepted) return fail({}, outcome.reasons);
     const { messageId } = outcome;
-    const goesOn = fallbacksOf(channel, draft).length > 0;
-    setSent((before) => [{ messageId, channel, destination: draft.destination.trim(), goesOn }, ...before]);
+    const hasFallback = enabledFallbacksOf(channel, draft).length > 0;
+    setSent((before) => [{ messageId, channel, destination: draft.destination.trim(), hasFallback }, ...before]);
   }
 
   async function submit(): Promise<void> {
@@ -55,7 +55,7 @@ export function useSend(channel: Channel, initialNumber: string) {
       take(await sending.runAsync(draft), draft);
     } catch (error) {
       const faults = error instanceof ApiError ? error.details : [];
-      const { errors, others } = sortFaults(channel, faults);
+      const { errors, others } = groupFaults(channel, faults);
       const said = others.map(({ field, message }) => `${field}: ${message}`);
       fail(errors, faults.length > 0 ? said : [problemText(error)]);
     }

@@ -13,7 +13,7 @@ import icon from '../ui/icon.svg';
 
 type Credentials = { readonly username: string; readonly password: string };
 
-/** Where people come in. `next` in the address is where they wanted to go. */
+/** The sign-in page. `next` in the URL is the page to continue to. */
 export function Page() {
   const { t } = useTranslation('sign-in');
   useEffect(() => {
@@ -80,7 +80,7 @@ function Refused({ error }: { readonly error: unknown }) {
   );
 }
 
-/** On to where one wanted to go. Only our own pages are believed: an address of another site leads to the overview. */
+/** Signs in and continues to `next` if it is a page of the console, otherwise to the overview. */
 function useSignIn() {
   const queries = useQueryClient();
   const router = useRouter();

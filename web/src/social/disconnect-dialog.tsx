@@ -6,7 +6,7 @@ import { disconnectProfile, type Network } from './profile.ts';
 
 type DisconnectDialogProps = { readonly network: Network | null; readonly onClose: () => void };
 
-/** Asks before a profile is revoked and forgotten; null closes it. */
+/** Confirms that a profile is revoked and deleted; null closes the dialog. */
 export function DisconnectDialog({ network, onClose }: DisconnectDialogProps) {
   const { t } = useTranslation('social');
   const name = useLast(network)?.label ?? '';

@@ -10,7 +10,7 @@ import classes from './social.module.css';
 
 type LinkedPanelProps = { readonly network: Network | null; readonly onClose: () => void };
 
-/** The pages, organisations and locations that came with a profile; null closes it. */
+/** Side panel with the pages, organisations and locations linked to a profile; null closes it. */
 export function LinkedPanel({ network, onClose }: LinkedPanelProps) {
   const { t } = useTranslation('social');
   const shown = useLast(network);

@@ -3,7 +3,7 @@ import { Link2, RefreshCw, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../ui/values/date-time.tsx';
 import { Facts } from '../ui/values/facts.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { NEED, type Network, type Profile } from './profile.ts';
 import classes from './social.module.css';
@@ -11,16 +11,16 @@ import type { Connecting } from './use-connecting.ts';
 
 type NetworkCardProps = {
   readonly network: Network;
-  /** Undefined: not connected. */
+  /** The connected profile; undefined if there is none. */
   readonly profile: Profile | undefined;
   readonly connecting: Connecting | undefined;
-  /** `since`: when what is replaced was connected. */
+  /** Starts connecting. `since` is when the profile to be replaced was connected; null if there is none. */
   readonly onConnect: (since: string | null) => void;
   readonly onGiveUp: () => void;
   readonly onOpen: (what: 'disconnect' | 'linked') => void;
 };
 
-/** One network: what is connected there, and the next step. */
+/** The card of one network: its connected profile and the possible actions. */
 export function NetworkCard(props: NetworkCardProps) {
   const { network, profile, connecting } = props;
   return (
@@ -156,7 +156,7 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
   return (
     <Group gap={4} mt="auto" justify="flex-end">
       {profile && (
-        <MayButton
+        <GuardedButton
           need={NEED}
           variant="subtle"
           color="red"
@@ -165,10 +165,10 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
           onClick={() => onOpen('disconnect')}
         >
           {t('disconnect.open')}
-        </MayButton>
+        </GuardedButton>
       )}
       {connecting?.step !== 'waiting' && (
-        <MayButton
+        <GuardedButton
           need={NEED}
           variant={profile?.disconnected ? 'filled' : 'default'}
           size="sm"
@@ -178,7 +178,7 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
           onClick={() => onConnect(profile?.connectedAt ?? null)}
         >
           {t(profile ? 'connect.again' : 'connect.open')}
-        </MayButton>
+        </GuardedButton>
       )}
     </Group>
   );

@@ -11,13 +11,13 @@ import { NetworkCard } from './network-card.tsx';
 import { listProfiles, type Network, PLATFORMS } from './profile.ts';
 import { useConnecting } from './use-connecting.ts';
 
-/** While somebody agrees at a network, in another tab. */
+/** Poll interval while the user confirms at a network, in another tab. */
 const WAITING_MS = 2_000;
 
-/** What is open, and about which network. */
+/** The open dialog and its network. */
 type Open = { readonly what: 'disconnect' | 'linked'; readonly network: Network } | null;
 
-/** The profiles of the account at social networks. */
+/** The page of the account's social profiles. */
 export function Page() {
   const { t } = useTranslation('social');
   const [open, setOpen] = useState<Open>(null);
@@ -26,7 +26,7 @@ export function Page() {
     queryKey: ['socials'],
     queryFn: async ({ signal }) => {
       const found = await listProfiles(signal);
-      connecting.notice(found);
+      connecting.updateFrom(found);
       return found;
     },
     refetchInterval: connecting.isWaiting ? WAITING_MS : false,

@@ -3,10 +3,10 @@ import type { Need } from '../api/session.ts';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
 
-/** Who may hand out keys may hand out profiles. */
+/** The permission that connecting profiles requires; it is the same as for API keys. */
 export const NEED: Need = { scope: 'keys', write: true };
 
-/** In the order of the page; their names are names and the same in every language. */
+/** The networks in display order; their names are the same in every language. */
 export const PLATFORMS = [
   { platform: 'facebook', label: 'Facebook', signs: 'f' },
   { platform: 'instagram', label: 'Instagram', signs: 'Ig' },

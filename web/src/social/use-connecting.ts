@@ -2,25 +2,25 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
-import { tell } from '../api/tell.ts';
+import { notify } from '../api/notify.ts';
 import { connectProfile, type Network, type Platform, PLATFORMS, type Profile } from './profile.ts';
 
-/** Where connecting a network is. */
+/** The state of connecting a network. */
 export type Connecting =
   | { readonly step: 'asking' }
-  /** `since`: when the profile that is there already was connected; null when none is. */
+  /** `since` is when the existing profile was connected; null if there is none. */
   | { readonly step: 'waiting'; readonly authorizeUrl: string; readonly since: string | null }
-  /** `missing`: the settings of the server that it names. */
+  /** `missing` are the server settings named in the error. */
   | { readonly step: 'failed'; readonly reason: string; readonly missing: readonly string[] };
 
-/** As the server names its settings: `FACEBOOK_CLIENT_ID`. */
+/** The names of server settings, such as `FACEBOOK_CLIENT_ID`. */
 const SETTING = /\b[A-Z]+_CLIENT_(?:ID|SECRET)\b/g;
 
 type All = Partial<Record<Platform, Connecting>>;
 
 /**
- * Connecting profiles: the person agrees at the network in a tab of its own, and this one looks until the profile is
- * there. The network's tab gets nothing of ours but its address.
+ * Connects profiles: the user confirms at the network in another tab, and this page polls until the profile is
+ * connected. The network's tab gets nothing from this page but the URL.
  */
 export function useConnecting() {
   const { t } = useTranslation('social');
@@ -48,11 +48,15 @@ export function useConnecting() {
     of: (platform: Platform): Connecting | undefined => all[platform],
     begin: (platform: Platform, since: string | null): void => void begin(platform, since),
     giveUp: (platform: Platform): void => set(platform, undefined),
-    /** What is connected now: ends the waiting for those that are there. */
-    notice(profiles: readonly Profile[]): void {
+    /** Ends the waiting for networks whose profile is now connected. */
+    updateFrom(profiles: readonly Profile[]): void {
       for (const network of PLATFORMS.filter((each) => isDone(each, profiles))) {
         set(network.platform, undefined);
-        void tell({ message: t('connect.done', { network: network.label }), tone: 'good', closeLabel: t('ui:close') });
+        void notify({
+          message: t('connect.done', { network: network.label }),
+          tone: 'good',
+          closeLabel: t('ui:close'),
+        });
       }
     },
     isWaiting: Object.values(all).some((now) => now?.step === 'waiting'),

@@ -8,25 +8,28 @@ import classes from './choice-list.module.css';
 import { SearchField } from './filter-bar.tsx';
 import { MsisdnText } from './values/msisdn-text.tsx';
 
-const SHOWN = 8;
+const MAX_SHOWN = 8;
 
 const findContacts = (search: string, signal: AbortSignal) =>
   ok(
-    api.GET('/api/partner-gateway/v1/contacts', { params: { query: { search, limit: SHOWN, isValid: true } }, signal }),
+    api.GET('/api/partner-gateway/v1/contacts', {
+      params: { query: { search, limit: MAX_SHOWN, isValid: true } },
+      signal,
+    }),
   );
 
 type Contact = Awaited<ReturnType<typeof findContacts>>['data'][number];
-/** Somebody who can be written to. */
+/** A contact with a valid number. */
 export type FoundContact = { readonly name: string; readonly phoneNumber: string };
 type ContactSearchProps = {
-  /** The numbers that are taken already. */
+  /** The numbers that are already chosen. */
   readonly chosen: readonly string[];
   readonly onChoose: (contact: FoundContact) => void;
-  /** What the button at each contact does: adds it to others, or takes it. */
+  /** Whether the button of each contact adds it to the chosen ones or chooses it. */
   readonly kind?: 'add' | 'choose';
 };
 
-/** Contacts by name, number or address: those with a valid number. */
+/** A search for contacts with a valid number, by name, number or email. */
 export function ContactSearch({ chosen, onChoose, kind = 'add' }: ContactSearchProps) {
   const { t } = useTranslation('ui');
   const [search, setSearch] = useState('');

@@ -4,15 +4,15 @@ import type { ReactNode } from 'react';
 
 type EmptyStateProps = {
   readonly icon: LucideIcon;
-  /** What is not there. */
+  /** What is missing: "No campaigns yet". */
   readonly title: string;
-  /** What it is for, and how it comes about. */
+  /** What it is for, and how to create it. */
   readonly text?: string;
-  /** The next step: a button or two. */
+  /** One or two buttons for the next step. */
   readonly children?: ReactNode;
 };
 
-/** In place of a list that holds nothing, or of a page that cannot be shown. */
+/** Shown instead of an empty list or an unavailable page. */
 export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProps) {
   return (
     <Stack align="center" gap="sm" py={48} px="md" ta="center">

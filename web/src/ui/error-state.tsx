@@ -6,7 +6,9 @@ import { useProblemText } from '../api/problem-text.ts';
 
 type ErrorStateProps = { readonly error: unknown; readonly onRetry?: () => void };
 
-/** In place of what could not be fetched: what happened, the request id for the log of the server, another try. */
+/**
+ * Shown instead of data that could not be loaded: the error, the request ID for the server's log, and a retry button.
+ */
 export function ErrorState({ error, onRetry }: ErrorStateProps) {
   const { t } = useTranslation('ui');
   const problemText = useProblemText(false);

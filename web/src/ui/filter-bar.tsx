@@ -7,12 +7,12 @@ import { useTranslation } from 'react-i18next';
 type FilterBarProps = {
   /** The filters. */
   readonly children: ReactNode;
-  /** Whether any of them is set: shows the button that takes them all away. */
+  /** Whether a filter is set; then the button that clears all filters is shown. */
   readonly isFiltered?: boolean;
   readonly onClear?: () => void;
 };
 
-/** The filters of a list, in a row that wraps; their state stands in the address (`useUrlState`). */
+/** The filters of a list, in a wrapping row. Their state is in the URL (`useUrlState`). */
 export function FilterBar({ children, isFiltered = false, onClear }: FilterBarProps) {
   const { t } = useTranslation('ui');
   return (
@@ -33,11 +33,11 @@ type SearchFieldProps = {
   readonly label: string;
   readonly value: string;
   readonly onChange: (text: string) => void;
-  /** As wide as what it stands in. */
+  /** Whether the field takes the full width. */
   readonly wide?: boolean;
 };
 
-/** A text that filters, a moment after the last letter or at once with Enter. */
+/** A search field that applies shortly after typing, or immediately with Enter. */
 export function SearchField({ label, value, onChange, wide = false }: SearchFieldProps) {
   const { t } = useTranslation('ui');
   const [text, setText] = useState(value);
@@ -76,17 +76,17 @@ type ChoiceFilterProps<T extends string> = {
   readonly onChange: (value: T) => void;
 };
 
-/** One of several; '' means all, and shows the label. */
+/** A select for a filter; '' means no filter and shows the label. */
 export function ChoiceFilter<T extends string>({ label, options, value, onChange }: ChoiceFilterProps<T>) {
   return (
     <NativeSelect
       aria-label={label}
       data={[{ value: '', label }, ...options]}
       value={value}
-      // The options are those of the field: what is chosen is one of them, or ''.
+      // The value is one of the options, or ''.
       onChange={(event) => onChange(event.currentTarget.value as T)}
       w={{ base: '100%', xs: 'auto' }}
-      // A long name among the options widens nothing.
+      // A long option must not widen the row.
       maw={{ xs: 200 }}
     />
   );

@@ -10,7 +10,7 @@ import {
 } from 'react';
 import classes from './hint.module.css';
 
-/** What the element with the hint must take; those of DOM and of Mantine do. */
+/** The props that the element with the hint must accept; DOM and Mantine elements do. */
 type Hinted = {
   'aria-describedby'?: string | undefined;
   onPointerEnter?: (event: SyntheticEvent<HTMLElement>) => void;
@@ -21,7 +21,7 @@ type Hinted = {
 };
 
 type HintProps = {
-  /** undefined: there is nothing to say. */
+  /** The text of the hint; no hint is shown if it is undefined. */
   readonly label: string | undefined;
   readonly children: ReactElement<Hinted>;
 };
@@ -29,15 +29,15 @@ type HintProps = {
 type Place = { readonly top: number; readonly left: number; readonly above: boolean };
 
 const OPEN_MS = 250;
-/** Long enough to get from the element into the hint with the pointer (WCAG 1.4.13). */
+/** Long enough to move the pointer from the element into the hint (WCAG 1.4.13). */
 const CLOSE_MS = 120;
-const GAP = 6;
-/** Of the window's edges, for the middle of a hint of the greatest width. */
-const HALF = 168;
+const GAP_PX = 6;
+/** Minimum distance between the middle of a hint and the window's edges: half of its maximum width. */
+const HALF_MAX_WIDTH_PX = 168;
 
 /**
- * A few words on hover and on focus; Escape takes them away. In place of Mantine's tooltip, whose placing of floating
- * things is 20 kB of script on every page.
+ * A short text shown on hover and focus; Escape hides it. Used instead of Mantine's tooltip, whose positioning adds
+ * 20 kB of script to every page.
  */
 export function Hint({ label, children }: HintProps) {
   const id = useId();
@@ -47,7 +47,7 @@ export function Hint({ label, children }: HintProps) {
   const soon = (next: Place | null, delayMs: number): void => timer.set(() => setPlace(next), delayMs);
   const { props } = children;
   const open = (event: SyntheticEvent<HTMLElement>, delayMs: number): void =>
-    soon(placeBy(event.currentTarget.getBoundingClientRect()), delayMs);
+    soon(placeFor(event.currentTarget.getBoundingClientRect()), delayMs);
   const close = (): void => soon(null, CLOSE_MS);
   const element = cloneElement(children, {
     'aria-describedby': place === null ? props['aria-describedby'] : id,
@@ -79,18 +79,21 @@ export function Hint({ label, children }: HintProps) {
   );
 }
 
-/** Below the element, or above it where the window ends. */
-function placeBy({ top, bottom, left, width }: DOMRect): Place {
+/** The position below the element, or above it near the window's lower edge. */
+function placeFor({ top, bottom, left, width }: DOMRect): Place {
   const above = bottom > innerHeight - 80;
   const middle = left + width / 2;
   return {
     above,
-    top: above ? top - GAP : bottom + GAP,
-    left: Math.min(Math.max(middle, Math.min(HALF, innerWidth / 2)), Math.max(innerWidth - HALF, innerWidth / 2)),
+    top: above ? top - GAP_PX : bottom + GAP_PX,
+    left: Math.min(
+      Math.max(middle, Math.min(HALF_MAX_WIDTH_PX, innerWidth / 2)),
+      Math.max(innerWidth - HALF_MAX_WIDTH_PX, innerWidth / 2),
+    ),
   };
 }
 
-/** One thing to do later; the next takes its place. */
+/** A timer for one delayed action; setting it again replaces the action. */
 function createTimer() {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const clear = (): void => clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { Code } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** A body as it was sent or answered: JSON is indented, all else is shown as it is. Text only. */
+/** A request or response body as plain text; JSON is indented. */
 export function JsonView({
   value,
   label,

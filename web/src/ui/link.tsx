@@ -3,9 +3,9 @@ import { Link } from '@tanstack/react-router';
 import type { HTMLAttributes, MouseEventHandler, ReactNode } from 'react';
 
 type To = {
-  /** A path of the console, its ids filled in: `/campaigns/12`. */
+  /** A path of the console with its IDs filled in: `/campaigns/12`. */
   readonly to: string;
-  /** The address behind the question mark. */
+  /** The query parameters. */
   readonly search?: Readonly<Record<string, string | number>>;
   readonly children?: ReactNode;
 };
@@ -13,7 +13,7 @@ type Named = Pick<HTMLAttributes<HTMLAnchorElement>, 'aria-label' | 'aria-curren
   readonly onClick?: MouseEventHandler;
 };
 
-/** A link to another page, within a text or a table. */
+/** A link to another page, for texts and tables. */
 export const TextLink = ({ to, search, ...rest }: To & Named & AnchorProps) => (
   <Anchor size="sm" {...rest} renderRoot={(props) => <Link to={to} search={search ?? {}} {...props} />} />
 );

@@ -1,6 +1,6 @@
 import { cloneElement, type ReactElement, type ReactNode, type Ref, Suspense, useCallback, useState } from 'react';
 
-/** A button, as what opens from it needs it. */
+/** A button that opens a menu or dialog. */
 export type OpenerButton = ReactElement<{
   ref?: Ref<HTMLButtonElement>;
   onClick?: () => void;
@@ -11,11 +11,14 @@ export type OpenerButton = ReactElement<{
 type OnDemandProps = {
   readonly button: OpenerButton;
   readonly kind: 'menu' | 'dialog';
-  /** What opens, made by `lazy`; it draws the button itself, with `useArrival`. */
+  /** The lazily loaded menu or dialog, which renders the button itself with `useOpenWhenDrawn`. */
   readonly children: ReactNode;
 };
 
-/** A button whose menu or pane comes with the first click: floating things are 35 kB that no page needs to begin with. */
+/**
+ * A button whose menu or pane is loaded with the first click: floating elements are 35 kB that no page needs at
+ * first.
+ */
 export function OnDemand({ button, kind, children }: OnDemandProps) {
   const [isWanted, setIsWanted] = useState(false);
   const asking = cloneElement(button, {
@@ -26,8 +29,8 @@ export function OnDemand({ button, kind, children }: OnDemandProps) {
   return isWanted ? <Suspense fallback={asking}>{children}</Suspense> : asking;
 }
 
-/** For what opens from the button: the focus goes back to the button, which was drawn anew, and then it opens. */
-export function useArrival(button: OpenerButton) {
+/** For the loaded menu or pane: focuses the button, which has been rendered again, and then opens. */
+export function useOpenWhenDrawn(button: OpenerButton) {
   const [opened, onChange] = useState(false);
   const arrive = useCallback((drawn: HTMLButtonElement | null): void => {
     if (drawn === null) return;

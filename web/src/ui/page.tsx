@@ -5,20 +5,20 @@ import { useTranslation } from 'react-i18next';
 import { TextLink } from './link.tsx';
 
 type PageProps = {
-  /** The h1 and the title of the window. May be foreign text. */
+  /** The h1 and the window title; may be text from outside. */
   readonly title: string;
-  /** Beside the title: a status. */
+  /** A status next to the title. */
   readonly badge?: ReactNode;
-  /** One sentence: what this page is for. */
+  /** One sentence about the purpose of the page. */
   readonly description?: ReactNode;
-  /** The buttons at the top right, the most important one last. */
+  /** The buttons at the top right, the primary one last. */
   readonly actions?: ReactNode;
-  /** The pages above this one. */
+  /** The breadcrumb: the pages above this one. */
   readonly trail?: readonly { readonly label: string; readonly to: string }[];
   readonly children: ReactNode;
 };
 
-/** The frame of every page: trail, h1 (which has the focus after a change of page), actions, content. */
+/** The frame of every page: breadcrumb, h1 (focused after navigation), actions and content. */
 export function Page({ title, badge, description, actions, trail, children }: PageProps) {
   const heading = usePageFocus(title);
   return (
@@ -63,8 +63,9 @@ function Trail({ trail }: { readonly trail: NonNullable<PageProps['trail']> }) {
 let lastPath: string | null = null;
 
 /**
- * Who uses a screen reader or the keyboard starts at the top of the new page; not at the very first one. The path is that
- * of the page that is drawn: the one of the address changes while the page before still stands.
+ * Focuses the heading after navigation, so that users of screen readers and keyboards start at the top of the new
+ * page; not on the first page. Uses the path of the rendered page, because the path in the URL changes while the
+ * previous page is still shown.
  */
 function usePageFocus(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);

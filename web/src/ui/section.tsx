@@ -8,7 +8,7 @@ type SectionProps = {
   readonly children: ReactNode;
 };
 
-/** A part of a page, in a frame of its own, with an h2. */
+/** A section of a page, in its own frame with an h2. */
 export function Section({ title, description, actions, children }: SectionProps) {
   return (
     <Paper component="section" p="lg">

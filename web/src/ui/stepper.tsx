@@ -5,9 +5,9 @@ import { useIsPhone } from './use-is-phone.ts';
 export type Step = {
   readonly id: string;
   readonly label: string;
-  /** Below the label: what was chosen, or what is missing. */
+  /** A note below the label, such as what was chosen. */
   readonly note?: string;
-  /** Marks a step that has something to mend. */
+  /** Whether the step has an error. */
   readonly hasFault?: boolean;
   readonly content: ReactNode;
 };
@@ -16,14 +16,14 @@ type StepsProps = {
   readonly steps: readonly Step[];
   readonly active: string;
   readonly onChange: (id: string) => void;
-  /** Below each step: back, next. */
+  /** The buttons below the steps. */
   readonly footer?: ReactNode;
 };
 
-/** Five steps and the name of one of them fit beside one another on a phone. */
+/** Spacing with which five steps and one label fit on a phone. */
 const NARROW = { separator: { marginInline: 4 }, stepBody: { marginInlineStart: 6 } };
 
-/** Something long in steps that can be gone to in any order. On a phone the labels of the others are left out. */
+/** A form in steps that can be visited in any order. On a phone only the active step has a label. */
 export function Steps({ steps, active, onChange, footer }: StepsProps) {
   const isPhone = useIsPhone();
   const at = Math.max(

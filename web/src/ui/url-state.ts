@@ -1,36 +1,36 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 
-/** One value of the address: how its text is read, and what it is when the address does not say. */
+/** One value in the URL: its default, and how to parse it. */
 export type UrlField<T> = { readonly fallback: T; parse(text: string): T | undefined };
 type UrlValue = string | number | readonly string[];
 type Fields = Readonly<Record<string, UrlField<UrlValue>>>;
 type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends UrlField<infer T> ? T : never };
 
-/** Any text. */
+/** A URL field for any text. */
 export const text = (fallback = ''): UrlField<string> => ({ fallback, parse: (given) => given });
 
-/** A whole number from 0. */
+/** A URL field for an integer from 0. */
 export const whole = (fallback = 0): UrlField<number> => ({
   fallback,
   parse: (given) => (/^\d{1,12}$/.test(given) ? Number(given) : undefined),
 });
 
-/** One of these words; '' when none is chosen, unless a fallback is named. */
+/** A URL field for one of these values; '' by default unless a fallback is given. */
 export const choice = <const T extends string, F extends T | '' = ''>(
-  words: readonly T[],
+  values: readonly T[],
   fallback: F | '' = '',
 ): UrlField<T | F> => ({
   fallback: fallback as F,
-  parse: (given) => words.find((word) => word === given),
+  parse: (given) => values.find((word) => word === given),
 });
 
-/** `page` from 0 and `limit`, as every list of the interface has them, and `sort`: a column, `-` before it for descending. */
+/** The URL fields of every list: `page` from 0, `limit`, and `sort`, a column with `-` in front for descending. */
 export const listFields = (sort = '', limit = 25) => ({ page: whole(), limit: whole(limit), sort: text(sort) });
 
 /**
- * State of a page that lives in its address, so that it can be kept, sent and gone back to. Values that are the
- * fallback, or that cannot be read, do not stand there. A change of anything but `page` goes to the first page.
+ * The state of a page in its URL, so that it can be bookmarked, shared and navigated. Default values and values that
+ * cannot be parsed are left out. A change of anything but `page` returns to the first page.
  *
  *     const [search, setSearch] = useUrlState(FIELDS); // FIELDS outside of the component
  *     setSearch({ status: 'sent' });
@@ -46,7 +46,7 @@ export function useUrlState<F extends Fields>(fields: F) {
         to: '.',
         replace: true,
         resetScroll: false,
-        search: (before: Readonly<Record<string, unknown>>) => written(fields, { ...before, ...turned }),
+        search: (before: Readonly<Record<string, unknown>>) => toSearch(fields, { ...before, ...turned }),
       });
     },
     [fields, navigate],
@@ -54,7 +54,7 @@ export function useUrlState<F extends Fields>(fields: F) {
   return [values, set] as const;
 }
 
-/** What the router hands on is a text, or a number that a link was given. */
+/** The router passes a string, or a number given by a link. */
 const textOf = (raw: unknown): string | undefined =>
   typeof raw === 'string'
     ? raw
@@ -72,8 +72,8 @@ function readOne(field: UrlField<UrlValue>, raw: unknown): UrlValue {
 const readAll = <F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Values<F> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, readOne(field, raw[name])])) as Values<F>;
 
-/** Fallbacks are left out; what other parts of the page keep in the address stays. */
-function written(fields: Fields, all: Readonly<Record<string, unknown>>): Record<string, string> {
+/** The new query parameters. Defaults are left out, and parameters of other parts of the page are kept. */
+function toSearch(fields: Fields, all: Readonly<Record<string, unknown>>): Record<string, string> {
   const texts = Object.entries(all).map(([name, value]) => [name, textOf(value) ?? ''] as const);
   return Object.fromEntries(texts.filter(([name, given]) => given !== (textOf(fields[name]?.fallback) ?? '')));
 }

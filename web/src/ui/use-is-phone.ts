@@ -2,5 +2,5 @@ import { useMediaQuery } from '@mantine/hooks';
 
 const PHONE = '(max-width: 48em)';
 
-/** Narrow windows: lists are cards, dialogs are full screens, panes come one at a time. */
+/** Whether the window is narrow: lists are then cards, dialogs are full-screen, and panes are shown one at a time. */
 export const useIsPhone = (): boolean => useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;

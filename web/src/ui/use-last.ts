@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** The value, or what it was before it became null: a dialog keeps its words while it closes. */
+/** The value, or the last one before it became null, so that a dialog keeps its content while it closes. */
 export function useLast<T>(value: T | null): T | null {
   const [last, setLast] = useState(value);
   if (value !== null && value !== last) setLast(value);

@@ -15,7 +15,7 @@ import { type Role, USERS } from './user.ts';
 type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 type NewUser = { readonly username: string; readonly password: string; readonly role: Role };
 
-/** Adds a person. Their password is shown once more, to be handed over. */
+/** Dialog that adds a user and then shows the password once, so that it can be passed on. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('users');
   return (
@@ -33,8 +33,8 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
     refresh: [['users'], ['audit']],
     form,
   });
-  if (create.made !== undefined)
-    return <PasswordOnce username={create.made.username} password={form.getValues().password} onClose={onClose} />;
+  if (create.result !== undefined)
+    return <PasswordOnce username={create.result.username} password={form.getValues().password} onClose={onClose} />;
   const isTaken = create.error instanceof ApiError && create.error.status === 409;
   const name = form.getInputProps('username');
   return (

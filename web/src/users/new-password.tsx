@@ -1,6 +1,6 @@
 import { Button, PasswordInput, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { LEAST_LETTERS, suggestPassword } from './user.ts';
+import { MIN_PASSWORD_LENGTH, suggestPassword } from './user.ts';
 
 type NewPasswordProps = {
   readonly label: string;
@@ -8,14 +8,14 @@ type NewPasswordProps = {
   readonly onSuggest?: (password: string) => void;
 };
 
-/** A password to be chosen; for somebody else one can be had. */
+/** The input for a new password; with `onSuggest` it offers a generated one. */
 export function NewPassword({ label, input, onSuggest }: NewPasswordProps) {
   const { t } = useTranslation('users');
   return (
     <Stack gap={4}>
       <PasswordInput
         label={label}
-        description={t('password.hint', { count: LEAST_LETTERS })}
+        description={t('password.hint', { count: MIN_PASSWORD_LENGTH })}
         autoComplete="new-password"
         maxLength={200}
         visibilityToggleButtonProps={{ 'aria-label': t('password.show') }}

@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { NewPassword } from './new-password.tsx';
 import { usePasswordFault } from './password-rules.ts';
 import { USERS } from './user.ts';
 
 const EMPTY = { currentPassword: '', newPassword: '', again: '' };
 
-/** Changes one's own password, with the current one. People of every role may. */
+/** The form in which users of any role change their own password. */
 export function OwnPassword() {
   const { t } = useTranslation('users');
   const { user, isElsewhere } = useSession();
@@ -59,15 +59,15 @@ export function OwnPassword() {
           visibilityToggleButtonProps={{ 'aria-label': t('password.show') }}
           {...form.getInputProps('again')}
         />
-        <MayButton
+        <GuardedButton
           type="submit"
           need={{ write: false }}
-          because={isElsewhere && t('own.elsewhere')}
+          reason={isElsewhere && t('own.elsewhere')}
           loading={change.busy}
           w="fit-content"
         >
           {t('own.submit')}
-        </MayButton>
+        </GuardedButton>
       </Stack>
     </form>
   );

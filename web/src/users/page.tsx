@@ -19,10 +19,10 @@ import { UserActions, type What } from './user-actions.tsx';
 
 const FIELDS = listFields();
 
-/** The dialog that is open, and whom it is about. */
+/** The open dialog and its user. */
 type Open = { readonly what: 'create' } | { readonly what: What; readonly user: User } | null;
 
-/** The people of the account. */
+/** The page of the account's contacts. */
 export function Page() {
   const { t } = useTranslation('users');
   const [open, setOpen] = useState<Open>(null);

@@ -13,7 +13,7 @@ import { type User, USERS } from './user.ts';
 
 type PasswordDialogProps = { readonly user: User | null; readonly onClose: () => void };
 
-/** Gives somebody else a new password; null closes it. */
+/** Dialog that sets a new password for another user; null closes it. */
 export function PasswordDialog({ user, onClose }: PasswordDialogProps) {
   const { t } = useTranslation('users');
   const shown = useLast(user);
@@ -36,7 +36,7 @@ function Reset({ user: { id, username }, onClose }: { readonly user: User; reado
     refresh: [['sessions'], ['audit']],
     form,
   });
-  if (reset.made !== undefined)
+  if (reset.result !== undefined)
     return <PasswordOnce username={username} password={form.getValues().password} onClose={onClose} />;
   return (
     <DialogForm

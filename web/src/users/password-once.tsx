@@ -4,7 +4,7 @@ import { SecretOnce } from '../ui/actions/secret-once.tsx';
 
 type PasswordOnceProps = { readonly username: string; readonly password: string; readonly onClose: () => void };
 
-/** The password of somebody else, to be handed over now. */
+/** Shows another user's new password once, so that it can be passed on. */
 export function PasswordOnce({ username, password, onClose }: PasswordOnceProps) {
   const { t } = useTranslation('users');
   return (

@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
-import { LEAST_LETTERS } from './user.ts';
+import { MIN_PASSWORD_LENGTH } from './user.ts';
 
-/** What is wrong with a password, as a sentence; null when nothing is. */
+/** Returns a function that says what is wrong with a password; null if nothing is. */
 export function usePasswordFault(): (password: string, username: string) => string | null {
   const { t } = useTranslation('users');
   return (password, username) => {
-    if (password.length < LEAST_LETTERS) return t('password.short', { count: LEAST_LETTERS });
+    if (password.length < MIN_PASSWORD_LENGTH) return t('password.short', { count: MIN_PASSWORD_LENGTH });
     return password.toLowerCase() === username.toLowerCase() ? t('password.isName') : null;
   };
 }

@@ -8,7 +8,7 @@ import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { OwnPassword } from './own-password.tsx';
 
-/** Who one is here, and one's own password. */
+/** The profile page of the signed-in user. */
 export function Page() {
   const { t } = useTranslation('users');
   const { user, role, account, createdAt, expiresAt } = useSession();

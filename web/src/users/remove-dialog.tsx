@@ -9,7 +9,7 @@ import { type User, USERS } from './user.ts';
 
 type RemoveDialogProps = { readonly user: User | null; readonly onClose: () => void };
 
-/** Asks before a person is removed, and names the keys that go with them; null closes it. */
+/** Confirms that a user is removed, and lists the API keys that are revoked with them; null closes the dialog. */
 export function RemoveDialog({ user, onClose }: RemoveDialogProps) {
   const { t } = useTranslation('users');
   const shown = useLast(user);
@@ -35,11 +35,11 @@ export function RemoveDialog({ user, onClose }: RemoveDialogProps) {
   );
 }
 
-const FEW = 5;
+const MAX_SHOWN = 5;
 
 function Keys({ userId }: { readonly userId: number }) {
   const { t } = useTranslation('users');
-  const query = { userId, page: 0, limit: FEW };
+  const query = { userId, page: 0, limit: MAX_SHOWN };
   const { data } = useQuery({
     queryKey: ['api-keys', query],
     queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/authentication', { params: { query }, signal })),

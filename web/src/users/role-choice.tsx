@@ -9,7 +9,7 @@ type RoleChoiceProps = {
   readonly error?: React.ReactNode;
 };
 
-/** The roles, each with what it is for; those that one may not give are there, and say why. */
+/** The choice of a role, each with a description; roles that the user may not assign are disabled and say why. */
 export function RoleChoice(props: RoleChoiceProps) {
   const { t } = useTranslation('users');
   const { role: own } = useSession();

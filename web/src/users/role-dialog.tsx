@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../ui/dialog/dialog-form.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { RoleChoice } from './role-choice.tsx';
 import { ROLES, type User, USERS } from './user.ts';
 
 type RoleDialogProps = { readonly user: User | null; readonly onClose: () => void };
 
-/** Gives a person another role; null closes it. */
+/** Dialog that changes a user's role; null closes it. */
 export function RoleDialog({ user, onClose }: RoleDialogProps) {
   const { t } = useTranslation('users');
   const shown = useLast(user);
@@ -27,7 +27,7 @@ function Change({ user, onClose }: { readonly user: User; readonly onClose: () =
   const [role, setRole] = useState(user.role);
   const change = useAction({
     run: () => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id: user.id } }, body: { role } })),
-    // One's own role decides what the console offers.
+    // The user's own role decides what the console offers.
     refresh: [['users'], ['session'], ['audit']],
     done: t('role.done', { username: user.username, role: t(`role.${role}`) }),
     onDone: onClose,
@@ -35,7 +35,7 @@ function Change({ user, onClose }: { readonly user: User; readonly onClose: () =
   return (
     <Stack>
       <RoleChoice value={role} onChange={(next) => setRole(ROLES.find((each) => each === next) ?? role)} />
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t('role.submit')}
         disabled={role === user.role}

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import classes from './role-table.module.css';
 import { type Role, ROLES } from './user.ts';
 
-/** What each role may, as src/platform/lib/scope.ts and src/identity/users/authority.ts have it. */
+/** The permissions of the roles, as defined in src/platform/lib/scope.ts and src/identity/users/authority.ts. */
 const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[] = [
   { id: 'read', roles: ROLES },
   { id: 'write', roles: ['owner', 'admin', 'operator'] },
@@ -12,7 +12,7 @@ const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[
   { id: 'owners', roles: ['owner'] },
 ];
 
-/** Each role with what it may do. */
+/** The table of the roles and their permissions. */
 export function RoleTable() {
   const { t } = useTranslation('users');
   return (

@@ -2,8 +2,8 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import type { User } from './user.ts';
 
-/** Why this person may not be changed by whoever is signed in, as a sentence; false when they may. */
-export function useUntouchable(): (user: User) => string | false {
+/** Returns a function that says why the signed-in user may not change a user; false if they may. */
+export function useLockReason(): (user: User) => string | false {
   const { t } = useTranslation('users');
   const { role, isOperator } = useSession();
   return (user) => {
@@ -13,7 +13,7 @@ export function useUntouchable(): (user: User) => string | false {
   };
 }
 
-/** Whether the person is the one who is signed in. */
+/** Returns a function that tells whether a user is the signed-in one. */
 export function useIsSelf(): (user: Pick<User, 'id'>) => boolean {
   const session = useSession();
   return ({ id }) => id === session.user.id;

@@ -9,7 +9,7 @@ import { FORM_A, type Webhook } from './webhook.ts';
 
 type AddressDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
 
-/** Leads the webhook elsewhere; its secret and its kind of events stay. */
+/** Dialog that changes the webhook URL; the secret and the event format stay the same. */
 export function AddressDialog({ webhook, opened, onClose }: AddressDialogProps) {
   const { t } = useTranslation('webhooks');
   return (

@@ -6,7 +6,7 @@ import { FORM_A, type Webhook } from './webhook.ts';
 
 type DeleteDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
 
-/** Asks before the webhook is deleted, and with it the events that wait. */
+/** Confirms that the webhook and its pending events are deleted. */
 export function DeleteDialog({ webhook, opened, onClose }: DeleteDialogProps) {
   const { t } = useTranslation('webhooks');
   const remove = useAction({

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/table/use-list-query.ts';
@@ -25,29 +25,29 @@ const FIELDS = {
 };
 const REFRESH_MS = 5_000;
 
-/** The log: every event that was sent or tried. */
+/** The log of all events. */
 export function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
   const { t } = useTranslation('webhooks');
   const [search, setSearch] = useUrlState(FIELDS);
   const [isReplaying, setIsReplaying] = useState(false);
   const columns = useDeliveryColumns((event) => setSearch({ event, page: search.page }));
-  const { event, ...wanted } = search;
-  const query = useListQuery(['webhooks', 'deliveries', wanted], (signal) => listDeliveries(wanted, signal), {
+  const { event, ...filters } = search;
+  const query = useListQuery(['webhooks', 'deliveries', filters], (signal) => listDeliveries(filters, signal), {
     refetchInterval: REFRESH_MS,
   });
   const isFiltered = [search.status, search.kind, search.period, search.message].some((each) => each !== '');
   if (!isRegistered && !isFiltered && query.data?.total === 0) return null;
   const replay = (
-    <MayButton
+    <GuardedButton
       need={NEED}
-      because={!isRegistered && t('replay.none')}
+      reason={!isRegistered && t('replay.none')}
       variant="default"
       size="xs"
       leftSection={<ListRestart size={14} />}
       onClick={() => setIsReplaying(true)}
     >
       {t('replay.open')}
-    </MayButton>
+    </GuardedButton>
   );
   return (
     <Section title={t('log.title')} description={t('log.description')} actions={replay}>

@@ -8,7 +8,7 @@ import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Delivery, type State, statusNameOf, TONES } from './delivery.ts';
 import { Milliseconds } from './test-dialog.tsx';
 
-/** @param onOpen shows one event in full */
+/** The columns of the event log; `onOpen` shows one event in full. */
 export function useDeliveryColumns(onOpen: (id: string) => void): readonly Column<Delivery>[] {
   const { t } = useTranslation('webhooks');
   return useMemo(
@@ -69,7 +69,7 @@ function EventName({ delivery: { id, ...event }, onOpen }: EventNameProps) {
   );
 }
 
-/** What an event tells: the status of a delivery, or its kind. */
+/** Returns a function that names an event: the status of a delivery event, otherwise its kind. */
 export function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode'>) => string {
   const { t } = useTranslation('webhooks');
   return ({ eventType, statusCode }) => {
@@ -78,7 +78,7 @@ export function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode
   };
 }
 
-/** The state, and what comes next of it. */
+/** The state of an event, and its next attempt. */
 function Outcome({ delivery: { status, nextAttemptAt, failure } }: { readonly delivery: Delivery }) {
   const { t } = useTranslation('webhooks');
   return (

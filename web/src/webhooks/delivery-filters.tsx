@@ -15,7 +15,7 @@ type DeliveryFiltersProps = {
   readonly isFiltered: boolean;
 };
 
-/** What of the log is shown. */
+/** The filters of the event log. */
 export function DeliveryFilters({ search, onSearch, isFiltered }: DeliveryFiltersProps) {
   const { t } = useTranslation('webhooks');
   return (

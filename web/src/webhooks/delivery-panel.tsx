@@ -21,7 +21,7 @@ const REFRESH_MS = 3_000;
 
 type DeliveryPanelProps = { readonly id: string | null; readonly isRegistered: boolean; readonly onClose: () => void };
 
-/** One event: what was sent, and what each attempt came to; null closes it. */
+/** Side panel with one event: the request and the result of each attempt; null closes it. */
 export function DeliveryPanel({ id, isRegistered, onClose }: DeliveryPanelProps) {
   const { t } = useTranslation('webhooks');
   const shown = useLast(id);

@@ -6,7 +6,7 @@ import { FORM_A } from './webhook.ts';
 export const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type State = (typeof STATES)[number];
 export const KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
-/** How far back the log is shown, in hours. */
+/** The time ranges of the log, in hours. */
 export const PERIODS = ['1', '24', '168'] as const;
 
 export const TONES: Readonly<Record<State, Tone>> = { PENDING: 'warning', DELIVERED: 'good', DEAD: 'bad' };
@@ -21,7 +21,7 @@ type Search = ListSearch & {
 const HOUR_MS = 3_600_000;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** What is no full id of a message filters nothing yet. */
+/** Whether the text is a complete message ID; an incomplete one is not used as a filter. */
 export const isMessageId = (text: string): boolean => UUID.test(text.trim());
 
 export function listDeliveries({ page, limit, status, kind, period, message }: Search, signal: AbortSignal) {
@@ -42,7 +42,7 @@ export const findDelivery = (id: string, signal: AbortSignal) =>
 export type DeliveryDetail = Awaited<ReturnType<typeof findDelivery>>;
 export type Attempt = DeliveryDetail['log'][number];
 
-/** The words of docs/message-states.md for the codes of the specification. */
+/** The status names of docs/message-states.md for the codes of the specification. */
 const STATUS_NAMES: Readonly<Record<number, string>> = {
   0: 'UNKNOWN',
   1: 'ACCEPTED',

@@ -4,23 +4,23 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
-import { MayButton } from '../ui/actions/may-button.tsx';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { AddressDialog } from './address-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { Receiver, type Wish } from './receiver.tsx';
+import { Endpoint, type WebhookAction } from './endpoint.tsx';
 import { RegisterDialog } from './register-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 import { TestDialog } from './test-dialog.tsx';
 import { NEED, type Webhook, webhookQuery } from './webhook.ts';
 
-/** Where the events of the account go, and what became of each. */
+/** The webhook page: the endpoint and the event log. */
 export function Page() {
   const { t } = useTranslation('webhooks');
   const { data: webhook, error, refetch } = useQuery(webhookQuery);
-  const [open, setOpen] = useState<Wish | 'register' | null>(null);
+  const [open, setOpen] = useState<WebhookAction | 'register' | null>(null);
   const close = (): void => setOpen(null);
   return (
     <Frame
@@ -31,7 +31,7 @@ export function Page() {
       {webhook === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {webhook === undefined && error === null && <TableSkeleton rows={4} />}
       {webhook === null && <Nothing onRegister={() => setOpen('register')} />}
-      {webhook && <Receiver webhook={webhook} onWish={setOpen} />}
+      {webhook && <Endpoint webhook={webhook} onAction={setOpen} />}
       {webhook !== undefined && <Deliveries isRegistered={webhook !== null} />}
       <RegisterDialog opened={open === 'register'} onClose={close} />
       {webhook && <Dialogs webhook={webhook} open={open} onClose={close} />}
@@ -55,9 +55,9 @@ function Dialogs({ webhook, open, onClose }: DialogsProps) {
 function TestButton({ onClick }: { readonly onClick: () => void }) {
   const { t } = useTranslation('webhooks');
   return (
-    <MayButton need={NEED} leftSection={<Send size={16} />} onClick={onClick}>
+    <GuardedButton need={NEED} leftSection={<Send size={16} />} onClick={onClick}>
       {t('test.open')}
-    </MayButton>
+    </GuardedButton>
   );
 }
 
@@ -65,9 +65,9 @@ function Nothing({ onRegister }: { readonly onRegister: () => void }) {
   const { t } = useTranslation('webhooks');
   return (
     <EmptyState icon={WebhookIcon} title={t('empty.title')} text={t('empty.text')}>
-      <MayButton need={NEED} onClick={onRegister}>
+      <GuardedButton need={NEED} onClick={onRegister}>
         {t('register.open')}
-      </MayButton>
+      </GuardedButton>
     </EmptyState>
   );
 }

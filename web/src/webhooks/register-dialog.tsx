@@ -10,7 +10,7 @@ import { FORM_A, FORM_B } from './webhook.ts';
 
 type RegisterDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Registers the webhook; its secret is shown once, and is gone when the dialog closes. */
+/** Dialog that registers the webhook. Its secret is shown once and forgotten when the dialog closes. */
 export function RegisterDialog({ opened, onClose }: RegisterDialogProps) {
   const { t } = useTranslation('webhooks');
   return (
@@ -22,7 +22,10 @@ export function RegisterDialog({ opened, onClose }: RegisterDialogProps) {
 
 type NewWebhook = { readonly callbackUrl: string; readonly form: string };
 
-/** The second form has another name for the address: its faults go to the same field. */
+/**
+ * Registers the webhook in either format. Format B names the URL field differently; its errors are mapped to the same
+ * field.
+ */
 const register = async ({ callbackUrl, form }: NewWebhook): Promise<{ secret: string }> =>
   form === 'B'
     ? ok(api.POST(FORM_B, { body: { url: callbackUrl, method: 'POST' } }))
@@ -35,7 +38,7 @@ function Register({ onClose }: Pick<RegisterDialogProps, 'onClose'>) {
     validate: { callbackUrl: (url) => (url.trim() === '' ? t('register.urlMissing') : null) },
   });
   const create = useAction({ run: register, refresh: [['webhooks']], form });
-  if (create.made !== undefined) return <SecretMade secret={create.made.secret} onClose={onClose} />;
+  if (create.result !== undefined) return <NewSecret secret={create.result.secret} onClose={onClose} />;
   return (
     <DialogForm
       onSubmit={form.onSubmit((values) => create.run(values))}
@@ -63,10 +66,10 @@ function Register({ onClose }: Pick<RegisterDialogProps, 'onClose'>) {
   );
 }
 
-type SecretMadeProps = { readonly secret: string; readonly note?: string; readonly onClose: () => void };
+type NewSecretProps = { readonly secret: string; readonly note?: string; readonly onClose: () => void };
 
-/** A new secret, and what it is for. */
-export function SecretMade({ secret, note, onClose }: SecretMadeProps) {
+/** A new secret with a note about its use. */
+export function NewSecret({ secret, note, onClose }: NewSecretProps) {
   const { t } = useTranslation('webhooks');
   return (
     <Stack>

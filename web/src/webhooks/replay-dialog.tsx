@@ -5,14 +5,14 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../ui/dialog/dialog-form.tsx';
 import { useFormat } from '../ui/values/format.ts';
 import { type State, STATES } from './delivery.ts';
 import { FORM_A } from './webhook.ts';
 
 type ReplayDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Sends the events of a stretch of time again, and says beforehand how many they are. */
+/** Dialog that resends the events of a time range, showing their number first. */
 export function ReplayDialog({ opened, onClose }: ReplayDialogProps) {
   const { t } = useTranslation('webhooks');
   return (
@@ -24,7 +24,7 @@ export function ReplayDialog({ opened, onClose }: ReplayDialogProps) {
 
 const DAY_MS = 86_400_000;
 
-/** As `<input type="datetime-local">` writes it, in the reader's zone. */
+/** An instant in the format of `<input type="datetime-local">`, in the user's time zone. */
 function localOf(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
@@ -32,7 +32,7 @@ function localOf(instant: Date): string {
 
 type Range = { readonly since: string; readonly until: string; readonly status: State };
 
-/** Null while the fields hold no stretch of time. */
+/** The range in the fields; null while it is incomplete or reversed. */
 function rangeOf(since: string, until: string, status: State): Range | null {
   const [from, to] = [new Date(since), new Date(until)];
   if (!(from <= to)) return null;
@@ -87,7 +87,7 @@ function Replay({ onClose }: Pick<ReplayDialogProps, 'onClose'>) {
       <Text size="sm" role="status" fw={600}>
         {counted.isPending ? t('replay.counting') : t('replay.count', { count, shown: format.number(count) })}
       </Text>
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t('replay.submit')}
         busy={replay.busy}

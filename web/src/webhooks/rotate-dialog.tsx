@@ -3,14 +3,14 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../ui/dialog/dialog-form.tsx';
 import { useFormat } from '../ui/values/format.ts';
-import { SecretMade } from './register-dialog.tsx';
+import { NewSecret } from './register-dialog.tsx';
 import { FORM_A } from './webhook.ts';
 
 type RotateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Gives the webhook a new secret; for a day both sign. */
+/** Dialog that rotates the webhook's secret; both secrets sign events for a day. */
 export function RotateDialog({ opened, onClose }: RotateDialogProps) {
   const { t } = useTranslation('webhooks');
   return (
@@ -24,15 +24,15 @@ function Rotate({ onClose }: Pick<RotateDialogProps, 'onClose'>) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
   const rotate = useAction({ run: () => ok(api.POST(`${FORM_A}/secret`)), refresh: [['webhooks']] });
-  if (rotate.made !== undefined) {
-    const { secret, previousSecretUntil } = rotate.made;
+  if (rotate.result !== undefined) {
+    const { secret, previousSecretUntil } = rotate.result;
     const until = previousSecretUntil === null ? '' : format.brief(new Date(previousSecretUntil));
-    return <SecretMade secret={secret} note={t('rotate.note', { until })} onClose={onClose} />;
+    return <NewSecret secret={secret} note={t('rotate.note', { until })} onClose={onClose} />;
   }
   return (
     <Stack>
       <Text size="sm">{t('rotate.text')}</Text>
-      <DialogAnswer onClose={onClose} action={t('rotate.submit')} busy={rotate.busy} onConfirm={() => rotate.run()} />
+      <DialogButtons onClose={onClose} action={t('rotate.submit')} busy={rotate.busy} onConfirm={() => rotate.run()} />
     </Stack>
   );
 }

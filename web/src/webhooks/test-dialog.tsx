@@ -13,7 +13,7 @@ import { FORM_A, type Webhook } from './webhook.ts';
 
 type TestDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
 
-/** Sends a sample event as soon as it opens, and shows what the receiver answered. */
+/** Dialog that sends a sample event when it opens and shows the endpoint's response. */
 export function TestDialog({ webhook, opened, onClose }: TestDialogProps) {
   const { t } = useTranslation('webhooks');
   return (
@@ -80,7 +80,7 @@ function Outcome({ outcome }: { readonly outcome: Awaited<ReturnType<typeof send
   );
 }
 
-/** How long a receiver took. */
+/** A response time in milliseconds. */
 export const Milliseconds = ({ value }: { readonly value: number | null }) => (
   <Num value={value} options={{ style: 'unit', unit: 'millisecond', unitDisplay: 'short' }} />
 );

@@ -3,7 +3,7 @@ import { api, ok } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Need } from '../api/session.ts';
 
-/** What one needs to change the webhook or to send its events again. */
+/** The permission that changing the webhook and resending events require. */
 export const NEED: Need = { scope: 'webhooks', write: true };
 
 export const FORM_A = '/api/partner-gateway/v1/webhooks/delivery-status';
@@ -14,7 +14,7 @@ const REFRESH_MS = 15_000;
 const findWebhook = (signal: AbortSignal) => ok(api.GET(FORM_A, { signal }));
 export type Webhook = Awaited<ReturnType<typeof findWebhook>>;
 
-/** The account has one at most: null while it has none. */
+/** The account's webhook; null if it has none. */
 export const webhookQuery = queryOptions({
   queryKey: ['webhooks', 'registered'],
   queryFn: ({ signal }): Promise<Webhook | null> =>

@@ -7,7 +7,7 @@ import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { tenantTransaction } from '../../../platform/db/tenant.ts';
 import { bitOf, type Channel, CHANNELS } from '../../../platform/lib/channel.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { accountWith } from '../../../../test/support/money.ts';
+import { createAccountWithCredit } from '../../../../test/support/money.ts';
 import { chainOf, SENDING_MODES, type SendingMode } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
 import { sumGoal } from './goal.ts';
@@ -124,7 +124,7 @@ function judge({ prices, routes, mode, text }: World, who: Person) {
 
 /** An account with these people in three lists, and the plan of a campaign over all three. */
 async function build({ people, prices, routes, mode, text }: World): Promise<Plan & { listIds: number[] }> {
-  const accountId = await accountWith(pool, 0);
+  const accountId = await createAccountWithCredit(pool, 0);
   await exec(pool, sql`DELETE FROM route`);
   await exec(
     pool,
@@ -229,7 +229,7 @@ propertyTest.prop([world], { numRuns: 25 })(
 );
 
 test('numbers are candidates like contacts, and have the name and channels of the contact whose they are', async () => {
-  const accountId = await accountWith(pool, 0);
+  const accountId = await createAccountWithCredit(pool, 0);
   await exec(
     pool,
     sql`INSERT INTO route (channel, prefix, connection_id) SELECT 'SMS', '', min(id) FROM connection ON CONFLICT DO NOTHING`,
@@ -279,7 +279,7 @@ test.each([
   ['beyond it in its own words', 'ж'.repeat(60), ['x'.repeat(10), 'x'.repeat(11)]],
   ['longer than a part before it is filled in', 'a'.repeat(170), ['', 'x']],
 ])('a text is counted as it will be sent: %s', async (_, words, names) => {
-  const accountId = await accountWith(pool, 0);
+  const accountId = await createAccountWithCredit(pool, 0);
   const numbers = names.map((_name, n) => `+39333200000${n}`);
   for (const [n, name] of names.entries())
     await exec(

@@ -3,44 +3,44 @@ import { bitOf } from '../../../platform/lib/channel.ts';
 import { chainOf, type SendingMode } from '../mode.ts';
 import type { GoalRow, PlanPrice, SkipReason } from './sql.ts';
 
-/** So many messages of a channel to a country, of so many parts, and what they cost at most. */
+/** How many messages of a channel go to a country with the same number of parts, and what they cost at most. */
 export type BreakdownLine = {
   readonly channel: Channel;
-  /** ISO 3166-1 alpha-2; '' where numbers belong to none. */
+  /** ISO 3166-1 alpha-2; '' where the numbers belong to no country. */
   readonly country: string;
   readonly parts: number;
   readonly count: number;
-  /** A part on SMS, a message elsewhere. */
+  /** The price of a part on SMS, of a message on other channels. */
   readonly unitMicros: number;
   readonly priceMicros: number;
 };
 
-/** What a campaign would reach and cost, as the column `goal` keeps it. */
+/** Whom a campaign would reach and what that costs, as the column `goal` stores it. */
 export type Goal = {
-  /** Distinct numbers that something is sent to. */
+  /** Distinct numbers to which something is sent. */
   readonly total: number;
-  /** Distinct numbers that nothing is sent to. */
+  /** Distinct numbers to which nothing is sent. */
   readonly skippedTotal: number;
-  /** Why, `duplicate` besides: the same number in another list, or named again. */
+  /** How many are skipped for each reason. `duplicate`: the same number in another list, or given again. */
   readonly skipped: Readonly<Record<SkipReason | 'duplicate', number>>;
-  /** Of the skipped: contacts without a number and what is no number; they become no recipients. */
+  /** How many of the skipped are contacts without a number or not a number at all: they do not become recipients. */
   readonly unlisted: number;
   readonly breakdown: readonly BreakdownLine[];
-  /** The price list that it was counted with: it stays in force for the campaign. */
+  /** The price list that was used: it stays in force for the campaign. */
   readonly prices: readonly PlanPrice[];
 };
 
-/** What the lists or numbers of a campaign hold beside the candidates themselves. */
+/** How many entries the lists or numbers of a campaign have, before duplicates and unreadable numbers are left out. */
 export type AudienceSize = {
-  /** Contacts of all lists together, or numbers as they were named. */
+  /** The contacts of all lists together, or the numbers as they were given. */
   readonly named: number;
-  /** Of those named, what is no number at all. */
+  /** How many of them are not a number at all. */
   readonly unreadable: number;
 };
 
 type Sums = Omit<Goal, 'prices'> & { readonly estimatedMicros: number };
 
-/** Adds the counts of one pass up. The price is the sum of the breakdown, exact to the micro-unit. */
+/** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
 export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: AudienceSize): Sums {
   const countOf = (fits: (row: GoalRow) => boolean): number =>
     rows.reduce((sum, row) => sum + (fits(row) ? row.count : 0), 0);
@@ -65,7 +65,7 @@ export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, un
   };
 }
 
-/** A recipient of a combined mode counts for each channel that its share of the reserve pays for. */
+/** Breaks the estimate down. A recipient of a combined mode counts for each channel that its reserve pays for. */
 function breakDown(rows: readonly GoalRow[], mode: SendingMode): BreakdownLine[] {
   const lines = new Map<string, BreakdownLine>();
   for (const row of rows.filter(({ reason }) => reason === null))

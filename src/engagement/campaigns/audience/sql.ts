@@ -1,38 +1,40 @@
 import { countParts } from '../../../carriers/smpp/text.ts';
 import { plainArray, textArray } from '../../../platform/db/array.ts';
 import { bigint, boolean, rowsOf, text } from '../../../platform/db/columns.ts';
-import { type Db, join, many, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { constant, type Db, join, many, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import { MAX_PARTS } from '../../../messaging/sending/prepare.ts';
 import type { Price } from '../../../money/pricing/sql.ts';
 import { bitsOf, chainOf, type SendingMode } from '../mode.ts';
 import { fixedText, leastText, type Piece } from '../text/parse.ts';
 import { renderSql } from '../text/sql.ts';
 
-/** Why nothing is sent to a candidate, in the order in which it is looked for. */
+/** Why nothing is sent to a candidate, in the order in which the reasons are checked. */
 export const SKIP_REASONS = ['invalid', 'unsupported', 'opted_out', 'text', 'no_route', 'no_price'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** Whom a campaign is for and what it sends, as far as it decides who gets it and at what price. */
+/** Whom a campaign is for and what it sends, as far as this decides who gets a message and at what price. */
 export type Plan = {
   readonly accountId: number;
   readonly campaignId: number;
   readonly mode: SendingMode;
-  /** Null: the numbers of the campaign. */
+  /** The lists of the campaign; null: its numbers. */
   readonly listIds: readonly number[] | null;
-  /** In place of its lists and numbers, of a campaign that is not saved: these contacts or numbers. */
+  /** For a campaign that is not saved: these contacts or numbers, in place of lists and numbers of the campaign. */
   readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
-  /** Null: the mode has no SMS. */
+  /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
   /**
-   * How the next candidates are found among the lists: along all numbers of the account, or by sorting the members each
-   * time, which is less for short lists in a large account.
+   * How the next candidates of the lists are found: along all numbers of the account (true), or by sorting the members
+   * each time (false), which is less work for short lists in a large account.
    */
   readonly walk: boolean;
-  /** Those that are in force for it: the list as it is for a goal, as it was for what is confirmed. */
+  /** The prices in force: the current list for a goal, that of the confirmation for a confirmed campaign. */
   readonly prices: readonly PlanPrice[];
 };
 
-/** Valid numbers, each once and sorted, with what their plans say of them. */
+/** Valid numbers, each once and sorted, with what their numbering plans say about them. */
 export type NamedNumbers = {
   readonly numbers: readonly string[];
   readonly countries: readonly string[];
@@ -41,19 +43,18 @@ export type NamedNumbers = {
 
 export type PlanPrice = Pick<Price, 'channel' | 'prefix' | 'unitMicros' | 'refundUndelivered'>;
 
-/** The next candidates behind a number. */
+/** A range of candidates: up to `limit` of those whose number comes after `after` (null: from the first). */
 export type RecipientRange = { readonly after: string | null; readonly limit: number };
 
-/** As in src/messaging/sending/prepare.ts. */
-const MOST_PARTS = 10;
-/** Septets of a text of one part. */
+/** The septets of a text of one part. */
 const ONE_PART = 160;
 
 /**
  * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: whom a campaign is
- * for, one row a number in the order of the numbers, those who get nothing included (`channels` 0, with the reason).
- * `channels` are the bits that may be tried: of the mode, supported, not opted out of, with a route and a price.
- * `reserve_micros` is the most that trying them in turn can cost. No row: there is nobody behind `after`.
+ * for. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0, with the
+ * reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out of, with a
+ * route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are no candidates
+ * after the start of the range.
  */
 export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
   WITH price_list AS MATERIALIZED (${priceList(plan)}),
@@ -63,21 +64,24 @@ export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => 
   FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
   ORDER BY c.destination`;
 
-/** Candidates who are alike in all that decides their price. */
-export type GoalRow = {
-  country: string;
-  parts: number;
-  channels: number;
-  reason: SkipReason | null;
+const GOAL_ROW = columns({
+  country: as<string>('c.country'),
+  parts: as<number>('c.parts'),
+  channels: as<number>('f.channels'),
+  reason: as<SkipReason | null>('f.reason'),
   /** Contacts without any number. */
-  numberless: boolean;
-  count: number;
-  /** Of each channel in the order of the mode: its unit price, and what one recipient's reserve holds for it. */
-  unitMicros: (number | null)[];
-  shareMicros: number[];
-};
+  numberless: as<boolean>('c.numberless'),
+  count: as<number>('sum(c.count)::bigint'),
+  /** The unit price of each channel, in the order of the mode. */
+  unitMicros: as<(number | null)[]>('f.units'),
+  /** What the reserve of one recipient holds for each channel, in the order of the mode. */
+  shareMicros: as<number[]>('f.shares'),
+});
 
-/** All candidates of a campaign in one pass, counted by what decides their price. */
+/** How many candidates agree in everything that decides their price. */
+export type GoalRow = RowOf<typeof GOAL_ROW>;
+
+/** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
 export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
   many(
     db,
@@ -86,16 +90,16 @@ export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
           SELECT country, prefix, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
           FROM (${candidates(plan, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
         ${tariff(plan)}
-        SELECT c.country, c.parts, f.channels, f.reason, c.numberless, sum(c.count)::bigint AS count,
-               f.units AS "unitMicros", f.shares AS "shareMicros"
+        SELECT ${GOAL_ROW}
         FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
         GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares
         ORDER BY c.country, c.parts, f.channels`,
   );
 
 /**
- * `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: as much of the number as any price or route
- * looks at. `able`: bits of the mode that are supported and not opted out of. `parts` 0: the text is empty.
+ * A SELECT of `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: the first digits of the number,
+ * as many as any price or route distinguishes. `able`: the bits of the mode's channels that are supported and not opted
+ * out of. `parts` 0: the text is empty.
  */
 function candidates(plan: Plan, range: RecipientRange | null): Sql {
   const chain = chainOf(plan.mode);
@@ -116,9 +120,9 @@ function candidates(plan: Plan, range: RecipientRange | null): Sql {
     )}`;
 }
 
-/** Numbers and bits of channels are no input: as values they would be parameters of unknown type. */
-const bit = (channel: Channel): Sql => raw(String(bitOf(channel)));
-/** The alias or column that belongs to a channel. */
+/** The bit of a channel, as part of the text: as a parameter it would have no type. */
+const bit = (channel: Channel): Sql => constant(bitOf(channel));
+/** The alias or column name of a channel. */
 const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowerCase()}`);
 
 const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
@@ -131,7 +135,7 @@ function sourceOf(plan: Plan, range: RecipientRange | null): Sql {
   return sql`${contacts(accountId)} AND ${isMember(plan, listIds, range)}`;
 }
 
-/** In the order of bytes, in which `numbers` is sorted; all other columns with numbers have the usual collation. */
+/** Candidates from numbers, in byte order, in which `numbers` is sorted; other columns of numbers have the usual collation. */
 function numbers(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId } = plan;
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
@@ -143,7 +147,7 @@ function numbers(plan: Plan, range: RecipientRange | null): Sql {
     LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
 }
 
-/** Rows `u`, and a condition behind them. */
+/** What follows FROM: the rows `u` of the numbers, and a WHERE clause. */
 function numbersOf({ accountId, campaignId, named }: Plan): Sql {
   if (!named || !('numbers' in named))
     return sql`campaign k, unnest(k.numbers, k.number_countries, k.number_channels) AS u (number, country, channels)
@@ -158,8 +162,9 @@ const contacts = (accountId: number): Sql => sql`
     FROM contact c WHERE c.account_id = ${accountId}`;
 
 /**
- * The whole pass leaves the way to the planner. The next ones of a range must come the same way each time, whatever the
- * statistics say: one plan that sorts a million members for every 5,000 of them is slower a hundred times.
+ * A condition, and for a range its order and limit: the contact is a member of the lists. For the whole pass, the planner
+ * chooses the plan. For a range, the plan must be the same each time, whatever the statistics say: a plan that sorts a
+ * million members for every 5,000 of them takes a hundred times as long.
  */
 function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: RecipientRange | null): Sql {
   const inLists = sql`m.account_id = ${accountId} AND m.list_id = ANY(${plainArray(listIds)}::bigint[])`;
@@ -174,50 +179,53 @@ function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: 
 function partsSql({ pieces }: Plan): Sql {
   if (pieces === null) return sql`1`;
   const fixed = fixedText(pieces);
-  if (fixed !== null) return raw(String(fixed === '' ? 0 : countParts(fixed).parts));
+  if (fixed !== null) return constant(fixed === '' ? 0 : countParts(fixed).parts);
   const on = { contact: sql`c`, destination: sql`c.destination` };
   const counted = sql`coalesce(sms_parts(nullif(${renderSql(pieces, on)}, '')), 0)`;
   const { alphabet, units } = countParts(leastText(pieces));
   if (alphabet !== 'gsm7' || units === 0) return counted;
-  // Nearly all fill a short text with plain letters: those are looked at alone, in a third of the time.
+  // Nearly all recipients fill a short text with plain letters: checking only these takes a third of the time.
   const filled = renderSql(
     pieces.filter((piece) => 'field' in piece),
     on,
   );
-  return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${raw(String(ONE_PART - units))} THEN 1
+  return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${constant(ONE_PART - units)} THEN 1
                   ELSE ${counted} END`;
 }
 
-/** Of a range only those behind its begin: a merge of a million of them would start from the first for each. */
+/** Joins the opt-outs of a channel; for a range only those after its start: a merge of a million would begin at the first. */
 const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
   return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
              AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
 };
 
-/** So many digits decide price and route. */
+/** An expression: how many digits decide price and route. */
 const longestPrefix = (chain: readonly Channel[]): Sql => sql`
   (SELECT coalesce(max(length(p.prefix)), 0)
    FROM (SELECT prefix, channel FROM price_list UNION ALL SELECT prefix, channel FROM route) AS p
    WHERE p.channel = ANY(${plainArray(chain)}::text[]))`;
 
 const priceList = ({ prices }: Plan): Sql =>
-  sql`SELECT * FROM ${rowsOf(prices, {
+  sql`SELECT u.channel, u.prefix, u.unit_micros, u.refund_undelivered FROM ${rowsOf(prices, {
     channel: text((p) => p.channel),
     prefix: text((p) => p.prefix),
     unit_micros: bigint((p) => p.unitMicros),
     refund_undelivered: boolean((p) => p.refundUndelivered),
   })} AS u`;
 
-/** Of each prefix and channel: `unit`, `refund` and `routed`. What is not SMS goes where its sender belongs. */
+/**
+ * The table `tariff`: `unit`, `refund` and `routed` of each prefix and channel. Channels other than SMS need no route:
+ * their messages go to the connection of their sender.
+ */
 function tariff({ mode }: Plan): Sql {
   const chain = chainOf(mode);
-  const columns = chain.map(
+  const tariffs = chain.map(
     (channel) => sql`${of('s', channel)}.unit_micros AS ${of('unit', channel)},
       ${of('s', channel)}.refund_undelivered AS ${of('refund', channel)}, ${routed(channel)} AS ${of('routed', channel)}`,
   );
   return sql`tariff AS MATERIALIZED (
-    SELECT p.prefix, ${join(columns)} FROM (SELECT DISTINCT prefix FROM candidate) AS p
+    SELECT p.prefix, ${join(tariffs)} FROM (SELECT DISTINCT prefix FROM candidate) AS p
     ${join(
       chain.map((channel) => sql`LEFT JOIN LATERAL (${priceOf(channel)}) AS ${of('s', channel)} ON true`),
       ' ',
@@ -234,10 +242,10 @@ const routed = (channel: Channel): Sql =>
     : sql`true`;
 
 /**
- * Joins the row `f` to candidate `c` and tariff `t`: `channels`, `reserve`, `reason`, `units`, `shares`.
+ * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`) to candidate `c` and tariff `t`.
  *
- * The most that the chain can cost is the dearest way through it: up to some channel, with the price of that one and of
- * those before it whose price is not given back when nothing is delivered. `shares` says what of it is which channel's.
+ * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and of
+ * those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
  */
 function findingSql({ mode }: Plan): Sql {
   const chain = chainOf(mode);
@@ -259,7 +267,7 @@ function findingSql({ mode }: Plan): Sql {
              ARRAY[${join(column(sql`d`, 'share'))}]::bigint[] AS shares) AS f`;
 }
 
-/** What it costs to come as far as this channel: its price, and those before it that stay paid. */
+/** The cost of the path to this channel: its price, and the prices before it that are not returned. */
 const wayTo = (channel: Channel, earlier: readonly Channel[]): Sql =>
   join(
     [
@@ -269,7 +277,7 @@ const wayTo = (channel: Channel, earlier: readonly Channel[]): Sql =>
     ' + ',
   );
 
-/** What one message on this channel costs; null when none can be sent. */
+/** The cost of one message on this channel; null when none can be sent. */
 const costOf = (channel: Channel): Sql =>
   channel === 'SMS'
     ? sql`CASE WHEN ${isAble(channel)} AND t.${of('routed', channel)} AND ${isSendable}
@@ -277,9 +285,9 @@ const costOf = (channel: Channel): Sql =>
     : sql`CASE WHEN ${isAble(channel)} THEN t.${of('unit', channel)} END`;
 
 const isAble = (channel: Channel): Sql => sql`c.reason IS NULL AND c.able & ${bit(channel)} <> 0`;
-const isSendable = sql`c.parts BETWEEN 1 AND ${raw(String(MOST_PARTS))}`;
+const isSendable = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
 
-/** Its price when the dearest way ends here, or passes here and leaves it paid. */
+/** The price of a channel if the most expensive path ends at it, or passes it without its price being returned; else 0. */
 function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
   const passed = earlier.map((e) => sql`b.${of('way', e)} IS NOT DISTINCT FROM best.way`);
   const ended = passed.length === 0 ? sql`false` : join(passed, ' OR ');
@@ -287,7 +295,7 @@ function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
     WHEN b.${of('way', channel)} = best.way OR NOT t.${of('refund', channel)} THEN a.${of('cost', channel)} ELSE 0 END`;
 }
 
-/** Of what keeps the last channels from being tried, the first that their owner can do something about. */
+/** The reason why no channel can be tried: the first one that the account can do something about. */
 function reasonOf(chain: readonly Channel[]): Sql {
   const priced = chain.map((channel) => sql`(${isAble(channel)} AND t.${of('unit', channel)} IS NOT NULL)`);
   return sql`CASE WHEN c.reason IS NOT NULL THEN c.reason WHEN best.way IS NOT NULL THEN NULL

@@ -3,44 +3,45 @@ import { triggersFallback } from '../../../messaging/messages/fallback/rule.ts';
 import { isFinal, nameOfStatus, STATUS } from '../../../messaging/states.ts';
 import { chainOf } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
-import { TIME_OVER } from './codes.ts';
 import type { MessageFact } from './sql.ts';
 
-/** What an end of a message means for its recipient. */
+/** In place of a status: the time of the channel is over, and the message may still be delivered. */
+export const TIME_OVER = -1;
+
+/** What a final state of a message means for its recipient. */
 export type Decision =
-  /** Nothing: the recipient has gone on before, or has had this end. */
+  /** Nothing: another channel has been tried already, or this state was processed before. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'delivered' }
   | { readonly kind: 'failed' }
-  /** Another channel is tried, if there is one: of these bits, for this reason. */
+  /**
+   * Another channel is tried: one of `channels` (bits), for this reason. `open`: the previous message may still be
+   * delivered.
+   */
   | { readonly kind: 'next'; readonly channels: number; readonly reason: string; readonly open: boolean };
 
 /**
- * The rule of fallback (contract 3, promises 3): a hop ends with a final failure or when its time is over. What may have
- * been delivered is never followed by anything: an unknown outcome (which ends as status 0 here), and whatever somebody
- * has taken back on purpose. Pure.
+ * Decides what follows when a message of a combined campaign has ended or its time is over (the rule of fallback: contract
+ * 3, promises 3). A hop ends with a final failure, or when its time is over. No other channel follows a message that may
+ * have been delivered (an unknown outcome, which comes as status 0), nor one that somebody withdrew on purpose. A pure
+ * function.
  */
 export function decide(fact: MessageFact, status: number, campaign: RunningCampaign): Decision {
-  const [id, , channel, , , , now, , , , hopMessageId] = fact;
-  if (hopMessageId !== null && hopMessageId !== id) return { kind: 'stale' };
-  if (status === TIME_OVER && (now === null || isFinal(now))) return { kind: 'stale' };
+  if (fact.hopMessageId !== null && fact.hopMessageId !== fact.id) return { kind: 'stale' };
+  if (status === TIME_OVER && (fact.status === null || isFinal(fact.status))) return { kind: 'stale' };
   if (status === STATUS.DELIVERED) return { kind: 'delivered' };
-  const channels = channelsAfter(campaign, channel);
+  const channels = channelsAfter(campaign, fact.channel);
   const goesOn = channels !== 0 && !campaign.cancelled && allowsFallback(fact, status, campaign);
   const open = status === TIME_OVER;
   if (goesOn) return { kind: 'next', channels, reason: open ? 'TIME' : nameOfStatus(status), open };
   return open ? { kind: 'stale' } : { kind: 'failed' };
 }
 
-function allowsFallback(
-  [, , , , , , , errorCode]: MessageFact,
-  status: number,
-  { fallback }: RunningCampaign,
-): boolean {
+function allowsFallback({ errorCode }: MessageFact, status: number, { fallback }: RunningCampaign): boolean {
   return status === TIME_OVER || triggersFallback({ status, errorCode }, fallback.onStatus);
 }
 
-/** Bits of the channels that the mode tries after this one. */
+/** Returns the bits of the channels that the mode tries after this one. */
 function channelsAfter({ sendingMode }: RunningCampaign, channel: string): number {
   const chain = chainOf(sendingMode);
   const at = chain.findIndex((name) => name === channel);

@@ -4,9 +4,9 @@ import { EXPIRED_BY_US } from '../../../messaging/messages/sql.ts';
 import type { StatusName } from '../../../messaging/states.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
-import { booksOf } from '../../../../test/support/money.ts';
+import { readBooks } from '../../../../test/support/money.ts';
 import { createScriptedRevoke, type ScriptedRevoke } from '../../../../test/support/carriers/scripted-revoke.ts';
-import { numbers } from '../../../../test/support/campaigns/campaign.ts';
+import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 
 const database = await createTestDatabase();
 const { pool } = database;
@@ -21,7 +21,7 @@ beforeEach(async () => {
   stage = await openCampaignStage(pool, network);
 });
 
-const [ANA = '', BOB = ''] = numbers(2);
+const [ANA = '', BOB = ''] = mobileNumbers(2);
 
 /** A campaign whose first messages a carrier has taken. */
 async function begun(mode: 'RCS_SMS' | 'WHATSAPP_SMS' | 'WHATSAPP_RCS_SMS', more: object = {}): Promise<number> {
@@ -83,7 +83,7 @@ test('an unknown outcome never leads to another message, neither by time nor by 
 
 test('when time is over an RCS message is taken back first, and only its network can let the next one go', async () => {
   const id = await begun('RCS_SMS');
-  network.word = false;
+  network.answer = false;
   await stage.pass(301);
   await stage.run();
   await stage.run();
@@ -123,11 +123,11 @@ test('a network that this process has no link to, or that says nothing, is asked
   await stage.pass(301);
   await stage.run();
   expect(network.asked).toEqual([]);
-  [network.linked, network.word] = [true, null];
+  [network.linked, network.answer] = [true, null];
   await stage.pass(15);
   await stage.run();
   expect([network.asked.length, await channelsOf(id)]).toEqual([1, ['RCS']]);
-  network.word = true;
+  network.answer = true;
   await stage.pass(15);
   await stage.run();
   expect([network.asked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
@@ -215,14 +215,14 @@ test('in quiet hours what follows waits for the morning', async () => {
 });
 
 test('what was not used goes back, and what late messages may cost goes back when they have ended', async () => {
-  const before = await booksOf(pool, stage.accountId);
+  const before = await readBooks(pool, stage.accountId);
   const id = await begun('WHATSAPP_SMS', { reservedMicros: 5 * PRICE_MICROS });
   const [first] = await stage.messages(id);
   await stage.pass(3601);
   await stage.run();
   await stage.accept([(await stage.last(id)).id]);
   await end(id, 'DELIVERED');
-  const over = await booksOf(pool, stage.accountId);
+  const over = await readBooks(pool, stage.accountId);
   expect([before.available - over.available, over.frozen, over.earned]).toEqual([
     2 * PRICE_MICROS,
     PRICE_MICROS,
@@ -230,7 +230,7 @@ test('what was not used goes back, and what late messages may cost goes back whe
   ]);
   await stage.end([first?.id ?? ''], 'EXPIRED', EXPIRED_BY_US);
   await stage.run();
-  const settled = await booksOf(pool, stage.accountId);
+  const settled = await readBooks(pool, stage.accountId);
   expect([before.available - settled.available, settled.frozen, settled.earned]).toEqual([
     PRICE_MICROS,
     0,

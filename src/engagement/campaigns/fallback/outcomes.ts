@@ -11,17 +11,17 @@ import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 import { type Decision, decide } from './decide.ts';
 import * as db from './sql.ts';
 
-/** A row has the ends of one transaction: up to a thousand. */
+/** A row holds the final states of one transaction: up to a thousand. */
 const ROWS_PER_STEP = 5;
 
 type Next = Extract<Decision, { kind: 'next' }>;
-/** A recipient who goes on. */
+/** A recipient who is to be tried on another channel. */
 type Continuation = { readonly fact: db.MessageFact; readonly status: number; readonly next: Next };
 
 /**
- * Looks at ends of messages of a combined campaign: recipients have been reached, or go on to their next channel, or
- * have had their last one. The ends are gone with the same transaction that makes the next messages, and each hop of a
- * recipient has one row at most: nobody gets two copies.
+ * Processes final states of messages of a combined campaign: a recipient was reached, is tried on the next channel, or has
+ * no channel left. The states are deleted in the same transaction that creates the next messages, and each hop of a
+ * recipient has at most one row, so that nobody gets two copies.
  */
 export async function processOutcomes(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -31,20 +31,20 @@ export async function processOutcomes(step: Step): Promise<number> {
   const ids = [...statuses.keys()];
   const [firstId, lastId] = boundsOf(ids);
   const counts = { ended: 0, delivered: 0 };
-  const goers: Continuation[] = [];
+  const continuations: Continuation[] = [];
   for (const fact of await db.listMessageFacts(tx, job, { ids, firstId, lastId })) {
-    const status = statuses.get(fact[0]) ?? 0;
+    const status = statuses.get(fact.id) ?? 0;
     const next = decide(fact, status, campaign);
-    if (next.kind === 'next') goers.push({ fact, status, next });
+    if (next.kind === 'next') continuations.push({ fact, status, next });
     if (next.kind === 'failed' || next.kind === 'delivered') counts.ended++;
     if (next.kind === 'delivered') counts.delivered++;
   }
-  const gone = goers.length > 0 ? await tryNextChannels(step, goers) : NO_HOPS;
-  await updateRunCounters(tx, job, { ...gone, ended: counts.ended + gone.ended, delivered: counts.delivered });
+  const hops = continuations.length > 0 ? await tryNextChannels(step, continuations) : NO_HOPS;
+  await updateRunCounters(tx, job, { ...hops, ended: counts.ended + hops.ended, delivered: counts.delivered });
   return 0;
 }
 
-/** By message; a real end says more than that time is over. */
+/** Returns the statuses by message. A final status takes precedence over `TIME_OVER`. */
 async function takeOutcomes({ tx, job }: Step): Promise<Map<string, number>> {
   const statuses = new Map<string, number>();
   for (const row of await deleteCampaignEnds(tx, job, ROWS_PER_STEP))
@@ -56,41 +56,42 @@ async function takeOutcomes({ tx, job }: Step): Promise<Map<string, number>> {
 type HopCounts = { readonly messages: number; readonly ended: number; readonly lateMicros: number };
 const NO_HOPS: HopCounts = { messages: 0, ended: 0, lateMicros: 0 };
 
-/** Makes the next messages of these recipients, those left for later whose country is asleep. */
-async function tryNextChannels(step: Step, goers: readonly Continuation[]): Promise<HopCounts> {
+/** Creates the next messages of these recipients. Those whose country has quiet hours are postponed. */
+async function tryNextChannels(step: Step, continuations: readonly Continuation[]): Promise<HopCounts> {
   const { tx, job, campaign } = step;
-  const wanted = goers.map(({ fact, next }) => ({ destination: fact[1], channels: next.channels }));
+  const wanted = continuations.map(({ fact, next }) => ({ destination: fact.destination, channels: next.channels }));
   const texts = await loadTexts(step);
   const source = recipientsByNumberSql(job, wanted);
   const candidates = await listCandidates(tx, { accountId: campaign.accountId, texts, source });
   const choose = createChooser(step);
-  const asleep = new Map<number, Continuation[]>();
-  const going: { goer: Continuation; choice: Choice | Obstacle }[] = [];
+  const quiet = new Map<number, Continuation[]>();
+  const chosen: Chosen[] = [];
   for (const candidate of candidates) {
-    const goer = goers[candidate[0]];
-    if (!goer) continue;
-    const waitMs = quietMs(campaign.quietHours, candidate[1], campaign.now);
-    if (waitMs === 0) going.push({ goer, choice: choose(candidate) });
-    else asleep.set(waitMs, [...(asleep.get(waitMs) ?? []), goer]);
+    const continuation = continuations[candidate.place];
+    if (!continuation) continue;
+    const waitMs = quietMs(campaign.quietHours, candidate.country, campaign.now);
+    if (waitMs === 0) chosen.push({ continuation, choice: choose(candidate) });
+    else quiet.set(waitMs, [...(quiet.get(waitMs) ?? []), continuation]);
   }
-  for (const [waitMs, sleepers] of asleep) await postpone(step, sleepers, waitMs);
-  return createHops(step, going);
+  for (const [waitMs, own] of quiet) await postpone(step, own, waitMs);
+  return createHops(step, chosen);
 }
 
-const postpone = ({ tx, job }: Step, goers: readonly Continuation[], waitMs: number): Promise<void> =>
+const postpone = ({ tx, job }: Step, continuations: readonly Continuation[], waitMs: number): Promise<void> =>
   db.insertPostponedOutcomes(tx, job, {
-    messageIds: goers.map(({ fact }) => fact[0]),
-    statuses: goers.map(({ status }) => status),
+    messageIds: continuations.map(({ fact }) => fact.id),
+    statuses: continuations.map(({ status }) => status),
     waitMs,
   });
 
-async function createHops(
-  step: Step,
-  going: readonly { goer: Continuation; choice: Choice | Obstacle }[],
-): Promise<HopCounts> {
-  const able = going.flatMap(({ goer, choice }) => (typeof choice === 'string' ? [] : [{ goer, choice }]));
-  const made = [...Map.groupBy(able, ({ goer }) => hopAfter(goer.fact))];
-  for (const [hop, own] of made) {
+type Chosen = { readonly continuation: Continuation; readonly choice: Choice | Obstacle };
+
+async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCounts> {
+  const able = chosen.flatMap(({ continuation, choice }) =>
+    typeof choice === 'string' ? [] : [{ continuation, choice }],
+  );
+  const byHop = [...Map.groupBy(able, ({ continuation }) => hopAfter(continuation.fact))];
+  for (const [hop, own] of byHop) {
     const messages = await createMessages(
       step,
       hop,
@@ -100,20 +101,21 @@ async function createHops(
       destination,
       hop,
       messageId: id,
-      reason: own[i]?.goer.next.reason ?? '',
-      fromChannel: own[i]?.goer.fact[2] ?? '',
+      reason: own[i]?.continuation.next.reason ?? '',
+      fromChannel: own[i]?.continuation.fact.channel ?? '',
     }));
     await db.insertHops(step.tx, step.job, hops);
   }
   return {
     messages: able.length,
-    // Whoever cannot go on ends here, unless his last message may still arrive: its own end will say.
-    ended: going.filter(({ goer, choice }) => typeof choice === 'string' && !goer.next.open).length,
-    lateMicros: able.reduce((sum, { goer }) => sum + lateMicrosOf(goer), 0),
+    // A recipient without another message ends here, unless the last one may still arrive: its final state will tell.
+    ended: chosen.filter(({ continuation, choice }) => typeof choice === 'string' && !continuation.next.open).length,
+    lateMicros: able.reduce((sum, { continuation }) => sum + lateMicrosOf(continuation), 0),
   };
 }
 
-const hopAfter = ([, , , , , , , , , hop]: db.MessageFact): number => (hop ?? 0) + 1;
+const hopAfter = ({ hop }: db.MessageFact): number => (hop ?? 0) + 1;
 
 /** What a message that was overtaken may still cost. */
-const lateMicrosOf = ({ fact, next }: Continuation): number => (next.open && fact[5] ? fact[4] : 0);
+const lateMicrosOf = ({ fact, next }: Continuation): number =>
+  next.open && fact.refundUndelivered ? fact.priceMicros : 0;

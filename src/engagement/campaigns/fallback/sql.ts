@@ -1,37 +1,44 @@
 import { plainArray } from '../../../platform/db/array.ts';
-import { rowsOf, smallint, text, uuid } from '../../../platform/db/columns.ts';
-import { type Db, exec, maybeOne, one, sql, tuples } from '../../../platform/db/query.ts';
+import { insertRows, smallint, text, uuid } from '../../../platform/db/columns.ts';
+import { type Db, exec, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, manyOf, type RowOf } from '../../../platform/db/select.ts';
 import type { Job } from '../run/sql.ts';
 
-/** What is known of a message of a campaign and of its recipient. */
-export type MessageFact = [
-  id: string,
-  destination: string,
-  channel: string,
-  sender: string,
-  priceMicros: number,
-  refundUndelivered: boolean,
-  /** Null while it waits in the queue. */
-  status: number | null,
-  errorCode: string | null,
-  connectionId: number | null,
-  /** The last hop of its recipient and the message that it is; null while the first message is all. */
-  hop: number | null,
-  hopMessageId: string | null,
-  /** A carrier has it, or may have it. False while it waits to be tried again. */
-  submitted: boolean,
-];
+const MESSAGE_FACT = columns({
+  id: as<string>('m.id'),
+  destination: as<string>('m.destination'),
+  channel: as<string>('m.channel'),
+  sender: as<string>('m.sender'),
+  priceMicros: as<number>('m.price_micros'),
+  refundUndelivered: as<boolean>('m.refund_undelivered'),
+  /** Null while the message waits in the queue. */
+  status: as<number | null>('s.status'),
+  errorCode: as<string | null>('s.error_code'),
+  connectionId: as<number | null>('s.connection_id'),
+  /** The last hop of its recipient; null as long as there is only the first message. */
+  hop: as<number | null>('h.hop'),
+  /** The message of that hop. */
+  hopMessageId: as<string | null>('h.message_id'),
+  /** Whether a carrier has the message, or may have it. False while it waits to be tried again. */
+  submitted: as<boolean>('s.submitted_at IS NOT NULL'),
+});
 
-/** All ids lie in [firstId, lastId]; messages that are not the campaign's are left out. */
+/** What is known of a message of a campaign, and of its recipient. */
+export type MessageFact = RowOf<typeof MESSAGE_FACT>;
+
+/**
+ * Lists the facts about messages of a campaign, in the order of `ids`. All ids must lie in [firstId, lastId]. Messages that
+ * do not belong to the campaign are left out.
+ */
 export async function listMessageFacts(
   db: Db,
   { accountId, campaignId }: Job,
   { ids, firstId, lastId }: { ids: readonly string[]; firstId: string; lastId: string },
 ): Promise<MessageFact[]> {
-  return tuples(
+  return manyOf(
     db,
-    sql`SELECT m.id, m.destination, m.channel, m.sender, m.price_micros, m.refund_undelivered, s.status, s.error_code,
-               s.connection_id, h.hop, h.message_id, s.submitted_at IS NOT NULL
+    MESSAGE_FACT,
+    sql`SELECT ${MESSAGE_FACT}
         FROM unnest(${plainArray(ids)}::uuid[]) WITH ORDINALITY AS u (id, n)
         JOIN message m ON m.account_id = ${accountId} AND m.id = u.id AND m.campaign_id = ${campaignId}
         LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
@@ -49,27 +56,27 @@ export type NewHop = {
   readonly hop: number;
   readonly messageId: string;
   readonly reason: string;
-  /** On which the recipient was not reached. */
+  /** The channel on which the recipient was not reached. */
   readonly fromChannel: string;
 };
 
-/** Notes that recipients went on. Fails when one has this hop already: nobody gets two copies. */
+/**
+ * Records that recipients are tried on another channel. Fails when a recipient has this hop already, so that nobody gets
+ * two copies.
+ */
 export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: readonly NewHop[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO campaign_hop (account_id, campaign_id, destination, hop, message_id, reason, from_channel)
-        SELECT ${accountId}, ${campaignId}, u.destination, u.hop, u.message_id, u.reason, u.from_channel
-        FROM ${rowsOf(hops, {
-          destination: text((h) => h.destination),
-          hop: smallint((h) => h.hop),
-          message_id: uuid((h) => h.messageId),
-          reason: text((h) => h.reason),
-          from_channel: text((h) => h.fromChannel),
-        })} AS u`,
+    insertRows(
+      'campaign_hop',
+      hops,
+      { destination: text, hop: smallint, messageId: uuid, reason: text, fromChannel: text },
+      { account_id: sql`${accountId}`, campaign_id: sql`${campaignId}` },
+    ),
   );
 }
 
-/** Puts ends of messages back, to be looked at when the quiet hours of their recipients are over. */
+/** Stores final states of messages again, to be processed when the quiet hours of their recipients are over. */
 export async function insertPostponedOutcomes(
   db: Db,
   { accountId, campaignId }: Job,
@@ -83,9 +90,10 @@ export async function insertPostponedOutcomes(
   );
 }
 
+/** Messages of one channel and country that were created together. */
 export type Batch = { id: number; country: string; messageIds: string[] };
 
-/** The batch whose time for its channel has been over for longest. */
+/** Finds the batch whose time on its channel ended first; undefined when there is none. */
 export async function findDueBatch(db: Db, { accountId, campaignId }: Job): Promise<Batch | undefined> {
   const row = await maybeOne<{ id: number; country: string; ids: string }>(
     db,
@@ -96,7 +104,7 @@ export async function findDueBatch(db: Db, { accountId, campaignId }: Job): Prom
   return row && { id: row.id, country: row.country, messageIds: row.ids.split(',') };
 }
 
-/** When to look at a batch again; null: never. */
+/** Sets when a batch is processed again; null: never. */
 export async function updateBatchDue(
   db: Db,
   { accountId, campaignId }: Job,
@@ -109,7 +117,7 @@ export async function updateBatchDue(
   );
 }
 
-/** When the next batch or held outcome of a campaign is due, in ms from now; null when none waits. */
+/** Returns in how many ms the next batch or postponed outcome of a campaign is due; null when none is waiting. */
 export async function findNextDueMs(db: Db, { accountId, campaignId }: Job): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

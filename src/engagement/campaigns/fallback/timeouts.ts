@@ -8,17 +8,17 @@ import { isCombined } from '../mode.ts';
 import { insertCampaignEnds } from '../../../messaging/messages/campaign-ends/sql.ts';
 import type { Job } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
-import { TIME_OVER } from './codes.ts';
+import { TIME_OVER } from './decide.ts';
 import { REVOKE_LEASE_MS } from './revoke.ts';
 import * as db from './sql.ts';
 
-/** Until a carrier has answered what was just written to it. */
+/** The wait for the response of a carrier to what was just sent to it. */
 const RESPONSE_WAIT_MS = 10_000;
 
 /**
- * Looks at messages whose channel has had its time. Those that a network can take back are, and only then does anything
- * follow; those that wait in the queue are withdrawn; of the others it is noted that their time is over. What follows is
- * decided with all other ends (outcomes.ts).
+ * Processes messages whose time on their channel is over. Those that a network can revoke are revoked, and nothing follows
+ * before that; those that wait in the queue are withdrawn; for the others it is recorded that their time is over. What
+ * follows is decided together with all final states (outcomes.ts).
  */
 export async function processTimeouts(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -30,19 +30,19 @@ export async function processTimeouts(step: Step): Promise<number> {
   return 0;
 }
 
-/** Answers in how many ms to look at the batch again; null: all of it is done. */
+/** Returns in how many ms the batch is due again; null: all of it is done. */
 async function endChannelTime(step: Step, { id: batchId, messageIds: ids }: db.Batch): Promise<number | null> {
   const { tx, job } = step;
   const [firstId, lastId] = boundsOf(ids);
   const facts = (await db.listMessageFacts(tx, job, { ids, firstId, lastId })).filter(isCurrent);
   const accepted = facts.filter(isAccepted);
   const messages = accepted.flatMap((fact) => toRevocable(job, fact));
-  const over = accepted.flatMap(([id, , channel]) => (channel === 'RCS' ? [] : [id]));
+  const over = accepted.flatMap(({ id, channel }) => (channel === 'RCS' ? [] : [id]));
   if (over.length > 0)
     await insertCampaignEnds(tx, [{ ...job, messageIds: over, statuses: over.map(() => TIME_OVER) }]);
   const written = await withdrawQueued(
     step,
-    facts.filter(isUnsent).map(([id]) => id),
+    facts.filter(isUnsent).map(({ id }) => id),
   );
   const againMs = written > 0 ? RESPONSE_WAIT_MS : null;
   if (messages.length === 0) return againMs;
@@ -50,24 +50,22 @@ async function endChannelTime(step: Step, { id: batchId, messageIds: ids }: db.B
   return REVOKE_LEASE_MS;
 }
 
-const isCurrent = ([id, , , , , , , , , , hopMessageId]: db.MessageFact): boolean =>
-  hopMessageId === null || hopMessageId === id;
+const isCurrent = ({ id, hopMessageId }: db.MessageFact): boolean => hopMessageId === null || hopMessageId === id;
 
-const isAccepted = ([, , , , , , status, , , , , submitted]: db.MessageFact): boolean =>
-  submitted && status === STATUS.ACCEPTED;
+const isAccepted = ({ status, submitted }: db.MessageFact): boolean => submitted && status === STATUS.ACCEPTED;
 
-/** In the queue for the first time, or again. */
-const isUnsent = ([, , , , , , status, , , , , submitted]: db.MessageFact): boolean =>
+/** Whether the message is in the queue, for the first time or again. */
+const isUnsent = ({ status, submitted }: db.MessageFact): boolean =>
   !submitted && (status === null || status === STATUS.ACCEPTED);
 
 function toRevocable({ accountId }: Job, fact: db.MessageFact): RevocableMessage[] {
-  const [messageId, destination, channel, sender, , , , , connectionId] = fact;
+  const { id: messageId, destination, channel, sender, connectionId } = fact;
   return channel === 'RCS' && connectionId !== null
     ? [{ accountId, messageId, sender, destination, connectionId }]
     : [];
 }
 
-/** Answers how many are with a carrier by now, which has not answered yet. */
+/** Withdraws messages from the queue. Returns how many were sent in the meantime, without a response yet. */
 async function withdrawQueued({ tx, job: { accountId }, campaign }: Step, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const withdrawn = await withdrawFromQueue(

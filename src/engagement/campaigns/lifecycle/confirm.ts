@@ -12,9 +12,9 @@ import { findSmsRoute, insertJob, insertRun, moveToConfirmed } from './sql.ts';
 type AtTime = { readonly now: Date };
 
 /**
- * Confirms a campaign, which cannot be undone: its price is frozen and its workers are told, in the caller's transaction.
- * Of any number of confirmations one wins. Lists that it was priced for cannot change until the transaction ends.
- * Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
+ * Confirms a campaign, which cannot be undone: freezes its price and notifies the workers, in the caller's transaction. Of
+ * several confirmations only one succeeds. The lists that the price was calculated for cannot change until the transaction
+ * ends. Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
  */
 export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime & { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
@@ -29,7 +29,7 @@ export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime 
   await moveAndFreeze(tx, actor, campaign);
 }
 
-/** The credit last: its row is one for all of the account's traffic. */
+/** Confirms and freezes. The credit comes last: all traffic of the account shares its row. */
 async function moveAndFreeze(tx: Db, actor: Actor, campaign: CampaignRow): Promise<void> {
   const { accountId, keyId, userId } = actor;
   const { id, version, estimatedMicros, goal } = campaign;
@@ -68,20 +68,20 @@ async function unmetPreconditions(
 
 const recipientFaults = ({ destinationType }: CampaignRow): FieldError[] =>
   destinationType === null
-    ? [{ field: 'contactListIds', message: 'name contact lists, or numbers in destinations' }]
+    ? [{ field: 'contactListIds', message: 'contact lists, or numbers in destinations, are required' }]
     : [];
 
 const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
-  scheduledAt && scheduledAt <= now ? [{ field: 'scheduledDate', message: 'must lie in the future' }] : [];
+  scheduledAt && scheduledAt <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
 
-/** Routes may have gone since the goal was calculated. What is not SMS goes where its sender belongs. */
+/** Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none. */
 async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]> {
   const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
   if (!counted || (await findSmsRoute(tx))) return [];
-  return [{ field: 'sendingMode', message: 'there is no route for SMS any more' }];
+  return [{ field: 'sendingMode', message: 'there is no longer a route for SMS' }];
 }
 
-/** The price: calculated, for what would be sent now, for somebody, and within the credit. */
+/** Checks that the price was calculated for what would be sent now, reaches somebody, and is within the credit. */
 function goalFaults(campaign: CampaignRow): FieldError[] {
   const { goal, goalFresh, estimatedMicros, availableMicros } = campaign;
   if (!goal) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
@@ -103,5 +103,5 @@ function nobodyReachable(skipped: Readonly<Record<string, number>>): string {
 
 const insufficientCredit = ({ estimatedMicros, currency }: CampaignRow): FieldError => ({
   field: 'credit',
-  message: `does not suffice: the campaign costs up to ${fromMicros(estimatedMicros)} ${currency}`,
+  message: `is insufficient: the campaign costs up to ${fromMicros(estimatedMicros)} ${currency}`,
 });

@@ -6,7 +6,7 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { insertChunks } from '../../../network/dispatch/sql.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
-import { booksOf } from '../../../../test/support/money.ts';
+import { readBooks } from '../../../../test/support/money.ts';
 import { until } from '../../../../test/support/until.ts';
 import { statusAllows } from '../sql.ts';
 
@@ -37,7 +37,7 @@ const call = (method: Method, path: string, body?: object, headers?: object) =>
   api.call(account.apiKey, method, `/campaigns${path}`, body, headers);
 const confirm = (id: number) => call('PUT', `/${id}/confirm`);
 const inADay = (): string => new Date(Date.now() + 86_400_000).toISOString();
-const books = () => booksOf(api.pool, account.accountId);
+const books = () => readBooks(api.pool, account.accountId);
 
 async function create(more: object = {}): Promise<number> {
   return (await call('POST', '', { ...READY, ...more })).body.id;
@@ -134,7 +134,7 @@ describe('confirming', () => {
     account = poor;
     const id = await priced();
     expect((await confirm(id)).body.details).toEqual([
-      { field: 'credit', message: 'does not suffice: the campaign costs up to 0.07 EUR' },
+      { field: 'credit', message: 'is insufficient: the campaign costs up to 0.07 EUR' },
     ]);
     await transaction(api.pool, (tx) => topUp(tx, { accountId: poor.accountId, micros: 1, reference: 'test' }));
     expect((await confirm(id)).status).toBe(202);
@@ -200,7 +200,7 @@ describe('confirming', () => {
     const id = await priced({ ...names, sendingMode: 'WHATSAPP_RCS_SMS' });
     expect((await confirm(id)).body.details).toEqual([
       { field: 'whatsappTemplateId', message: expect.stringContaining('2 placeholders (1, 2) and 1 variables') },
-      { field: 'rcsTemplateId', message: "the template's variable planet is no contact field" },
+      { field: 'rcsTemplateId', message: "the template's variable planet is not a contact field" },
     ]);
     await exec(api.pool, sql`UPDATE template SET variables = '{firstName,email}' WHERE id = ${whatsappTemplateId}`);
     await exec(api.pool, sql`UPDATE template SET variables = '{firstName}' WHERE id = ${rcsTemplateId}`);

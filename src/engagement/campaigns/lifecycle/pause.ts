@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import {
-  listConnectionsOf,
+  listCampaignConnections,
   moveChunksFromParked,
   moveChunksToParked,
 } from '../../../network/dispatch/campaigns/sql.ts';
@@ -14,13 +14,14 @@ import { moveToCancelled, updateJobDueNow, moveToPaused, moveFromPaused, wakeCon
 type Which = { readonly id: number };
 
 /**
- * Holds a campaign that is being sent: what waits is parked with it, whatever its size, and nothing more is made. What
- * carriers have already stays theirs. Again changes nothing. Call it in a transaction. Errors: 400 by its status, 404.
+ * Pauses a campaign that is being sent: its waiting messages are parked, however many they are, and no more are created.
+ * Messages that carriers already have are not affected. Pausing again changes nothing. Call it in a transaction.
+ * Errors: 400 by its status, 404.
  */
 export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
   const campaign = await claim(tx, actor, id);
   if (campaign.status !== CAMPAIGN.SENDING || campaign.cancelledAt)
-    throw refused('only what is being sent can be paused');
+    throw refused('only a campaign that is being sent can be paused');
   if (campaign.pausedAt) return;
   await moveToPaused(tx, { accountId: actor.accountId, id });
   await moveChunksToParked(tx, { campaignId: id });
@@ -28,33 +29,34 @@ export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promi
 }
 
 /**
- * Lets a held campaign go on. One whose time was missed is sent now. Again changes nothing. Call it in a transaction.
- * Errors: 400 by its status, and when a template may not be sent, with the reason; 404.
+ * Resumes a paused campaign. If its scheduled time was missed, it is sent now. Resuming again changes nothing. Call it in
+ * a transaction. Errors: 400 by its status, and when a template may not be sent, with the reason; 404.
  */
 export async function resumeCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
   const campaign = await claim(tx, actor, id);
   const going = campaign.status === CAMPAIGN.SENDING && !campaign.cancelledAt;
-  if (!going && !campaign.pausedAt) throw refused('only what is paused can be resumed');
+  if (!going && !campaign.pausedAt) throw refused('only a paused campaign can be resumed');
   if (!campaign.pausedAt) return;
   const faults = await listTemplateFaults(tx, { accountId: actor.accountId, id, settings: campaign });
   if (faults.length > 0) throw invalidFields(faults.map(({ field, message }) => ({ field, message })));
-  if ((await moveFromPaused(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign is over');
+  if ((await moveFromPaused(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign has ended');
   if ((await moveChunksFromParked(tx, { campaignId: id })) > 0)
-    await wakeConnections(tx, { ids: await listConnectionsOf(tx, { campaignId: id }) });
+    await wakeConnections(tx, { ids: await listCampaignConnections(tx, { campaignId: id }) });
   await recordAndWake(tx, actor, 'campaign.resume', id);
 }
 
 /**
- * Ends a campaign that is being sent: what no carrier has yet is taken back by workers, soon, and its credit returns; until
- * then it is parked. Again changes nothing. Call it in a transaction. Errors: 400 by its status, 404.
+ * Cancels a campaign that is being sent: workers withdraw the messages that no carrier has yet, and their credit is
+ * returned; until then they are parked. Cancelling again changes nothing. Call it in a transaction.
+ * Errors: 400 by its status, 404.
  */
 export async function cancelCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
   const campaign = await claim(tx, actor, id);
   if (campaign.status !== CAMPAIGN.SENDING)
     throw refused(
       campaign.status < CAMPAIGN.SENDING
-        ? 'only what is being sent can be cancelled: delete a campaign that has not begun'
-        : 'the campaign is over',
+        ? 'only a campaign that is being sent can be cancelled: delete one that has not started'
+        : 'the campaign has ended',
     );
   if (campaign.cancelledAt) return;
   await moveToCancelled(tx, { accountId: actor.accountId, id });

@@ -1,14 +1,14 @@
 import { type Author, recordAudit } from '../../../identity/audit/record.ts';
-import { settleCharges } from '../../../money/credit/charge.ts';
+import { settleFrozen } from '../../../money/credit/charge.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { claimCampaign, wakeCampaign } from '../sql.ts';
 import { deleteCampaign, updateJobDueNow } from './sql.ts';
 
 /**
- * Deletes a campaign that has not begun; the credit of a scheduled one returns. Against its start one of both wins: each
- * locks the campaign first. Call it in a transaction.
- * Errors: 404, also when it has begun (the specification's error table).
+ * Deletes a campaign that has not started; the credit of a scheduled one is returned. If it is due to start at the same
+ * time, either the deletion or the start wins: both lock the campaign first. Call it in a transaction.
+ * Errors: 404, also when it has started (the specification's error table).
  */
 export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
@@ -24,5 +24,5 @@ export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number
   await updateJobDueNow(tx, one);
   await wakeCampaign(tx, { campaignId: id });
   const returned = [{ accountId: actor.accountId, micros: reservedMicros }];
-  await settleCharges(tx, { earned: [], returned, reference: `campaign:${id}` });
+  await settleFrozen(tx, { earned: [], returned, reference: `campaign:${id}` });
 }

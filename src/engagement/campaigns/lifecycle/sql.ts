@@ -11,8 +11,8 @@ type ConfirmedBy = { readonly keyId: number | null; readonly userId: number | nu
 const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id = ${id}`;
 
 /**
- * Confirms a campaign: it is to be sent as it is now, once. At once (2), or when its time comes (1). 0 when it may not be
- * confirmed: somebody else has done so, or it has changed since its price was calculated.
+ * Confirms a campaign as it is now. It becomes SENDING, or stays READY until its scheduled time. Returns 0 when it cannot
+ * be confirmed: somebody else has done so, or it has changed since its price was calculated.
  */
 export const moveToConfirmed = (
   db: Db,
@@ -28,11 +28,11 @@ export const moveToConfirmed = (
           AND version = ${version} AND goal_version = ${version}`,
   );
 
-/** Whether SMS goes anywhere. */
+/** Finds any route for SMS; undefined when there is none. */
 export const findSmsRoute = (db: Db): Promise<{ prefix: string } | undefined> =>
   maybeOne(db, sql`SELECT prefix FROM route WHERE channel = 'SMS' LIMIT 1`);
 
-/** What workers move of a campaign from now on. `unlisted` count as skipped: they are no recipients. */
+/** Inserts the counters of a confirmed campaign. `unlisted` count as skipped: they do not become recipients. */
 export const insertRun = (
   db: Db,
   { accountId, id, unusedMicros, unlisted }: One & { unusedMicros: number; unlisted: number },
@@ -43,16 +43,17 @@ export const insertRun = (
         VALUES (${accountId}, ${id}, ${unusedMicros}, ${unlisted}, ${unlisted})`,
   );
 
-/** A worker looks at it at once; from then on it says itself when it wants to be looked at. */
+/** Makes a campaign due for workers at once; from then on each step sets when the next one is due. */
 export const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`INSERT INTO campaign_job (campaign_id, account_id) VALUES (${id}, ${accountId})`);
 
+/** Makes a campaign due at once. */
 export const updateJobDueNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
 
 type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
 
-/** The campaigns that workers have to look at and that send one of these templates. */
+/** Lists the campaigns that workers still process and that send one of these templates. */
 export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateKey[] }): Promise<{ id: number }[]> => {
   const idsOf = (channel: string): string[] => keys.flatMap((key) => (key.channel === channel ? [key.id] : []));
   return many(
@@ -63,7 +64,7 @@ export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateK
   );
 };
 
-/** Workers look at these at once, when the transaction has committed. */
+/** Makes campaigns due at once, and notifies the workers; they hear it when the transaction commits. */
 export const wakeJobs = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(
     db,
@@ -72,7 +73,7 @@ export const wakeJobs = (db: Db, { ids }: { ids: readonly number[] }): Promise<n
         SELECT pg_notify(${CAMPAIGNS_CHANNEL}, campaign_id::text) FROM moved`,
   );
 
-/** Holds a campaign that is being sent. 0 when there is nothing to hold: it is held, cancelled or over. */
+/** Pauses a campaign that is being sent. Returns 0 when it is not being sent, is paused already, or was cancelled. */
 export const moveToPaused = (db: Db, one: One): Promise<number> =>
   exec(
     db,
@@ -81,8 +82,8 @@ export const moveToPaused = (db: Db, one: One): Promise<number> =>
   );
 
 /**
- * Lets a held campaign go on: one that somebody paused, or that waits for a person because its time was missed or its
- * account suspended. Why it waited stays, and tells the worker that this was a person's decision.
+ * Resumes a campaign that somebody paused, or that waits for a person because its time was missed or its account was
+ * suspended. The reason stays, so that the worker can tell that a person decided this.
  */
 export const moveFromPaused = (db: Db, one: One): Promise<number> =>
   exec(
@@ -92,7 +93,7 @@ export const moveFromPaused = (db: Db, one: One): Promise<number> =>
           AND cancelled_at IS NULL`,
   );
 
-/** No more messages are made of it from now on. 0 when it is not being sent, or cancelled already. */
+/** Cancels a campaign: no more messages are created. Returns 0 when it is not being sent, or was cancelled already. */
 export const moveToCancelled = (db: Db, one: One): Promise<number> =>
   exec(
     db,
@@ -100,10 +101,13 @@ export const moveToCancelled = (db: Db, one: One): Promise<number> =>
         WHERE ${of(one)} AND ${statusAllows('cancel')} AND cancelled_at IS NULL`,
   );
 
-/** For good. Its run and recipients go by and by: the job that stays sees to it. 0 when it has begun. */
+/**
+ * Deletes a campaign permanently. Its job stays and deletes its run and recipients later. Returns 0 when the campaign has
+ * started.
+ */
 export const deleteCampaign = (db: Db, one: One): Promise<number> =>
   exec(db, sql`DELETE FROM campaign WHERE ${of(one)} AND ${statusAllows('delete')}`);
 
-/** The pumps of these connections look for work, when the transaction has committed. */
+/** Notifies connections that they have messages to send; they hear it when the transaction commits. */
 export const wakeConnections = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${WAKE_CHANNEL}, id::text) FROM unnest(${plainArray(ids)}::bigint[]) AS id`);

@@ -5,39 +5,43 @@ import type { CampaignFilter } from './sql.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const day = (description: string) =>
-  Type.Optional(Type.String({ format: 'date', description: `${description} With the other one. yyyy-MM-dd, in UTC.` }));
+  Type.Optional(
+    Type.String({ format: 'date', description: `${description} Requires the other date. yyyy-MM-dd, in UTC.` }),
+  );
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 const MODE = `(${SENDING_MODES.join('|')})`;
 
-/** The filters of a list of campaigns, as the query names them. */
+/** The query parameters that filter a list of campaigns. */
 export const campaignFilterFields = {
   status: Type.Optional(
     Type.String({
       pattern: '^[0-4](,[0-4]){0,4}$',
-      'x-message': 'must be a status from 0 to 4, or several with commas between them',
-      description: 'Any of these statuses.',
+      'x-message': 'must be a status from 0 to 4, or several separated by commas',
+      description: 'Any of these statuses, separated by commas.',
     }),
   ),
   isDraft: flag('Whether the status is 0.'),
-  isProgrammed: flag('Whether it is confirmed and its time is still to come.'),
+  isProgrammed: flag('Whether it is confirmed and scheduled for the future.'),
   sendingMode: Type.Optional(
     Type.String({
       pattern: `^${MODE}(,${MODE}){0,20}$`,
-      'x-message': `must be one of ${SENDING_MODES.join(', ')}, or several with commas between them`,
-      description: 'Exactly this mode; of several any.',
+      'x-message': `must be one of ${SENDING_MODES.join(', ')}, or several separated by commas`,
+      description: 'Exactly this mode, or any of several separated by commas.',
     }),
   ),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of name or description, in any case.' })),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'A part of the name or description, case-insensitive.' }),
+  ),
   startDate: day('Created or scheduled on this day or later.'),
   endDate: day('Created or scheduled on this day or earlier.'),
-  readyToSend: flag('Whether the configuration is marked final.'),
-  direction: Type.Enum(['ASC', 'DESC'], { type: 'string', default: 'DESC', description: 'By creation.' }),
+  readyToSend: flag('Whether the campaign is marked as ready to send.'),
+  direction: Type.Enum(['ASC', 'DESC'], { type: 'string', default: 'DESC', description: 'The order by creation.' }),
 };
 
 const Filters = Type.Object(campaignFilterFields);
 
-/** Errors: 400 when one of the two days is given without the other. */
+/** Reads the filter of a list of campaigns. Errors: 400 when one of the two dates is given without the other. */
 export function readFilter(accountId: number, query: Static<typeof Filters>): CampaignFilter {
   const { status, isDraft, isProgrammed, readyToSend, search, sendingMode, startDate, endDate } = query;
   const statuses = status?.split(',').map(Number);
@@ -46,7 +50,7 @@ export function readFilter(accountId: number, query: Static<typeof Filters>): Ca
     .filter((mode): mode is SendingMode => SENDING_MODES.some((one) => one === mode));
   if ((startDate === undefined) !== (endDate === undefined))
     throw invalidFields([
-      { field: startDate === undefined ? 'startDate' : 'endDate', message: 'is required beside the other date' },
+      { field: startDate === undefined ? 'startDate' : 'endDate', message: 'is required with the other date' },
     ]);
   const window =
     startDate === undefined || endDate === undefined

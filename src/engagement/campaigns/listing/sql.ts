@@ -1,19 +1,19 @@
 import { plainArray, textArray } from '../../../platform/db/array.ts';
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, join, many, one, raw, type Sql, sql } from '../../../platform/db/query.ts';
 import type { SendingMode } from '../mode.ts';
-import { CAMPAIGN_ENTRIES, type CampaignEntry } from '../sql.ts';
+import { CAMPAIGN_ENTRY, CAMPAIGN_SOURCE, type CampaignEntry } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 
-/** Undefined filters let everything pass. */
+/** Which campaigns of an account to list. An undefined filter matches all of them. */
 export type CampaignFilter = {
   readonly accountId: number;
   readonly statuses?: readonly number[] | undefined;
   readonly isDraft?: boolean | undefined;
-  /** Confirmed, and its time is still to come. */
+  /** Confirmed, with a scheduled time in the future. */
   readonly isProgrammed?: boolean | undefined;
   readonly sendingModes?: readonly SendingMode[] | undefined;
-  /** Part of name or description, in any case. */
+  /** A part of the name or description, in upper or lower case. */
   readonly search?: string | undefined;
   /** Created or scheduled at or after `from` and before `until`. */
   readonly window?: { readonly from: Date; readonly until: Date } | undefined;
@@ -35,7 +35,7 @@ function matching({ accountId, window, search, sendingModes, statuses, ...is }: 
       ...flags.flatMap(([wanted, flag]) => (wanted === undefined ? [] : [sql`${flag} = ${wanted}`])),
       ...(statuses ? [sql`k.status = ANY(${plainArray(statuses)}::smallint[])`] : []),
       ...(sendingModes ? [sql`k.sending_mode = ANY(${textArray(sendingModes)}::text[])`] : []),
-      ...(search === undefined ? [] : [sql`lower(k.name || E'\n' || k.description) LIKE ${inside(search)}`]),
+      ...(search === undefined ? [] : [sql`lower(k.name || E'\n' || k.description) LIKE ${containsPattern(search)}`]),
       ...(window ? [sql`(${within(sql`k.created_at`, window)} OR ${within(sql`k.scheduled_at`, window)})`] : []),
     ],
     ' AND ',
@@ -47,7 +47,7 @@ const within = (column: Sql, { from, until }: NonNullable<CampaignFilter['window
 
 type Paging = { readonly limit: number; readonly offset: number; readonly descending: boolean };
 
-/** By creation. */
+/** Lists a page of the campaigns that match, in the order of their creation. */
 export const listCampaigns = (
   db: Db,
   { filter, limit, offset, descending }: Paging & { filter: CampaignFilter },
@@ -55,7 +55,7 @@ export const listCampaigns = (
   const direction = raw(descending ? 'DESC' : 'ASC');
   return many(
     db,
-    sql`${CAMPAIGN_ENTRIES} WHERE ${matching(filter)}
+    sql`SELECT ${CAMPAIGN_ENTRY} ${CAMPAIGN_SOURCE} WHERE ${matching(filter)}
         ORDER BY k.created_at ${direction}, k.id ${direction} LIMIT ${limit} OFFSET ${offset}`,
   );
 };

@@ -6,12 +6,12 @@ import { findPolicy, insertPolicy, type Policy } from './sql.ts';
 
 type Change = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
-/** What holds for an account that has never said anything: no quiet hours, any sender. */
+/** The policy of an account that has not set one: no quiet hours, any sender. */
 export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
 
 /**
- * Changes what holds for all campaigns of the account: what is left out stays. Campaigns that are confirmed keep their
- * sender. Call it in a transaction. Errors: 400 naming what is no sender, and hours that are none.
+ * Changes the policy for all campaigns of the account; what is left out stays. Confirmed campaigns keep their sender. Call
+ * it in a transaction. Errors: 400 naming invalid senders and hours.
  */
 export async function changePolicy(tx: Db, actor: Author, change: Change): Promise<Policy> {
   const { accountId } = actor;
@@ -31,7 +31,7 @@ const senderFaults = (senders: readonly string[] | null): FieldError[] =>
       : [{ field: `smsSenders[${i}]`, message: 'must have 1 to 11 letters and digits, or up to 16 digits' }],
   );
 
-/** From some time to the same time would be the whole day. */
+/** Returns the fault of quiet hours that begin and end at the same time: that would be the whole day. */
 export const hoursFaults = (hours: { readonly from: string; readonly to: string } | null): FieldError[] =>
   hours !== null && hours.from === hours.to
     ? [{ field: 'quietHours.to', message: 'must differ from quietHours.from' }]

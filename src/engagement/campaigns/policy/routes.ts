@@ -8,14 +8,14 @@ import { findPolicy } from './sql.ts';
 const PATH = '/api/partner-gateway/v1/account/campaigns';
 const tags = ['Account'];
 
-/** What an account wants of all its campaigns: quiet hours and which senders they may have. */
+/** Registers the routes of the account's policy for all its campaigns: quiet hours and allowed senders. */
 export function policyRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(PATH, {
     onRequest: requireScope('campaigns'),
     schema: {
       tags,
       operationId: 'getCampaignPolicy',
-      summary: 'What holds for all campaigns of the account',
+      summary: 'Get the policy for all campaigns of the account',
       response: { 200: PolicyOut },
     },
     handler: async ({ actor }) => (await findPolicy(tenant(pool, actor), actor)) ?? NO_POLICY,
@@ -26,9 +26,10 @@ export function policyRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'putCampaignPolicy',
-      summary: 'Change what holds for all campaigns of the account; what is left out stays',
+      summary: 'Change the policy for all campaigns of the account',
       description:
-        'For owners and admins, and keys with the scope `keys`. Campaigns that are confirmed keep their sender.',
+        'Fields that are left out stay. For owners and admins, and keys with the scope `keys`. Confirmed campaigns keep ' +
+        'their sender.',
       body: PolicyIn,
       response: { 200: PolicyOut },
     },

@@ -1,19 +1,20 @@
 import { textArray } from '../../../platform/db/array.ts';
 import { type Db, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** What an account wants of all its campaigns. */
-export type Policy = {
-  quietHours: { from: string; to: string } | null;
-  /** Null: any. */
-  smsSenders: string[] | null;
-};
+const POLICY = columns({
+  quietHours: as<{ from: string; to: string } | null>('quiet_hours'),
+  /** The senders that campaigns may use on SMS; null: any. */
+  smsSenders: as<string[] | null>('sms_senders'),
+});
 
-const COLUMNS = sql`quiet_hours AS "quietHours", sms_senders AS "smsSenders"`;
+/** What applies to all campaigns of an account. */
+export type Policy = RowOf<typeof POLICY>;
 
 export const findPolicy = (db: Db, { accountId }: { accountId: number }): Promise<Policy | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM campaign_policy WHERE account_id = ${accountId}`);
+  maybeOne(db, sql`SELECT ${POLICY} FROM campaign_policy WHERE account_id = ${accountId}`);
 
-/** Sets it, or changes the one that there is. */
+/** Inserts the policy of an account, or replaces it. */
 export const insertPolicy = (
   db: Db,
   { accountId, quietHours, smsSenders }: Policy & { accountId: number },
@@ -25,5 +26,5 @@ export const insertPolicy = (
                 ${smsSenders === null ? null : textArray(smsSenders)}::text[])
         ON CONFLICT (account_id) DO UPDATE
           SET quiet_hours = excluded.quiet_hours, sms_senders = excluded.sms_senders
-        RETURNING ${COLUMNS}`,
+        RETURNING ${POLICY}`,
   );

@@ -2,7 +2,7 @@ import type { FieldRow } from '../../contacts/fields/sql.ts';
 import { type CustomField, type Field, parseText, STANDARD_FIELDS, type StandardField } from '../text/parse.ts';
 import type { PreviewRow } from './sql.ts';
 
-/** What may stand between the braces of a text. */
+/** A placeholder that the texts of a campaign may use. */
 export type PlaceholderName = {
   readonly name: string;
   readonly custom: boolean;
@@ -11,7 +11,7 @@ export type PlaceholderName = {
   readonly field: NonNullable<Field>;
 };
 
-/** All placeholders of an account: what every contact has, then its custom fields. */
+/** Returns all placeholders of an account: the standard fields of contacts, then its custom fields. */
 export const placeholdersWith = (customFields: readonly FieldRow[]): PlaceholderName[] => [
   ...STANDARD_FIELDS.map((field) => ({ name: field, custom: false, type: 'text' as const, description: '', field })),
   ...customFields.map(({ id, name, type, description }) => ({
@@ -33,7 +33,7 @@ const STANDARD: Readonly<Record<StandardField, (recipient: PreviewRow) => string
   email: ({ email }) => email,
 };
 
-/** Whether a recipient has a value there: an empty one is none. */
+/** Returns whether a recipient has a value in a field that is not empty. */
 export function isFilled(recipient: PreviewRow, field: NonNullable<Field>): boolean {
   const value =
     typeof field === 'string' ? STANDARD[field](recipient) : recipient.customFields?.[String(field.customId)];
@@ -43,7 +43,7 @@ export function isFilled(recipient: PreviewRow, field: NonNullable<Field>): bool
 const isSame = (a: NonNullable<Field>, b: Field): boolean =>
   typeof a === 'string' ? a === b : b !== null && typeof b !== 'string' && a.customId === b.customId;
 
-/** Those of the placeholders that any of these texts uses. */
+/** Returns the placeholders that are used in any of these texts. */
 export function usedIn(
   texts: readonly string[],
   all: readonly PlaceholderName[],

@@ -22,7 +22,7 @@ import { listPreviewRows, type PreviewRow } from './sql.ts';
 
 type Of = { readonly accountId: number };
 
-/** A new campaign of what is declared, and nothing besides: one has more fields, which nobody has checked here. */
+/** Reads the declared fields of the preview as a new campaign: a campaign has more fields, which were not validated here. */
 function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
   Value.Clean(PreviewIn, body);
   return readNewSettings({ ...body, name: 'preview' }, now);
@@ -31,8 +31,8 @@ function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
 type PreviewRequest = PreviewIn & { readonly now: Date };
 
 /**
- * What a campaign with these settings would send to some of its recipients, found and filled in as for the goal and for
- * the carriers. Nothing is stored, and settings at fault are told of beside it.
+ * Returns what a campaign with these settings would send to some of its recipients, selected as for the goal and filled in
+ * as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
 export async function previewCampaign(db: Db, { accountId }: Of, input: PreviewRequest): Promise<PreviewOut> {
   const { settings, faults } = readDeclared(input);
@@ -71,7 +71,7 @@ const inBraces = (entry: string): string => `{{${entry}}}`;
 
 type Templates = Readonly<Record<'RCS' | 'WHATSAPP', Template | undefined>>;
 
-/** Those of the mode, as far as they are there. */
+/** Loads the templates of the mode's channels; undefined where there is none. */
 async function loadTemplates(db: Db, accountId: number, settings: Settings): Promise<Templates> {
   const chain = chainOf(settings.sendingMode);
   const load = async (channel: 'RCS' | 'WHATSAPP', id: string | null): Promise<Template | undefined> =>
@@ -87,10 +87,10 @@ const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
   whatsapp: [...new Set(WHATSAPP?.variables)],
 });
 
-/** No campaign has this id. */
+/** An id that no campaign has. */
 const UNSAVED = 0;
 
-/** Whom it is for: those named, else its lists, else its numbers. And how many that is. */
+/** Plans whom the preview is for, with their total: the given contacts, or else the lists, or else the numbers. */
 async function planFor(
   db: Db,
   accountId: number,
@@ -117,7 +117,7 @@ const toUnitPrices = ({ prices }: Plan): UnitPrices =>
 type Tools = {
   readonly settings: Settings;
   readonly templates: Templates;
-  /** The placeholders of its texts. */
+  /** The placeholders that its texts use. */
   readonly used: readonly PlaceholderName[];
   readonly units: UnitPrices;
 };

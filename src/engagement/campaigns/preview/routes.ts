@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { refuseOutsidePlan } from '../../../identity/accounts/refuse-outside-plan.ts';
+import { refuseOutsidePlan } from '../../../identity/accounts/gate.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { demandScope, requireScope } from '../../../platform/http/auth.ts';
+import { assertScope, requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { chainOf } from '../mode.ts';
 import { placeholdersWith } from './fields.ts';
 import { previewCampaign } from './preview.ts';
@@ -12,7 +12,7 @@ import { PlaceholderOut, PreviewIn, PreviewOut } from './schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 
-/** What campaigns would send, while they are being written. */
+/** Registers the routes that show what a campaign would send while it is being edited. */
 export function previewRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireScope('campaigns');
@@ -23,17 +23,17 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'previewCampaign',
-      summary: 'What a campaign with these settings would send to some of its recipients',
+      summary: 'Preview what a campaign would send to some of its recipients',
       description:
-        'Nothing is stored, so that what is not saved yet can be seen. What is at fault stands in `problems`. Contacts ' +
-        'and lists that there are not are left out. With contacts or lists it needs the scope "contacts" too.',
+        'Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts ' +
+        'and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.',
       body: PreviewIn,
       response: { 200: PreviewOut },
     },
-    handler: keeping(deps, async (request, _reply) => {
+    handler: idempotentHandler(deps, async (request, _reply) => {
       const { actor, body } = request;
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
-      if (body.contactIds?.length || body.contactListIds?.length) demandScope(request, 'contacts');
+      if (body.contactIds?.length || body.contactListIds?.length) assertScope(request, 'contacts');
       return previewCampaign(tenant(pool, actor), actor, { ...body, now: clock.now() });
     }),
   });
@@ -43,7 +43,7 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listPlaceholders',
-      summary: 'What may stand between the braces of a campaign’s texts',
+      summary: 'List the placeholders for the texts of campaigns',
       response: { 200: Type.Array(PlaceholderOut) },
     },
     handler: async ({ actor }) => {

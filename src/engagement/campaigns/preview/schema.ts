@@ -6,7 +6,7 @@ import { channelName, id, orNull } from '../../../platform/lib/schema.ts';
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
-/** Who can be shown at a time, and how far into a list. */
+/** How many recipients can be shown at a time, and how far into a list. */
 const MAX_SHOWN = 20;
 const MAX_OFFSET = 1000;
 
@@ -19,17 +19,22 @@ export const PreviewIn = Type.Object({
   whatsappPhoneNumberId,
   whatsappTemplateId,
   contactIds: Type.Optional(
-    Type.Array(id(), { maxItems: MAX_SHOWN, description: 'These contacts, in place of lists and destinations.' }),
+    Type.Array(id(), { maxItems: MAX_SHOWN, description: 'These contacts, instead of lists and destinations.' }),
   ),
   contactListIds,
   destinations: Type.Optional(
     Type.Array(Type.String({ maxLength: 50 }), {
       maxItems: 1000,
-      description: 'Numbers, where there are no lists: some of them will do.',
+      description: 'Numbers, if there are no lists. Some of them are enough.',
     }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'Recipients shown.' }),
-  offset: Type.Integer({ minimum: 0, maximum: MAX_OFFSET, default: 0, description: 'Recipients left out before.' }),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'How many recipients to show.' }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: MAX_OFFSET,
+    default: 0,
+    description: 'How many recipients to skip before.',
+  }),
 });
 export type PreviewIn = Static<typeof PreviewIn>;
 
@@ -37,8 +42,10 @@ const Step = Type.Object({
   channel: channelName(),
   text: Type.String({ description: 'What this recipient would read.' }),
   parts: Type.Integer(),
-  encoding: orNull(Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'Of an SMS.' })),
-  unitPrice: orNull(Type.Number({ description: 'A part on SMS, a message elsewhere.' })),
+  encoding: orNull(
+    Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'The encoding of an SMS; otherwise null.' }),
+  ),
+  unitPrice: orNull(Type.Number({ description: 'Per part on SMS, per message on other channels.' })),
   reachable: Type.Boolean({ description: 'False: the recipient is not tried on this channel.' }),
 });
 
@@ -46,10 +53,12 @@ export const PreviewOut = Type.Object({
   data: Type.Array(
     Type.Object({
       contactId: orNull(Type.Integer()),
-      name: Type.String({ description: 'Empty where none is known.' }),
+      name: Type.String({ description: 'Empty if the name is not known.' }),
       phoneNumber: orNull(Type.String()),
       steps: Type.Array(Step, { description: 'In the order of the mode.' }),
-      missing: Type.Array(Type.String(), { description: 'Fields that the texts use and this recipient lacks.' }),
+      missing: Type.Array(Type.String(), {
+        description: 'Fields that the texts use and this recipient does not have.',
+      }),
       skip: orNull(
         Type.Enum([...SKIP_REASONS], { type: 'string', description: 'Why nothing would be sent to this recipient.' }),
       ),
@@ -60,13 +69,13 @@ export const PreviewOut = Type.Object({
     Type.Object({
       name: Type.String(),
       custom: Type.Boolean(),
-      filled: Type.Integer({ description: 'How many of the recipients shown have a value.' }),
+      filled: Type.Integer({ description: 'How many of the shown recipients have a value.' }),
     }),
   ),
-  total: Type.Integer({ description: 'Contacts of the lists together, or contacts or numbers that were named.' }),
+  total: Type.Integer({ description: 'All contacts of the lists, or all contacts or numbers that were given.' }),
   currency: Type.String(),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
-    description: 'What would keep the campaign from being saved or confirmed.',
+    description: 'What would prevent the campaign from being saved or confirmed.',
   }),
 });
 export type PreviewOut = Static<typeof PreviewOut>;

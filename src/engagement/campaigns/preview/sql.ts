@@ -1,48 +1,58 @@
 import { type Db, many, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { type Plan, type RecipientRange, recipientsSql, type SkipReason } from '../audience/sql.ts';
 import type { CustomField } from '../text/parse.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
 
-/** Somebody whom the campaign may be for, with what it would send. */
-export type PreviewRow = {
-  readonly phoneNumber: string | null;
-  readonly contactId: number | null;
-  /** Bits of the channels that would be tried. */
-  readonly channels: number;
-  readonly skip: SkipReason | null;
-  readonly fullName: string | null;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly gender: string | null;
-  readonly email: string | null;
-  /** By the ids of the fields; null for a number that is no contact. */
-  readonly customFields: Readonly<Record<string, unknown>> | null;
-  readonly text: string;
-  readonly rcsValues: Readonly<Record<string, string>>;
-  readonly whatsappValues: Readonly<Record<string, string>>;
-};
+type Expressions = { readonly text: Sql; readonly rcsValues: Sql; readonly whatsappValues: Sql };
 
-/** The variables of the templates, and the fields that may stand in them. */
+const previewRow = ({ text, rcsValues, whatsappValues }: Expressions) =>
+  columns({
+    phoneNumber: as<string | null>('r.destination'),
+    contactId: as<number | null>('r.contact_id'),
+    /** Bits of the channels that would be tried. */
+    channels: as<number>('r.channels'),
+    skip: as<SkipReason | null>('r.skip_reason'),
+    fullName: as<string | null>('c.full_name'),
+    firstName: as<string | null>('c.first_name'),
+    lastName: as<string | null>('c.last_name'),
+    gender: as<string | null>('c.gender'),
+    email: as<string | null>('c.email'),
+    /** Values by the ids of the fields; null for a number that is not a contact. */
+    customFields: as<Readonly<Record<string, unknown>> | null>('c.custom_fields'),
+    text: as<string>(text),
+    rcsValues: as<Readonly<Record<string, string>>>(rcsValues),
+    whatsappValues: as<Readonly<Record<string, string>>>(whatsappValues),
+  });
+
+/** A candidate of a campaign with what it would be sent. */
+export type PreviewRow = RowOf<ReturnType<typeof previewRow>>;
+
+/** The variables of the templates, and the custom fields that may be used in them. */
 export type PreviewTexts = {
   readonly rcs: readonly string[];
   readonly whatsapp: readonly string[];
   readonly customFields: readonly CustomField[];
 };
 
-/** Recipients as the goal counts them, with the texts as they are filled for the carriers; by their numbers. */
+/**
+ * Lists recipients in the order of their numbers, selected as for the goal, with the texts filled in as for the carriers.
+ */
 export const listPreviewRows = (
   db: Db,
   { plan, range, texts }: { plan: Plan; range: RecipientRange | null; texts: PreviewTexts },
 ): Promise<PreviewRow[]> => {
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[]): Sql => valuesSql(entries, texts.customFields, on);
+  const expressions = {
+    text: renderSql(plan.pieces ?? [], on),
+    rcsValues: values(texts.rcs),
+    whatsappValues: values(texts.whatsapp),
+  };
   return many(
     db,
     sql`WITH r AS MATERIALIZED (${recipientsSql(plan, range)})
-        SELECT r.destination AS "phoneNumber", r.contact_id AS "contactId", r.channels, r.skip_reason AS skip,
-               c.full_name AS "fullName", c.first_name AS "firstName", c.last_name AS "lastName", c.gender, c.email,
-               c.custom_fields AS "customFields", ${renderSql(plan.pieces ?? [], on)} AS text,
-               ${values(texts.rcs)} AS "rcsValues", ${values(texts.whatsapp)} AS "whatsappValues"
+        SELECT ${previewRow(expressions)}
         FROM r LEFT JOIN contact c ON c.account_id = ${plan.accountId} AND c.id = r.contact_id
         ORDER BY r.destination, r.contact_id`,
   );

@@ -1,43 +1,43 @@
 import type { Step } from '../run/step.ts';
-import { countRecentRecipients, listQueueDepths } from './sql.ts';
+import { countRecentRecipients, listQueueDepths, type QueueDepth } from './sql.ts';
 
-/** So many messages of a campaign wait at a connection at most: a second's worth of the fastest. */
+/** How many messages of a campaign may wait at a connection: as many as the fastest connection sends in a second. */
 const MAX_WAITING = 20_000;
-/** Where a connection has a rate, what it takes in so many seconds: pause and cancel have no more to take back. */
+/** At a connection with a rate, as many may wait as it sends in this time: a pause or cancellation withdraws no more. */
 const MAX_WAITING_SECONDS = 3;
-/** More is made only when so many places are free, or a quarter of them all: messages are made by the hundred. */
+/** Messages are created only when this many places, or a quarter of all, are free: so they are created by the hundred. */
 const MIN_FREE_PLACES = 1000;
 
-/** For how many messages there is room. */
+/** How many more messages may be created. */
 export type Capacity = {
-  /** All connections together, by the campaign's own rate. */
+  /** Messages that may be created in this step, at all connections together. */
   left(): number;
-  /** The most that any connection has room for. */
+  /** The free places of the connection that has most of them. */
   largest(): number;
-  /** Takes a place at a connection; false when it has none. */
+  /** Takes a place at a connection; returns false when it has none. */
   take(connectionId: number): boolean;
 };
 
-/** Finds out how much of a campaign may be made now. */
-export async function findCapacity({ tx, job, campaign }: Step, most: number): Promise<Capacity> {
+/** Finds out how many messages of a campaign may be created in this step: at most `max`, and within its own rate. */
+export async function findCapacity({ tx, job, campaign }: Step, max: number): Promise<Capacity> {
   const waiting = await listQueueDepths(tx, job);
-  const rooms = new Map(waiting.map((connection) => [connection.connectionId, freePlaces(connection)]));
-  let left = campaign.rate === null ? most : Math.min(most, campaign.rate - (await countRecentRecipients(tx, job)));
+  const free = new Map(waiting.map((connection) => [connection.connectionId, freePlaces(connection)]));
+  let left = campaign.rate === null ? max : Math.min(max, campaign.rate - (await countRecentRecipients(tx, job)));
   return {
     left: () => left,
-    largest: () => Math.max(0, ...rooms.values()),
+    largest: () => Math.max(0, ...free.values()),
     take(connectionId) {
-      const room = rooms.get(connectionId) ?? 0;
-      if (room <= 0 || left <= 0) return false;
-      rooms.set(connectionId, room - 1);
+      const places = free.get(connectionId) ?? 0;
+      if (places <= 0 || left <= 0) return false;
+      free.set(connectionId, places - 1);
       left--;
       return true;
     },
   };
 }
 
-function freePlaces({ tps, waiting }: { readonly tps: number | null; readonly waiting: number }): number {
-  const most = tps ? Math.min(MAX_WAITING, Math.max(1, Math.ceil(tps * MAX_WAITING_SECONDS))) : MAX_WAITING;
-  const room = most - waiting;
-  return room >= Math.min(MIN_FREE_PLACES, most / 4) ? room : 0;
+function freePlaces({ tps, waiting }: QueueDepth): number {
+  const max = tps ? Math.min(MAX_WAITING, Math.max(1, Math.ceil(tps * MAX_WAITING_SECONDS))) : MAX_WAITING;
+  const free = max - waiting;
+  return free >= Math.min(MIN_FREE_PLACES, max / 4) ? free : 0;
 }

@@ -8,7 +8,7 @@ import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
 import { prefixTable } from '../../../platform/lib/prefix-table.ts';
 import type { Candidate } from './sql.ts';
 
-/** A message that can be made. */
+/** A message that can be created. */
 export type Choice = {
   readonly country: string;
   readonly destination: string;
@@ -22,30 +22,29 @@ export type Choice = {
   readonly refundUndelivered: boolean;
   /** Best first. */
   readonly connectionIds: readonly number[];
-  /** Of the recipient. */
+  /** The reserve of the recipient. */
   readonly reserveMicros: number;
 };
 
-/** Why no message can be made for somebody who was a recipient when the campaign was confirmed. */
+/** Why no message can be created for a recipient any more who was one when the campaign was confirmed. */
 export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'no_route';
 
 export type Choose = (candidate: Candidate) => Choice | Obstacle;
 
 /**
- * Finds for each candidate the first channel of the mode on which a message can be made now. It costs what the list of
- * the confirmation says, so never more than the recipient's reserve: a text that an edited contact has made longer is
- * not sent for that.
+ * Makes a function that finds, for each candidate, the first channel of the mode on which a message can be created now.
+ * Its price is that of the price list at the confirmation and never exceeds the recipient's reserve: a text that has
+ * become longer because its contact was edited is therefore not sent.
  */
 export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   return (candidate) => {
-    const [, , , , allowed, willing, , , , , , gone] = candidate;
-    if (gone) return 'contact_deleted';
-    if (allowed !== 0 && willing === 0) return 'opted_out';
+    if (candidate.contactDeleted) return 'contact_deleted';
+    if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
     for (const { channel, bit } of channels) {
-      if ((willing & bit) === 0) continue;
+      if ((candidate.willingChannels & bit) === 0) continue;
       const choice = choose(candidate, channel);
       if (typeof choice !== 'string') return choice;
       obstacle = choice;
@@ -54,7 +53,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   };
 
   function choose(candidate: Candidate, channel: Channel): Choice | Obstacle {
-    const [, country, destination, contactId, , , smsParts, reserveMicros, text] = candidate;
+    const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
     const isSms = channel === 'SMS';
     const parts = isSms && text ? countParts(text).parts : 1;
     if (isSms && (!text || parts > smsParts)) return 'text_changed';
@@ -85,24 +84,25 @@ const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
 
 function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candidate): StoredContent | null {
   if (channel === 'SMS') return null;
-  const [, , , , , , , , , rcs, whatsapp] = candidate;
   const [template, values] =
-    channel === 'RCS' ? [campaign.rcsTemplateId, rcs] : [campaign.whatsappTemplateId, whatsapp];
+    channel === 'RCS'
+      ? [campaign.rcsTemplateId, candidate.rcsValues]
+      : [campaign.whatsappTemplateId, candidate.whatsappValues];
   return { template: template ?? '', channel, values: values ?? {} };
 }
 
 type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
 
-/** What messages cost by the list that was in force when the campaign was confirmed. */
+/** Makes a function that prices messages by the price list that was in force when the campaign was confirmed. */
 function createPricing({ prices, sendingMode }: RunningCampaign) {
   const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
   const table = prefixTable<UnitPrice>(rows);
   const combined = isCombined(sendingMode);
   return (channel: Channel, destination: string, parts: number, candidate: Candidate): MessagePrice => {
-    const [, , , , , , smsParts, reserveMicros] = candidate;
+    const { smsParts, reserveMicros } = candidate;
     const price = table.find(channel, destination);
     const refundUndelivered = price?.refundUndelivered ?? true;
-    // One channel: the reserve is its price, exactly.
+    // With one channel, the reserve is exactly the price.
     if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
     return { refundUndelivered, priceMicros: Math.min(price ? priceOf(channel, price, parts) : 0, reserveMicros) };
   };

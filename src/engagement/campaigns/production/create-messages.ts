@@ -3,6 +3,7 @@ import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { DEFAULT_AFTER_SECONDS } from '../../../messaging/messages/fallback/rule.ts';
+import { newMessage } from '../../../messaging/messages/new-message.ts';
 import { insertMessages, type NewMessage } from '../../../messaging/messages/sql.ts';
 import { chainOf, isCombined } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
@@ -10,17 +11,18 @@ import type { Step } from '../run/step.ts';
 import type { Choice } from './choose.ts';
 import { insertBatches, type NewBatch } from './sql.ts';
 
-/** Messages a batch, a chunk and a statement. */
+/** Messages per batch, per chunk of the queue, and per statement. */
 const MESSAGES_PER_BATCH = 1000;
-/** Behind single sends and bulk requests. */
+/** The priority in the queue: after single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
 
-/** A message that was made. */
+/** A choice that has become a message. */
 export type CreatedMessage = Choice & { readonly id: string };
 
 /**
- * Makes the messages of a hop, in order: their rows, their places in the queue, the batches by which they are found. All
- * in the step's transaction, with the ids in the order of the messages.
+ * Creates the messages of a hop (0: the first channel): their rows, their places in the queue, and the batches by which
+ * they are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`, which
+ * is the order of their ids too.
  */
 export async function createMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<CreatedMessage[]> {
   if (choices.length === 0) return [];
@@ -52,33 +54,27 @@ function slices<T>(items: readonly T[]): T[][] {
   );
 }
 
-const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessage => ({
-  accountId: campaign.accountId,
-  id: made.id,
-  clientId: null,
-  channel: made.channel,
-  source: 'CAMPAIGN',
-  simulation: false,
-  connectionId: made.connectionIds[0] ?? null,
-  sender: made.sender,
-  destination: made.destination,
-  body: made.body,
-  content: made.content,
-  udh: null,
-  binaryBody: null,
-  parts: made.parts,
-  wantReceipt: true,
-  validUntil: null,
-  scheduledAt: null,
-  priceMicros: made.priceMicros,
-  refundUndelivered: made.refundUndelivered,
-  apiKeyId: campaign.apiKeyId,
-  userId: campaign.apiKeyId === null ? campaign.userId : null,
-  campaignId: campaign.id,
-  keepsReserve: isCombined(campaign.sendingMode),
-});
+const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessage =>
+  newMessage({
+    accountId: campaign.accountId,
+    id: made.id,
+    channel: made.channel,
+    source: 'CAMPAIGN',
+    connectionId: made.connectionIds[0] ?? null,
+    sender: made.sender,
+    destination: made.destination,
+    body: made.body,
+    content: made.content,
+    parts: made.parts,
+    priceMicros: made.priceMicros,
+    refundUndelivered: made.refundUndelivered,
+    apiKeyId: campaign.apiKeyId,
+    userId: campaign.apiKeyId === null ? campaign.userId : null,
+    campaignId: campaign.id,
+    keepsReserve: isCombined(campaign.sendingMode),
+  });
 
-/** Chunks of one route each. */
+/** Puts messages into chunks, each of which has one route. */
 function toChunks({ accountId, id }: RunningCampaign, made: readonly CreatedMessage[]): NewChunk[] {
   const byRoute = Map.groupBy(made, ({ connectionIds }) => connectionIds.join());
   return [...byRoute.values()].flatMap((own) => {
@@ -114,7 +110,7 @@ function toBatch(campaign: RunningCampaign, hop: number, slice: readonly Created
   };
 }
 
-/** When recipients who were not reached on a channel go on to the next one. */
+/** When recipients who were not reached on a channel are tried on the next one; null after the last channel. */
 function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel: Channel): Date | null {
   if (chainOf(sendingMode).at(-1) === channel) return null;
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};

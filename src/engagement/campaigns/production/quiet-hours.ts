@@ -4,12 +4,12 @@ import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const DAY_MINUTES = 24 * 60;
 const STEP_MINUTES = 60;
-/** Of a country whose zones never are awake together, looked at so many times before its first zone decides. */
+/** How many steps are tried for a country whose zones are never all awake at once, before its first zone alone decides. */
 const MAX_STEPS = 100;
 
 /**
- * How long numbers of a country must be left alone from an instant on, in ms; 0 when they may be written to. A country
- * with several zones is quiet while any of them is: the number does not tell in which one somebody lives.
+ * Returns for how many ms from an instant on nothing may be sent to numbers of a country; 0 when sending is allowed. A
+ * country with several time zones is quiet while any of them is: the number does not tell in which one a person lives.
  */
 export function quietMs(hours: QuietHours | null, country: string, at: Date): number {
   if (hours === null || 'off' in hours) return 0;
@@ -20,20 +20,23 @@ export function quietMs(hours: QuietHours | null, country: string, at: Date): nu
 
 type Window = { readonly from: number; readonly to: number };
 
-/** Null when there is no such time in sight. Not straight to a window's end: clocks are changed at night. */
+/**
+ * Returns in how many ms no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes in
+ * steps of at most an hour, because clocks are changed at night.
+ */
 function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
   let waitMs = 0;
-  for (let look = 0; look < MAX_STEPS; look++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     const time = new Date(at.getTime() + waitMs);
-    const more = Math.max(0, ...zones.map((zone) => minutesToEnd(window, minuteIn(zone, time))));
-    if (more === 0) return waitMs;
-    // To the full minute, which is when the window ends.
-    waitMs += Math.min(more, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
+    const minutes = Math.max(0, ...zones.map((zone) => minutesToEnd(window, minuteIn(zone, time))));
+    if (minutes === 0) return waitMs;
+    // The window ends at a full minute.
+    waitMs += Math.min(minutes, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
   }
   return null;
 }
 
-/** Minutes until the window ends; 0 outside of it. It may pass midnight. */
+/** Minutes until the window ends; 0 outside of it. The window may span midnight. */
 function minutesToEnd({ from, to }: Window, minute: number): number {
   const inside = from <= to ? minute >= from && minute < to : minute >= from || minute < to;
   return inside ? (to - minute + DAY_MINUTES) % DAY_MINUTES : 0;

@@ -1,23 +1,41 @@
 import { plainArray } from '../../../platform/db/array.ts';
-import { bigint, endsOf, int, rowsOf, smallint, text, timestamptz, uuids } from '../../../platform/db/columns.ts';
-import { type Db, exec, many, one, onePlan, raw, type Sql, sql, tuples } from '../../../platform/db/query.ts';
+import {
+  bigint,
+  endsOf,
+  input,
+  insertRows,
+  int,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuids,
+} from '../../../platform/db/columns.ts';
+import { type Db, exec, many, one, onePlan, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, manyOf, type RowOf } from '../../../platform/db/select.ts';
 import type { Job } from '../run/sql.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
 import type { CustomField, Piece } from '../text/parse.ts';
 
-/** Recipients of a country, in the order of their numbers. */
-export type Lane = { country: string; fedTo: string };
+const LANE = columns({
+  country: as<string>('country'),
+  /** The last number for which a message was created; '' when there is none yet. */
+  fedTo: as<string>('fed_to'),
+});
 
-/** The lanes of a campaign that have somebody left. */
+/** The recipients of one country, whose messages are created in the order of their numbers. */
+export type Lane = RowOf<typeof LANE>;
+
+/** Lists the lanes of a campaign that still have recipients without a message, in the order of their countries. */
 export async function listOpenLanes(db: Db, { accountId, campaignId }: Job): Promise<Lane[]> {
   return many(
     db,
-    sql`SELECT country, fed_to AS "fedTo" FROM campaign_lane
+    sql`SELECT ${LANE} FROM campaign_lane
         WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND NOT done ORDER BY country`,
   );
 }
 
-/** Messages were made for all up to here. */
+/** Records up to which number the messages of a lane were created, and whether the lane is done. */
 export async function updateLane(
   db: Db,
   { accountId, campaignId }: Job,
@@ -30,7 +48,7 @@ export async function updateLane(
   );
 }
 
-/** No messages are made any more for whoever has none. */
+/** Closes all lanes of a campaign: recipients who have no message yet get none. */
 export async function moveLanesToDone(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
@@ -40,9 +58,12 @@ export async function moveLanesToDone(db: Db, { accountId, campaignId }: Job): P
   );
 }
 
-/** What each recipient gets: the pieces of the text and the variables of the templates; null for channels not of the mode. */
+/**
+ * What each recipient is sent: the pieces of the text and the variables of the templates. Null for channels that are not
+ * part of the mode.
+ */
 export type Texts = {
-  /** Whether the account has any: the look at each number is spared otherwise. */
+  /** Whether the account has opt-outs; without any, the look-up of each number is saved. */
   readonly hasOptOuts: boolean;
   readonly sms: readonly Piece[] | null;
   readonly rcs: readonly string[] | null;
@@ -50,27 +71,29 @@ export type Texts = {
   readonly customFields: readonly CustomField[];
 };
 
-/** Somebody for whom a message may be made. */
-export type Candidate = [
-  /** Its place in the source. */
-  n: number,
-  country: string,
-  destination: string,
-  contactId: number | null,
-  /** Bits of the channels that may be tried, and those of them that nobody has opted out of since. */
-  channels: number,
-  willing: number,
-  smsParts: number,
-  reserveMicros: number,
-  /** What goes out by SMS. */
-  text: string | null,
-  rcsValues: Record<string, string> | null,
-  whatsappValues: Record<string, string> | null,
-  /** The contact was deleted. */
-  gone: boolean,
-];
+const CANDIDATE = columns({
+  /** The place in the source, from 0. */
+  place: as<number>('x.n'),
+  country: as<string>('x.country'),
+  destination: as<string>('x.destination'),
+  contactId: as<number | null>('x.contact_id'),
+  /** Bits of the channels that may be tried. */
+  channels: as<number>('x.channels'),
+  /** Bits of those `channels` from which the number has not opted out since. */
+  willingChannels: as<number>('x.channels & ~x.refused'),
+  smsParts: as<number>('x.sms_parts'),
+  reserveMicros: as<number>('x.reserve_micros'),
+  /** The text of the SMS; null when the mode has no SMS. */
+  text: as<string | null>('x.body'),
+  rcsValues: as<Record<string, string> | null>('x.rcs'),
+  whatsappValues: as<Record<string, string> | null>('x.whatsapp'),
+  contactDeleted: as<boolean>('x.gone'),
+});
 
-/** The next recipients of a lane, those left out to whom nothing is sent. */
+/** A recipient for whom a message may be created. */
+export type Candidate = RowOf<typeof CANDIDATE>;
+
+/** A SELECT of the next recipients of a lane, without those who were skipped. */
 export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: Lane, limit: number): Sql => sql`
   SELECT 0 AS n, q.* FROM (
     SELECT r.country, r.destination, r.contact_id, r.channels, r.sms_parts, r.reserve_micros FROM campaign_recipient r
@@ -79,8 +102,9 @@ export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: Lane, li
     ORDER BY r.destination LIMIT ${limit}) AS q`;
 
 /**
- * Recipients by number, in some of their channels. Which country a number is of is found by trying all lanes. One by one:
- * while a campaign's recipients have no statistics, the planner thinks they are few and reads all of them instead.
+ * A SELECT of recipients by their numbers, each limited to some channels. The country of a number is found by trying all
+ * lanes. Recipients are looked up one by one: as long as there are no statistics of a campaign's recipients, the planner
+ * assumes that they are few, and would read all of them.
  */
 export const recipientsByNumberSql = (
   { accountId, campaignId }: Job,
@@ -97,15 +121,15 @@ export const recipientsByNumberSql = (
     SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
       AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
 
-/** Bits of the channels that a number has opted out of. */
+/** An expression: the bits of the channels from which a number has opted out. */
 const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
   SELECT bit_or(CASE o.channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END) FROM opt_out o
   WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
 
 /**
- * Reads recipients (a SELECT as above) with what would be sent to them now, in the order of the source. Contacts are
- * looked up one by one: a hash of a million of them for the next thousand is no better plan, whatever it costs by the
- * statistics.
+ * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the
+ * source. Contacts are looked up one by one: a hash of a million contacts for the next thousand recipients is slower,
+ * whatever the statistics say.
  */
 export async function listCandidates(
   db: Db,
@@ -114,11 +138,10 @@ export async function listCandidates(
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[] | null): Sql =>
     entries === null ? sql`NULL::jsonb` : valuesSql(entries, texts.customFields, on);
-  return tuples(
+  return manyOf(
     db,
-    sql`SELECT x.n, x.country, x.destination, x.contact_id, x.channels, x.channels & ~x.refused, x.sms_parts,
-               x.reserve_micros, x.body, x.rcs, x.whatsapp, x.gone
-        FROM (
+    CANDIDATE,
+    sql`SELECT ${CANDIDATE} FROM (
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
                  r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
@@ -131,7 +154,7 @@ export async function listCandidates(
   );
 }
 
-/** Passes recipients of a country over for whom no message can be made any more. */
+/** Marks recipients of a country as skipped, because no message can be created for them any more. */
 export async function moveRecipientsToSkipped(
   db: Db,
   { accountId, campaignId }: Job,
@@ -145,24 +168,30 @@ export async function moveRecipientsToSkipped(
   );
 }
 
-/** How many parts a second connections take (null: as many as come), and how many messages of a campaign wait there. */
-export async function listQueueDepths(
-  db: Db,
-  { campaignId }: { campaignId: number },
-): Promise<{ connectionId: number; tps: number | null; waiting: number }[]> {
+const QUEUE_DEPTH = columns({
+  connectionId: as<number>('c.id'),
+  /** The parts that the connection sends per second; null: no limit. */
+  tps: as<number | null>("(c.settings ->> 'tps')::float8"),
+  /** The messages of the campaign that wait there. */
+  waiting: as<number>('coalesce(q.waiting, 0)::bigint'),
+});
+
+/** How fast a connection is, and how many messages of a campaign wait at it. */
+export type QueueDepth = RowOf<typeof QUEUE_DEPTH>;
+
+export async function listQueueDepths(db: Db, { campaignId }: { campaignId: number }): Promise<QueueDepth[]> {
   return many(
     db,
-    sql`SELECT c.id AS "connectionId", (c.settings ->> 'tps')::float8 AS tps, coalesce(q.waiting, 0)::bigint AS waiting
-        FROM connection c
+    sql`SELECT ${QUEUE_DEPTH} FROM connection c
         LEFT JOIN (SELECT connection_id, sum(size - intent) AS waiting FROM dispatch_chunk
                    WHERE campaign_id = ${campaignId} GROUP BY connection_id) AS q ON q.connection_id = c.id`,
   );
 }
 
-/** The last batches of a campaign looked at for its rate: more than one second ever has, but for lanes by the hundred. */
+/** The last batches that count for a campaign's rate: more than one second ever has, unless there are hundreds of lanes. */
 const RECENT_BATCHES = raw('300');
 
-/** How many recipients got their first message within the last second. */
+/** Counts the recipients whose first message was created within the last second. */
 export async function countRecentRecipients(db: Db, { accountId, campaignId }: Job): Promise<number> {
   const { count } = await one<{ count: number }>(
     db,
@@ -175,17 +204,19 @@ export async function countRecentRecipients(db: Db, { accountId, campaignId }: J
 }
 
 export type NewBatch = {
+  /** The place of the channel in a recipient's attempts, from 0. */
   readonly hop: number;
-  /** Its bit. */
+  /** The bit of the channel. */
   readonly channel: number;
   readonly country: string;
   readonly firstDestination: string;
   readonly lastDestination: string;
   readonly messageIds: readonly string[];
-  /** When those who were not reached go on to another channel; null: there is none. */
+  /** When recipients who were not reached are tried on another channel; null: there is none. */
   readonly dueAt: Date | null;
 };
 
+/** Records which messages were created, in batches of one channel and country. The batches keep their order. */
 export async function insertBatches(
   db: Db,
   { accountId, campaignId }: Job,
@@ -193,22 +224,27 @@ export async function insertBatches(
 ): Promise<void> {
   const lists = batches.map((batch) => batch.messageIds);
   const ends = endsOf(lists);
-  await exec(
-    db,
-    onePlan(sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination,
-                                            last_destination, message_ids, due_at)
-        SELECT ${accountId}::bigint, ${campaignId}::bigint, u.hop, u.channel, u.country, u.first_destination,
-               u.last_destination, (${uuids(lists)})[u.last - u.size + 1:u.last], u.due_at
-        FROM ${rowsOf(batches, {
-          hop: smallint((b) => b.hop),
-          channel: smallint((b) => b.channel),
-          country: text((b) => b.country),
-          first_destination: text((b) => b.firstDestination),
-          last_destination: text((b) => b.lastDestination),
-          size: int((b) => b.messageIds.length),
-          last: int((_, i) => ends[i] ?? 0),
-          due_at: timestamptz((b) => b.dueAt),
-          n: bigint((_, i) => i),
-        })} AS u ORDER BY u.n`),
+  const rows = batches.map((batch, n) => ({ ...batch, size: batch.messageIds.length, last: ends[n] ?? 0, n }));
+  const inserted = insertRows(
+    'campaign_batch',
+    rows,
+    {
+      hop: smallint,
+      channel: smallint,
+      country: text,
+      firstDestination: text,
+      lastDestination: text,
+      messageIds: null,
+      dueAt: timestamptz,
+      size: input(int),
+      last: input(int),
+      n: input(bigint),
+    },
+    {
+      account_id: sql`${accountId}::bigint`,
+      campaign_id: sql`${campaignId}::bigint`,
+      message_ids: sql`(${uuids(lists)})[u.last - u.size + 1:u.last]`,
+    },
   );
+  await exec(db, onePlan(sql`${inserted} ORDER BY u.n`));
 }

@@ -5,12 +5,12 @@ import { chainOf } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
 import type { Texts } from './sql.ts';
 
-/** Reads what a campaign sends on its channels. */
+/** Loads what a campaign sends on each channel of its mode. */
 export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>): Promise<Texts> {
   const { accountId, sendingMode, hasOptOuts } = campaign;
   const chain = chainOf(sendingMode);
   const customFields = await listFields(tx, { accountId });
-  // A template that is gone needs nothing: its messages are refused when they go out.
+  // A template that was deleted needs no variables: its messages are rejected when they are sent.
   const variables = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null): Promise<string[] | null> =>
     chain.includes(channel)
       ? ((await listTemplateVariables(tx, { accountId, channel, templateId: templateId ?? '' })) ?? [])

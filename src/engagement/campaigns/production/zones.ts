@@ -1,6 +1,6 @@
 /**
- * The IANA time zones of a country, as the CLDR that comes with the runtime lists them; none for a number that belongs
- * to no country.
+ * Returns the IANA time zones of a country (ISO 3166-1 alpha-2), as the CLDR data of the runtime lists them; none for a
+ * number that belongs to no country ('').
  */
 export function zonesOf(country: string): readonly string[] {
   const known = ZONES.get(country);
@@ -10,10 +10,10 @@ export function zonesOf(country: string): readonly string[] {
   return zones;
 }
 
-/** By country: some 250. */
+/** The zones of countries that were looked up, at most some 250. */
 const ZONES = new Map<string, readonly string[]>();
 
-/** A method in the standard (ECMA-402, Intl.Locale Info) that the compiler's library does not know yet. */
+/** A method of the standard (ECMA-402, Intl.Locale Info) that the compiler's library does not declare yet. */
 type LocaleInfo = Intl.Locale & { getTimeZones?(): string[] | undefined };
 
 function zonesOfRegion(country: string): readonly string[] {

@@ -16,7 +16,7 @@ type Input = {
   readonly offset: number;
 };
 
-/** Recipients of a campaign, a page of them and how many there are. None before it is confirmed. */
+/** Finds a page of a campaign's recipients and their total. There are none before the campaign is confirmed. */
 export async function findRecipients(db: Db, input: Input): Promise<{ rows: RecipientRow[]; total: number }> {
   const { accountId, campaign, status, now, limit, offset } = input;
   const { run, goal, confirmedAt, completedAt } = campaign;
@@ -26,7 +26,7 @@ export async function findRecipients(db: Db, input: Input): Promise<{ rows: Reci
     campaignId: campaign.id,
     which: whichOf(status),
     combined: isCombined(campaign.sendingMode),
-    // A day more on both sides, since the machines that make ids have clocks of their own.
+    // A day more on both sides, since each machine that creates ids has its own clock.
     firstId: firstIdAt(new Date(confirmedAt.getTime() - DAY_MS)),
     endId: firstIdAt(new Date((completedAt ?? now).getTime() + DAY_MS)),
   };

@@ -8,21 +8,23 @@ const STATUSES: readonly RecipientStatus[] = ['PENDING', 'SKIPPED', ...STATUS_NA
 
 const Status = Type.Enum([...STATUSES], {
   type: 'string',
-  description: 'Of the last message. PENDING: none was made yet. SKIPPED: none is made.',
+  description: 'The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none.',
 });
 
 export const recipientFilterFields = { status: Type.Optional(Status) };
 
 export const RecipientOut = Type.Object({
   phoneNumber: Type.String(),
-  country: Type.String({ description: 'ISO 3166-1 alpha-2; empty where the number belongs to none.' }),
+  country: Type.String({ description: 'ISO 3166-1 alpha-2; empty if the number belongs to no country.' }),
   contactId: Type.Union([Type.Integer(), Type.Null()]),
   channel: Type.Union([channelName(), Type.Null()], {
-    description: 'Of the last message.',
+    description: 'The channel of the last message.',
   }),
   status: Status,
   read: Type.Boolean(),
-  messageIds: Type.Array(Type.String(), { description: 'In the order in which the channels were tried.' }),
+  messageIds: Type.Array(Type.String(), {
+    description: 'The messages, in the order in which the channels were tried.',
+  }),
   skipReason: Type.Union([Type.String(), Type.Null()]),
 });
 

@@ -1,27 +1,33 @@
 import { plainArray } from '../../../platform/db/array.ts';
-import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { constant, type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
 import type { PlanPrice } from '../audience/sql.ts';
 import type { SendingMode } from '../mode.ts';
 import { type Fallback, statusAllows, type QuietHours } from '../sql.ts';
-import type { CampaignStatus } from '../states.ts';
+import { CAMPAIGN, type CampaignStatus, UNFINISHED } from '../states.ts';
 
-export type Job = { accountId: number; campaignId: number };
+const { READY, SENDING, COMPLETED, FAILED } = CAMPAIGN;
 
-/** Campaigns that are due, and those of `woken` whatever their time, the longest due first. */
+const JOB = columns({ accountId: as<number>('account_id'), campaignId: as<number>('campaign_id') });
+
+/** A campaign that workers have to process. */
+export type Job = RowOf<typeof JOB>;
+
+/** Lists the campaigns that are due, and those of `woken` even if they are not due; the one that has waited longest first. */
 export async function listDueJobs(
   db: Db,
   { woken, limit }: { woken: readonly number[]; limit: number },
 ): Promise<Job[]> {
   return many(
     db,
-    sql`SELECT account_id AS "accountId", campaign_id AS "campaignId" FROM campaign_job
+    sql`SELECT ${JOB} FROM campaign_job
         WHERE due_at <= now() OR campaign_id = ANY(${plainArray(woken)}::bigint[])
         ORDER BY due_at, campaign_id LIMIT ${limit}`,
   );
 }
 
-/** When the next campaign is due, in ms from now; null when none waits. */
+/** Returns in how many ms the next campaign is due (negative when one is overdue); null when no campaign is waiting. */
 export async function findNextJobMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
@@ -30,7 +36,7 @@ export async function findNextJobMs(db: Db): Promise<number | null> {
   return ms;
 }
 
-/** When to look at a campaign again; whoever changes it sooner moves this. */
+/** Sets when a campaign is processed again, and resets its failures. */
 export async function updateJobDue(
   db: Db,
   { campaignId, waitMs }: { campaignId: number; waitMs: number },
@@ -42,7 +48,7 @@ export async function updateJobDue(
   );
 }
 
-/** After a failure: later each time, up to five minutes. */
+/** Counts a failed step and postpones the next one: longer after each failure, up to five minutes. */
 export async function updateFailedJob(db: Db, { campaignId }: { campaignId: number }): Promise<void> {
   await exec(
     db,
@@ -56,57 +62,70 @@ export async function deleteJob(db: Db, { campaignId }: { campaignId: number }):
   await exec(db, sql`DELETE FROM campaign_job WHERE campaign_id = ${campaignId}`);
 }
 
-/** A campaign with its run, both locked. */
-export type RunningCampaign = {
-  accountId: number;
-  id: number;
-  /** The database's. */
-  now: Date;
-  status: CampaignStatus;
-  sendingMode: SendingMode;
-  smsSender: string | null;
-  smsBody: string | null;
-  rcsAgentId: string | null;
-  rcsTemplateId: string | null;
-  whatsappPhoneNumberId: string | null;
-  whatsappTemplateId: string | null;
-  destinationType: 1 | 2 | null;
-  contactListIds: number[];
-  /** In force since its confirmation. */
-  prices: PlanPrice[];
-  fallback: Fallback;
-  /** The campaign's own, else those of its account. */
-  quietHours: QuietHours | null;
-  /** Recipients a second. */
-  rate: number | null;
-  reservedMicros: number;
-  apiKeyId: number | null;
-  userId: number | null;
-  paused: boolean;
-  cancelled: boolean;
-  failureReason: string | null;
-  /** Until its time; negative when that has passed, null when it has none. */
-  startsInMs: number | null;
-  missed: boolean;
-  /** Since it was paused. */
-  pausedMs: number | null;
-  suspended: boolean;
-  hasOptOuts: boolean;
-  expandedTo: string | null;
-  expanded: boolean;
-  recipients: number;
-  skipped: number;
-  unusedMicros: number;
-  allottedMicros: number;
-  lateMicros: number;
-  messages: number;
-  ended: number;
-  delivered: number;
-};
+const RUNNING_CAMPAIGN = columns({
+  accountId: as<number>('c.account_id'),
+  id: as<number>('c.id'),
+  /** The clock of the database. */
+  now: as<Date>('now()'),
+  status: as<CampaignStatus>('c.status'),
+  sendingMode: as<SendingMode>('c.sending_mode'),
+  smsSender: as<string | null>('c.sms_sender'),
+  smsBody: as<string | null>('c.sms_body'),
+  rcsAgentId: as<string | null>('c.rcs_agent_id'),
+  rcsTemplateId: as<string | null>('c.rcs_template_id'),
+  whatsappPhoneNumberId: as<string | null>('c.whatsapp_phone_number_id'),
+  whatsappTemplateId: as<string | null>('c.whatsapp_template_id'),
+  /** 1 contact lists, 2 destinations. */
+  destinationType: as<1 | 2 | null>('c.destination_type'),
+  contactListIds: as<number[]>('c.contact_list_ids'),
+  /** The prices in force since its confirmation. */
+  prices: as<PlanPrice[]>("coalesce(c.goal -> 'prices', '[]')"),
+  fallback: as<Fallback>('c.fallback'),
+  /** The campaign's own quiet hours, or else those of its account. */
+  quietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),
+  /** The maximum number of recipients per second; null: no limit. */
+  rate: as<number | null>('c.rate'),
+  reservedMicros: as<number>('c.reserved_micros'),
+  apiKeyId: as<number | null>('c.api_key_id'),
+  userId: as<number | null>('c.user_id'),
+  paused: as<boolean>('c.paused_at IS NOT NULL'),
+  cancelled: as<boolean>('c.cancelled_at IS NOT NULL'),
+  failureReason: as<string | null>('c.failure_reason'),
+  /** The time until its scheduled start; negative when that has passed, null when it has no schedule. */
+  startsInMs: as<number | null>('(extract(epoch FROM c.scheduled_at - now()) * 1000)::float8'),
+  /** Whether its scheduled start passed too long ago to start by itself. */
+  missed: as<boolean>(sql`coalesce(c.scheduled_at < now() - ${MISSED_AFTER}, false)`),
+  /** How long it has been paused; null when it is not. */
+  pausedMs: as<number | null>('(extract(epoch FROM now() - c.paused_at) * 1000)::float8'),
+  /** Whether its account is suspended. */
+  suspended: as<boolean>("a.status <> 'active'"),
+  /** Whether its account has any opt-outs. */
+  hasOptOuts: as<boolean>('a.has_opt_outs'),
+  /** The last number for which a recipient was created. */
+  expandedTo: as<string | null>('r.expanded_to'),
+  /** Whether all recipients were created. */
+  expanded: as<boolean>('r.expanded'),
+  recipients: as<number>('r.recipients'),
+  skipped: as<number>('r.skipped'),
+  /** The part of the reserve that no message has used. */
+  unusedMicros: as<number>('r.unused_micros'),
+  /** The part of the reserve that was allotted to recipients. */
+  allottedMicros: as<number>('r.allotted_micros'),
+  /** What messages may still cost that another channel has overtaken. */
+  lateMicros: as<number>('r.late_micros'),
+  messages: as<number>('r.messages'),
+  /** Recipients of combined modes who have a final result. */
+  ended: as<number>('r.ended'),
+  /** Recipients of combined modes who were reached. */
+  delivered: as<number>('r.delivered'),
+});
+
+/** A campaign with its run, both locked for one step. */
+export type RunningCampaign = RowOf<typeof RUNNING_CAMPAIGN>;
 
 /**
- * Locks a campaign and its run. Undefined when somebody else has one of them, and when the campaign is gone
- * (`isGone`).
+ * Locks a campaign and its run. Returns undefined when somebody else has locked either, and when the campaign was deleted
+ * (`isDeleted` tells which).
  */
 export async function claimRunningCampaign(
   db: Db,
@@ -114,20 +133,7 @@ export async function claimRunningCampaign(
 ): Promise<RunningCampaign | undefined> {
   return maybeOne(
     db,
-    sql`SELECT c.account_id AS "accountId", c.id, now(), c.status, c.sending_mode AS "sendingMode", c.sms_sender AS "smsSender",
-               c.sms_body AS "smsBody", c.rcs_agent_id AS "rcsAgentId", c.rcs_template_id AS "rcsTemplateId",
-               c.whatsapp_phone_number_id AS "whatsappPhoneNumberId", c.whatsapp_template_id AS "whatsappTemplateId",
-               c.destination_type AS "destinationType", c.contact_list_ids AS "contactListIds",
-               coalesce(c.goal -> 'prices', '[]') AS prices, c.fallback, coalesce(c.quiet_hours, p.quiet_hours) AS "quietHours", c.rate,
-               c.reserved_micros AS "reservedMicros", c.api_key_id AS "apiKeyId", c.user_id AS "userId",
-               c.paused_at IS NOT NULL AS paused, c.cancelled_at IS NOT NULL AS cancelled,
-               c.failure_reason AS "failureReason",
-               (extract(epoch FROM c.scheduled_at - now()) * 1000)::float8 AS "startsInMs",
-               coalesce(c.scheduled_at < now() - ${MISSED_AFTER}, false) AS missed,
-               (extract(epoch FROM now() - c.paused_at) * 1000)::float8 AS "pausedMs",
-               a.status <> 'active' AS suspended, a.has_opt_outs AS "hasOptOuts",
-               r.expanded_to AS "expandedTo", r.expanded, r.recipients, r.skipped, r.unused_micros AS "unusedMicros",
-               r.allotted_micros AS "allottedMicros", r.late_micros AS "lateMicros", r.messages, r.ended, r.delivered
+    sql`SELECT ${RUNNING_CAMPAIGN}
         FROM campaign c
         JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
         JOIN account a ON a.id = c.account_id
@@ -137,13 +143,13 @@ export async function claimRunningCampaign(
   );
 }
 
-/** Whether a campaign with a job was deleted. */
+/** Whether the campaign of a job was deleted. */
 export async function isDeleted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(db, sql`SELECT FROM campaign WHERE account_id = ${accountId} AND id = ${campaignId}`);
   return row === undefined;
 }
 
-/** What a step adds to the counters of a run. */
+/** What a step adds to the counters of a run; what is left out stays. */
 export type RunDeltas = {
   readonly recipients?: number;
   readonly skipped?: number;
@@ -168,16 +174,16 @@ export async function updateRunCounters(db: Db, { accountId, campaignId }: Job, 
   );
 }
 
-/** 1 → 2. */
+/** Starts a confirmed campaign: READY becomes SENDING. */
 export async function moveToStarted(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
-    sql`UPDATE campaign SET status = 2, started_at = now(), failure_reason = NULL
+    sql`UPDATE campaign SET status = ${constant(SENDING)}, started_at = now(), failure_reason = NULL
         WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('start')} AND confirmed_at IS NOT NULL`,
   );
 }
 
-/** Holds a campaign until a person resumes it. */
+/** Pauses a campaign for a reason, until a person resumes it. A campaign that is paused already stays as it is. */
 export async function moveToPausedFor(
   db: Db,
   { accountId, campaignId }: Job,
@@ -186,33 +192,38 @@ export async function moveToPausedFor(
   await exec(
     db,
     sql`UPDATE campaign SET paused_at = now(), failure_reason = ${reason}
-        WHERE account_id = ${accountId} AND id = ${campaignId} AND status IN (1, 2) AND paused_at IS NULL`,
+        WHERE account_id = ${accountId} AND id = ${campaignId} AND status IN (${UNFINISHED}) AND paused_at IS NULL`,
   );
 }
 
-/** A person has resumed it: why it was held is past. */
+/** Clears the reason why a campaign was paused, after a person has resumed it. */
 export async function clearFailureReason(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
-    sql`UPDATE campaign SET failure_reason = NULL WHERE account_id = ${accountId} AND id = ${campaignId} AND status = 2`,
+    sql`UPDATE campaign SET failure_reason = NULL
+        WHERE account_id = ${accountId} AND id = ${campaignId} AND status = ${constant(SENDING)}`,
   );
 }
 
-/** Cancels what is being sent of all accounts, and holds what waits for its time; of what was confirmed before. */
+/**
+ * Cancels the campaigns that are being sent and pauses those that wait for their time, in all accounts, as far as they
+ * were confirmed before an instant. Returns them; `cancelled` tells which of the two happened.
+ */
 export async function moveToDiscarded(
   db: Db,
   { before, reason }: { before: Date; reason: string },
 ): Promise<(Job & { cancelled: boolean })[]> {
   return many(
     db,
-    sql`UPDATE campaign SET cancelled_at = CASE WHEN status = 2 THEN now() END,
-               paused_at = CASE WHEN status = 1 THEN now() END, failure_reason = CASE WHEN status = 1 THEN ${reason} END
-        WHERE status IN (1, 2) AND confirmed_at < ${before} AND cancelled_at IS NULL
-        RETURNING account_id AS "accountId", id AS "campaignId", status = 2 AS cancelled`,
+    sql`UPDATE campaign SET cancelled_at = CASE WHEN status = ${constant(SENDING)} THEN now() END,
+               paused_at = CASE WHEN status = ${constant(READY)} THEN now() END,
+               failure_reason = CASE WHEN status = ${constant(READY)} THEN ${reason} END
+        WHERE status IN (${UNFINISHED}) AND confirmed_at < ${before} AND cancelled_at IS NULL
+        RETURNING account_id AS "accountId", id AS "campaignId", status = ${constant(SENDING)} AS cancelled`,
   );
 }
 
-/** 2 → 3, or with a reason 2 → 4. */
+/** Ends a campaign that is being sent: as COMPLETED, or with a reason as FAILED. */
 export async function moveToEnded(
   db: Db,
   { accountId, campaignId }: Job,
@@ -220,13 +231,14 @@ export async function moveToEnded(
 ): Promise<void> {
   await exec(
     db,
-    sql`UPDATE campaign SET status = CASE WHEN ${reason}::text IS NULL THEN 3 ELSE 4 END, failure_reason = ${reason},
-               paused_at = NULL, completed_at = now()
+    sql`UPDATE campaign
+        SET status = CASE WHEN ${reason}::text IS NULL THEN ${constant(COMPLETED)} ELSE ${constant(FAILED)} END,
+            failure_reason = ${reason}, paused_at = NULL, completed_at = now()
         WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('complete')}`,
   );
 }
 
-/** Takes back what a campaign does not need of what was frozen for it; the credit is for the caller to move. */
+/** Reduces the reserve of a campaign by what it does not need any more. The caller returns the credit. */
 export async function updateReserve(
   db: Db,
   { accountId, campaignId }: Job,
@@ -240,19 +252,20 @@ export async function updateReserve(
   );
 }
 
-export type Traffic = {
-  /** Messages that have an end. */
-  final: number;
-  delivered: number;
-  costMicros: number;
-};
+const TRAFFIC = columns({
+  /** Messages that have a final status. */
+  final: as<number>('coalesce(sum(delivered + failed), 0)::bigint'),
+  delivered: as<number>('coalesce(sum(delivered), 0)::bigint'),
+  costMicros: as<number>('coalesce(sum(cost_micros), 0)::bigint'),
+});
 
-/** What came of a campaign's messages so far. */
+/** The sums of a campaign's hourly figures. */
+export type Traffic = RowOf<typeof TRAFFIC>;
+
+/** Sums up what has become of a campaign's messages so far. */
 export async function findTraffic(db: Db, { accountId, campaignId }: Job): Promise<Traffic> {
   return one(
     db,
-    sql`SELECT coalesce(sum(delivered + failed), 0)::bigint AS final, coalesce(sum(delivered), 0)::bigint AS delivered,
-               coalesce(sum(cost_micros), 0)::bigint AS "costMicros"
-        FROM traffic_hour WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND campaign_id <> 0`,
+    sql`SELECT ${TRAFFIC} FROM traffic_hour WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND campaign_id <> 0`,
   );
 }

@@ -4,35 +4,35 @@ import type { RevocableMessage } from '../../../messaging/fallback/ends.ts';
 import type { Tables } from '../../../messaging/sending/prepare.ts';
 import * as db from './sql.ts';
 
-/** Messages of a batch that have to be taken back before their recipients go on. */
+/** Messages of a batch that must be revoked before their recipients are tried on another channel. */
 export type RevocableBatch = {
   readonly job: db.Job;
   readonly batchId: number;
   readonly messages: readonly RevocableMessage[];
-  /** When to look at the batch again for its other messages; null: they are done. */
+  /** In how many ms the other messages of the batch are due again; null: they are done. */
   readonly againMs: number | null;
 };
 
-/** A step of a campaign: one transaction that holds the campaign and its run. */
+/** A step of a campaign: one transaction, in which the campaign and its run are locked. */
 export type Step = {
   readonly tx: PoolClient;
   readonly job: db.Job;
   readonly campaign: db.RunningCampaign;
   readonly tables: Tables;
-  /** Connections that have messages when the step is committed. */
+  /** Connections that have messages to send once the step is committed. */
   readonly wake: Set<number>;
-  /** Messages that are to be taken back from their network when the step is committed. */
+  /** Messages to be revoked at their network once the step is committed. */
   readonly revocable: RevocableBatch[];
 };
 
 /**
- * A piece of work. Answers in how many ms it has something to do: 0 when it has done something and may have more,
- * `NOTHING` when it waits for others.
+ * One thing that a step may do. Returns in how many ms it has something to do: 0 when it has done something and may have
+ * more to do, `NOTHING_TO_DO` when it waits for something else to happen.
  */
 export type Action = (step: Step) => Promise<number>;
 export const NOTHING_TO_DO = Number.POSITIVE_INFINITY;
 
-/** So late at most: for what was not told of. */
+/** The longest wait until the next step: it finds what nobody has notified us of. */
 const POLL_MS = 60_000;
 
 export type StepDeps = { readonly pool: Pool; readonly tables: Tables };
@@ -40,8 +40,9 @@ export type StepDeps = { readonly pool: Pool; readonly tables: Tables };
 export type StepResult = Pick<Step, 'wake' | 'revocable'>;
 
 /**
- * Does one step of a campaign: the first of `works` that finds something to do, whose answer and those before it say
- * when to come again. Null when somebody else has the campaign at the moment, or it is gone.
+ * Runs one step of a campaign: its actions in order, up to the first that did something. The shortest wait that any of
+ * them returned decides when the campaign is due again. Returns null when somebody else has locked the campaign, or it was
+ * deleted.
  */
 export function runStep(
   { pool, tables }: StepDeps,

@@ -9,7 +9,7 @@ export const TestIn = Type.Union([
       Type.Array(id(), {
         minItems: 1,
         maxItems: 100,
-        description: 'Test lists. Default: all of the account.',
+        description: 'Test lists. Default: all test lists of the account.',
       }),
     ),
   }),
@@ -29,7 +29,7 @@ export const TestOut = Type.Object({
 });
 export type TestOut = Static<typeof TestOut>;
 
-/** One result a contact, in their order; `verdicts` are those on the drafts that there are. */
+/** Makes one result per contact, in their order. `verdicts` has one for each draft that is not null. */
 export function toTestOut(
   contacts: readonly { readonly phoneNumber: string }[],
   drafts: readonly (Draft | null)[],

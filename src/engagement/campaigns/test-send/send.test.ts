@@ -3,7 +3,7 @@ import type { NewAccount } from '../../../operations/accounts/create.ts';
 import { exec, many, sql } from '../../../platform/db/query.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
-import { booksOf } from '../../../../test/support/money.ts';
+import { readBooks } from '../../../../test/support/money.ts';
 
 let api: CampaignApi;
 let account: NewAccount;
@@ -71,7 +71,7 @@ test('contacts of test lists get the campaign as it is now, ahead of campaigns a
     { ...message, destination: '+393331000001', body: 'Hi Ana' },
     { ...message, destination: '+393331000002', body: 'Hi you' },
   ]);
-  expect(await booksOf(api.pool, account.accountId)).toMatchObject({ frozen: 70_000 });
+  expect(await readBooks(api.pool, account.accountId)).toMatchObject({ frozen: 70_000 });
   expect((await call('GET', `/campaigns/${id}`)).body).toMatchObject({
     status: 0,
     totalSuccess: 0,
@@ -102,8 +102,8 @@ test('only test lists are taken, with somebody in them and not more than 100 con
     const { status, body } = await call('POST', `/campaigns/${id}/test`, contactListIds && { contactListIds });
     return [status, body.details?.[0]?.message ?? null];
   };
-  expect(await said()).toEqual([400, 'there are no contacts with numbers in test lists']);
-  expect(await said([real, 999_999_999, empty])).toEqual([400, `no test lists: ${real}, 999999999`]);
+  expect(await said()).toEqual([400, 'the test lists have no contacts with numbers']);
+  expect(await said([real, 999_999_999, empty])).toEqual([400, `not test lists: ${real}, 999999999`]);
   await exec(
     api.pool,
     sql`WITH c AS (INSERT INTO contact (account_id, phone_number, is_valid, channels)
@@ -111,7 +111,7 @@ test('only test lists are taken, with somebody in them and not more than 100 con
         INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
         SELECT ${account.accountId}, ${empty}, id, '' FROM c`,
   );
-  expect(await said([empty])).toEqual([400, 'test lists hold more than 100 contacts together']);
+  expect(await said([empty])).toEqual([400, 'the test lists have more than 100 contacts in total']);
   expect(await sent()).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test('needs the scopes of its channels, and what the campaign itself needs', asy
   expect((await api.call(few, 'POST', `/campaigns/${id}/test`)).status).toBe(403);
   await call('PUT', '/account/campaigns', { smsSenders: [] });
   const { body } = await call('POST', `/campaigns/${id}/test`);
-  expect(body.details).toEqual([{ field: 'smsSender', message: 'is not among the senders that the account allows' }]);
+  expect(body.details).toEqual([{ field: 'smsSender', message: 'is not one of the senders that the account allows' }]);
   expect(await sent()).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import { AppError, invalidFields } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import type { Accept } from '../../../messaging/sending/accept.ts';
-import type { Draft, Verdict } from '../../../messaging/sending/draft.ts';
+import { type Draft, newDraft, type Verdict } from '../../../messaging/sending/draft.ts';
 import { listTemplateVariables } from '../../../network/templates/find.ts';
 import { checkSettings, checkTemplates, NETWORK_FIELDS, refuseWithoutScope } from '../check.ts';
 import { chainOf } from '../mode.ts';
@@ -18,39 +18,39 @@ import { toTestOut, type TestOut } from './schema.ts';
 const MAX_CONTACTS = 100;
 
 export type TestDeps = { readonly db: Db; readonly accept: Accept };
-/** Claims and stores what a request with an Idempotency-Key is answered, in the transaction of its messages. */
-export type StoreTestAnswer = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
+/** Stores the answer to a request with an Idempotency-Key, in the transaction of its messages. */
+export type TestAnswerStore = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
 type Input = {
   readonly id: number;
   readonly contactListIds: readonly number[] | undefined;
-  readonly keep?: StoreTestAnswer | undefined;
+  readonly answerStore?: TestAnswerStore | undefined;
 };
 
 /**
- * Sends a campaign as it is now to the contacts of test lists, on the first channel that reaches each: single messages,
- * ahead of all campaigns, charged as such and in no campaign's figures.
- * Errors: 400 naming what is missing of the campaign, lists that are no test lists, more than 100 contacts or none; 403
- * without the scopes of its channels; 404.
+ * Sends a campaign as it is now to the contacts of test lists, each on the first channel that reaches the contact. They are
+ * single messages: sent before all campaigns, charged as such, and not part of the campaign's figures.
+ * Errors: 400 naming what the campaign lacks, lists that are not test lists, more than 100 contacts, or none; 403 without
+ * the scopes of its channels; 404.
  */
 export async function sendTest(
   { db, accept }: TestDeps,
   actor: Actor,
-  { id, contactListIds, keep }: Input,
+  { id, contactListIds, answerStore }: Input,
 ): Promise<TestOut> {
   const campaign = await findCampaign(db, { accountId: actor.accountId, id });
   if (!campaign) throw new AppError('not_found');
   refuseWithoutScope(actor, campaign);
-  const trials = await findTestRecipients(db, actor, campaign, contactListIds);
-  const drafts = trials.map((trial) => toDraft(campaign, trial));
-  const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut(trials, drafts, verdicts);
+  const recipients = await findTestRecipients(db, actor, campaign, contactListIds);
+  const drafts = recipients.map((recipient) => toDraft(campaign, recipient));
+  const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut(recipients, drafts, verdicts);
   const request = {
-    take: async (tx: Db) => {
-      await keep?.claim(tx);
+    claim: async (tx: Db) => {
+      await answerStore?.claim(tx);
       return true;
     },
-    keep: async (tx: Db, verdicts: readonly Verdict[]) => {
+    record: async (tx: Db, verdicts: readonly Verdict[]) => {
       await recordTest(tx, actor, id, drafts.length);
-      await keep?.store(tx, answer(verdicts));
+      await answerStore?.store(tx, answer(verdicts));
     },
   };
   const verdicts = await accept.once(
@@ -76,22 +76,23 @@ async function findTestRecipients(
   ];
   const listIds = await listTestLists(db, { accountId, ids: wanted ?? null });
   const others = (wanted ?? []).filter((list) => !listIds.includes(list));
-  if (others.length > 0) faults.push({ field: 'contactListIds', message: `no test lists: ${others.join(', ')}` });
+  if (others.length > 0) faults.push({ field: 'contactListIds', message: `not test lists: ${others.join(', ')}` });
   if (faults.length > 0) throw invalidFields(faults);
-  const trials = await listTestRecipients(db, {
+  const recipients = await listTestRecipients(db, {
     accountId,
     listIds,
     limit: MAX_CONTACTS + 1,
     ...(await contentSql(db, accountId, campaign)),
   });
-  if (trials.length === 0) throw refused('there are no contacts with numbers in test lists');
-  if (trials.length > MAX_CONTACTS) throw refused(`test lists hold more than ${MAX_CONTACTS} contacts together`);
-  return trials;
+  if (recipients.length === 0) throw refused('the test lists have no contacts with numbers');
+  if (recipients.length > MAX_CONTACTS)
+    throw refused(`the test lists have more than ${MAX_CONTACTS} contacts in total`);
+  return recipients;
 }
 
 const refused = (message: string) => invalidFields([{ field: 'contactListIds', message }]);
 
-/** What one contact would be sent, as SQL. */
+/** Makes the SQL expressions of what each contact is sent. */
 async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
   const fields = await listFields(db, { accountId });
   const on = { contact: sql`c`, destination: sql`c.phone_number` };
@@ -106,33 +107,26 @@ async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, w
   };
 }
 
-/** Null: no channel of the mode reaches the contact. */
-function toDraft(campaign: CampaignRow, trial: TestRecipient): Draft | null {
-  const channel = chainOf(campaign.sendingMode).find((one) => trial.channels & bitOf(one));
+/** Makes the message to a contact; null when no channel of the mode reaches the contact. */
+function toDraft(campaign: CampaignRow, recipient: TestRecipient): Draft | null {
+  const channel = chainOf(campaign.sendingMode).find((one) => recipient.channels & bitOf(one));
   if (channel === undefined) return null;
-  return {
+  return newDraft({
     channel,
     source: 'CAMPAIGN',
-    clientId: null,
-    destination: trial.phoneNumber,
-    binary: null,
-    simulation: false,
-    wantReceipt: true,
-    validUntil: null,
-    scheduledAt: null,
-    priority: 0,
-    ...toContent(campaign, trial, channel),
-  };
+    destination: recipient.phoneNumber,
+    ...toContent(campaign, recipient, channel),
+  });
 }
 
 function toContent(
   campaign: CampaignRow,
-  trial: TestRecipient,
+  recipient: TestRecipient,
   channel: Channel,
 ): Pick<Draft, 'sender' | 'body' | 'content'> {
-  if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: trial.text };
+  if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: recipient.text };
   const [senderField, templateField] = NETWORK_FIELDS[channel];
-  const values = channel === 'RCS' ? trial.rcsValues : trial.whatsappValues;
+  const values = channel === 'RCS' ? recipient.rcsValues : recipient.whatsappValues;
   const content = { template: campaign[templateField] ?? '', channel, values };
   return { sender: campaign[senderField] ?? '', body: '', content };
 }

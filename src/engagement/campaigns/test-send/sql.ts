@@ -1,9 +1,10 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, many, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
 type Of = { readonly accountId: number };
 
-/** The test lists of an account, or those of these lists that are one. */
+/** Lists the ids of an account's test lists; with `ids`, only of those among them. */
 export async function listTestLists(
   db: Db,
   { accountId, ids }: Of & { ids: readonly number[] | null },
@@ -17,27 +18,33 @@ export async function listTestLists(
   return rows.map(({ id }) => id);
 }
 
-export type TestRecipient = {
-  phoneNumber: string;
-  /** Bits of what the number can be reached on. */
-  channels: number;
-  /** As it goes to this contact. */
-  text: string;
-  rcsValues: Record<string, string>;
-  whatsappValues: Record<string, string>;
-};
+type Expressions = { readonly text: Sql; readonly rcsValues: Sql; readonly whatsappValues: Sql };
+
+const testRecipient = ({ text, rcsValues, whatsappValues }: Expressions) =>
+  columns({
+    phoneNumber: as<string>('c.phone_number'),
+    /** Bits of the channels on which the number can be reached. */
+    channels: as<number>('c.channels'),
+    /** The text of the SMS, filled in for this contact. */
+    text: as<string>(text),
+    rcsValues: as<Record<string, string>>(rcsValues),
+    whatsappValues: as<Record<string, string>>(whatsappValues),
+  });
+
+/** A contact of a test list with what it is sent. */
+export type TestRecipient = RowOf<ReturnType<typeof testRecipient>>;
 
 /**
- * The contacts of lists with what they would be sent: expressions over contact `c`, made by src/engagement/campaigns/text/sql.ts.
+ * Lists the contacts of lists with what they would be sent. `text`, `rcsValues` and `whatsappValues` are expressions over
+ * contact `c`, made by src/engagement/campaigns/text/sql.ts.
  */
 export const listTestRecipients = (
   db: Db,
-  input: Of & { listIds: readonly number[]; text: Sql; rcsValues: Sql; whatsappValues: Sql; limit: number },
+  input: Of & Expressions & { listIds: readonly number[]; limit: number },
 ): Promise<TestRecipient[]> =>
   many(
     db,
-    sql`SELECT c.phone_number AS "phoneNumber", c.channels, ${input.text} AS text, ${input.rcsValues} AS "rcsValues",
-               ${input.whatsappValues} AS "whatsappValues"
+    sql`SELECT ${testRecipient(input)}
         FROM contact c
         WHERE c.account_id = ${input.accountId} AND c.phone_number IS NOT NULL AND c.id IN (
           SELECT m.contact_id FROM contact_list_member m

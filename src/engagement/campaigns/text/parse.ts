@@ -1,24 +1,24 @@
 import type { FieldRow } from '../../contacts/fields/sql.ts';
 
-/** What every contact has for placeholders (contract 3). */
+/** The placeholders that every contact has a field for (contract 3). */
 export const STANDARD_FIELDS = ['fullName', 'firstName', 'lastName', 'name', 'gender', 'phoneNumber', 'email'] as const;
 export type StandardField = (typeof STANDARD_FIELDS)[number];
 
-/** A field of a contact: one that all have, a custom one by its id, or none that is known. */
+/** A field of a contact: a standard field, a custom field by its id, or null if no such field is known. */
 export type Field = StandardField | { readonly customId: number } | null;
 
-/** A stretch of text as it stands, or what one recipient has in a field; `fallback` where that is nothing. */
+/** A piece of fixed text, or the value of a field for each recipient; `fallback` where that value is empty. */
 export type Piece = { readonly text: string } | { readonly field: Field; readonly fallback: string };
 
 export type CustomField = Pick<FieldRow, 'id' | 'name'>;
 
-/** `{{field}}` or `{{field|default}}`; a default may hold anything but `}}`; blanks around either are left out. */
+/** `{{field}}` or `{{field|default}}`. A default may contain anything but `}}`; blanks around both are ignored. */
 const PLACEHOLDER = /\{\{([^{}|]*)(?:\|((?:(?!\}\}).)*))?\}\}/gs;
 
 /**
- * A text cut at its placeholders. Names are taken in any case, as everywhere with contacts. `unknown` names the fields
- * that no contact has, each once; where such a text is used all the same, they read as their default. Braces that are no
- * placeholder stay as they are. Values are never read for placeholders again: they are data.
+ * Splits a text at its placeholders. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of
+ * fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that are
+ * not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
  */
 export function parseText(
   text: string,
@@ -46,14 +46,14 @@ function fieldsByName(customFields: readonly CustomField[]): Map<string, Field> 
   return new Map<string, Field>([...custom, ...standard]);
 }
 
-/** The text when it is the same for everybody; null when it has placeholders. */
+/** Returns the text if it is the same for all recipients; null if it has placeholders. */
 export const fixedText = (pieces: readonly Piece[]): string | null =>
   pieces.every((piece) => 'text' in piece) ? pieces.map((piece) => ('text' in piece ? piece.text : '')).join('') : null;
 
-/** The least that goes out to anybody: every field empty and without its default. */
+/** Returns the shortest text that any recipient can get: every field is empty and has no default. */
 export const leastText = (pieces: readonly Piece[]): string =>
   pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
 
-/** Whether anything of the contact is in it: the number alone is known without. */
+/** Returns whether a text needs the contact: the number is known without it. */
 export const readsContact = (pieces: readonly Piece[]): boolean =>
   pieces.some((piece) => 'field' in piece && piece.field !== null && piece.field !== 'phoneNumber');

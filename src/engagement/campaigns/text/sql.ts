@@ -1,17 +1,17 @@
 import { join, type Sql, sql } from '../../../platform/db/query.ts';
 import { type CustomField, type Field, parseText, type Piece, type StandardField } from './parse.ts';
 
-/** Where the values of a recipient stand. */
+/** Where a statement has the values of a recipient. */
 export type RecipientSql = {
-  /** The alias of `contact`; of an outer join, for numbers that are no contact. */
+  /** The alias of `contact`. It may be an outer join, for numbers that are not a contact. */
   readonly contact: Sql;
-  /** The number in E.164. */
+  /** The number in E.164 format. */
   readonly destination: Sql;
 };
 
 /**
- * The text of one recipient as an SQL expression: the one way in which texts are filled in, so that what is priced,
- * previewed and sent is the same. Never null.
+ * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that what
+ * is priced, previewed and sent is the same. The expression is never null.
  */
 export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
   pieces.length === 0
@@ -43,8 +43,9 @@ const STANDARD: Readonly<Record<StandardField, (on: RecipientSql) => Sql>> = {
 };
 
 /**
- * What one recipient has for the variables of a template, as a jsonb object: for each entry (`firstName` or
- * `firstName|friend`, what would stand between the braces of a text) its value under exactly that entry.
+ * Makes an SQL expression of the values that one recipient has for the variables of a template: a jsonb object with the
+ * value of each entry under exactly that entry. An entry has the form of a placeholder without its braces: `firstName` or
+ * `firstName|friend`.
  */
 export const valuesSql = (entries: readonly string[], customFields: readonly CustomField[], on: RecipientSql): Sql =>
   entries.length === 0

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Db, exec, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { accountWith } from '../../../../test/support/money.ts';
+import { createAccountWithCredit } from '../../../../test/support/money.ts';
 import { fixedText, leastText, parseText, readsContact } from './parse.ts';
 import { renderSql, valuesSql } from './sql.ts';
 
@@ -13,7 +13,7 @@ let accountId: number;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
-  accountId = await accountWith(pool, 0);
+  accountId = await createAccountWithCredit(pool, 0);
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -1,4 +1,4 @@
-import { recordAudit, systemOf } from '../../../identity/audit/record.ts';
+import { recordAudit, systemAuthor } from '../../../identity/audit/record.ts';
 import { moveChunksToParked } from '../../../network/dispatch/campaigns/sql.ts';
 import { listTemplateFaults } from './template-faults.ts';
 import { SUSPENDED } from './end/complete.ts';
@@ -6,10 +6,10 @@ import { clearFailureReason, moveToPausedFor } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 
 const POLL_MS = 1000;
-/** So long a carrier may take to say "later" of a message that it had when the campaign was paused. */
+/** How long a carrier may take to ask for a retry of a message that it had when the campaign was paused. */
 const SETTLED_MS = 2 * 60_000;
 
-/** Keeps a paused campaign's messages out of reach, those too that come back to the queue. */
+/** Keeps the messages of a paused campaign parked, including those that return to the queue. */
 export async function keepPaused({ tx, job, campaign }: Step): Promise<number> {
   await moveChunksToParked(tx, job);
   return (campaign.pausedMs ?? 0) < SETTLED_MS ? POLL_MS : NOTHING_TO_DO;
@@ -24,7 +24,7 @@ export async function pauseSuspended({ tx, job }: Step): Promise<number> {
 
 /**
  * Pauses a campaign whose template may not be sent any more, until somebody resumes it; the reason names the template.
- * Answers 0 when it did.
+ * Returns 0 when it did.
  */
 export async function pauseUnsendable({ tx, job, campaign }: Step): Promise<number> {
   const faults = await listTemplateFaults(tx, { ...campaign, settings: campaign });
@@ -33,11 +33,11 @@ export async function pauseUnsendable({ tx, job, campaign }: Step): Promise<numb
   await moveToPausedFor(tx, job, { reason });
   await moveChunksToParked(tx, job);
   const subject = `campaign:${campaign.id}`;
-  await recordAudit(tx, systemOf(campaign.accountId), { action: 'campaign.pause', subject, detail: { reason } });
+  await recordAudit(tx, systemAuthor(campaign.accountId), { action: 'campaign.pause', subject, detail: { reason } });
   return 0;
 }
 
-/** Forgets why a campaign was held that goes on. */
+/** Clears the reason why a campaign was paused, once it has been resumed. */
 export async function clearPauseReason({ tx, job, campaign }: Step): Promise<number> {
   if (campaign.failureReason !== null) await clearFailureReason(tx, job);
   return NOTHING_TO_DO;

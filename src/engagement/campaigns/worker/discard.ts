@@ -1,15 +1,15 @@
 import type { Pool } from 'pg';
-import { operatorOf, recordAudit } from '../../../identity/audit/record.ts';
+import { operatorAuthor, recordAudit } from '../../../identity/audit/record.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { wakeCampaign } from '../sql.ts';
 import { moveToDiscarded } from '../run/sql.ts';
 
 const RESTORED =
-  'The database was restored, and what it had waiting is not to be sent: delete this campaign, or resume it';
+  'The database was restored, and what was waiting in it is not to be sent: delete this campaign, or resume it';
 
 /**
- * Sends nothing more of what was confirmed before an instant, in all accounts: campaigns that are being sent are
- * cancelled, those that wait for their time are held until somebody decides. Answers how many they are.
+ * Discards the campaigns of all accounts that were confirmed before an instant: those that are being sent are cancelled,
+ * those that wait for their time are paused until somebody decides. Returns how many there are.
  */
 export function discardCampaigns(
   pool: Pool,
@@ -19,7 +19,7 @@ export function discardCampaigns(
     const discarded = await moveToDiscarded(tx, { before, reason: RESTORED });
     for (const { accountId, campaignId, cancelled } of discarded) {
       const action = cancelled ? 'campaign.cancel' : 'campaign.pause';
-      await recordAudit(tx, operatorOf(accountId, by), { action, subject: `campaign:${campaignId}` });
+      await recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `campaign:${campaignId}` });
       await wakeCampaign(tx, { campaignId });
     }
     return discarded.length;

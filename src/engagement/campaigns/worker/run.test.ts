@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
-import { numbers } from '../../../../test/support/campaigns/campaign.ts';
+import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { booksOf } from '../../../../test/support/money.ts';
+import { readBooks } from '../../../../test/support/money.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -41,7 +41,7 @@ const change = (id: number, columns: string) =>
   pool.query({ text: `UPDATE campaign SET ${columns} WHERE id = $1`, values: [id] });
 
 test('recipients get their messages in the order of their numbers, each once, and the rest of the credit returns', async () => {
-  const to = numbers(6500);
+  const to = mobileNumbers(6500);
   const id = await stage.confirmed({ numbers: to, reservedMicros: 6600 * PRICE_MICROS });
   await stage.run();
   const messages = await stage.messages(id);
@@ -52,13 +52,13 @@ test('recipients get their messages in the order of their numbers, each once, an
   await stage.end(ids, 'DELIVERED');
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 3, recipients: 6500, skipped: 0 });
-  const { frozen, earned } = await booksOf(pool, stage.accountId);
+  const { frozen, earned } = await readBooks(pool, stage.accountId);
   expect([frozen, earned]).toEqual([0, 6500 * PRICE_MICROS]);
   expect(await many(pool, sql`SELECT FROM campaign_job`)).toEqual([]);
 });
 
 test('a step that fails leaves nothing behind, and is done again', async () => {
-  const id = await stage.confirmed({ numbers: numbers(20) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(20) });
   await exec(pool, sql`ALTER TABLE campaign_batch ADD CONSTRAINT fault CHECK (hop < 0) NOT VALID`);
   await stage.run();
   expect(await stage.messages(id)).toEqual([]);
@@ -69,7 +69,7 @@ test('a step that fails leaves nothing behind, and is done again', async () => {
 });
 
 test('two workers at one campaign make no message twice', async () => {
-  const id = await stage.confirmed({ numbers: numbers(9000) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(9000) });
   await Promise.all([stage.run(), stage.run(), stage.run()]);
   const messages = await stage.messages(id);
   expect(new Set(messages.map(({ destination }) => destination)).size).toBe(messages.length);
@@ -78,7 +78,7 @@ test('two workers at one campaign make no message twice', async () => {
 });
 
 test('only so much waits in the queue, and more is made when it has gone', async () => {
-  const id = await stage.confirmed({ numbers: numbers(21_000) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(21_000) });
   await stage.run();
   expect(await queued()).toHaveLength(20_000);
   await stage.accept((await idsOf(id)).slice(0, 10_000));
@@ -88,13 +88,13 @@ test('only so much waits in the queue, and more is made when it has gone', async
 
 test('at a slow connection no more waits than a pause can take back soon', async () => {
   await exec(pool, sql`UPDATE connection SET settings = '{"tps": 10}'`);
-  await stage.confirmed({ numbers: numbers(500) });
+  await stage.confirmed({ numbers: mobileNumbers(500) });
   await stage.run();
   expect(await queued()).toHaveLength(30);
 });
 
 test('a rate of its own holds a campaign to so many recipients a second', async () => {
-  const id = await stage.confirmed({ numbers: numbers(100), rate: 15 });
+  const id = await stage.confirmed({ numbers: mobileNumbers(100), rate: 15 });
   await stage.run();
   await stage.run();
   const made = (await stage.messages(id)).length;
@@ -112,7 +112,7 @@ test('a rate of its own holds a campaign to so many recipients a second', async 
 });
 
 test('a scheduled campaign has its recipients at once and its messages at its time', async () => {
-  const id = await stage.confirmed({ numbers: numbers(5), scheduledInMinutes: 30 });
+  const id = await stage.confirmed({ numbers: mobileNumbers(5), scheduledInMinutes: 30 });
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 1, recipients: 5 });
   expect(await stage.messages(id)).toEqual([]);
@@ -123,7 +123,7 @@ test('a scheduled campaign has its recipients at once and its messages at its ti
 });
 
 test('a schedule that was missed by more than an hour asks, and is sent when a person resumes it', async () => {
-  const id = await stage.confirmed({ numbers: numbers(5), scheduledInMinutes: 30 });
+  const id = await stage.confirmed({ numbers: mobileNumbers(5), scheduledInMinutes: 30 });
   await stage.run();
   await stage.pass(91 * 60);
   await stage.run();
@@ -139,7 +139,7 @@ test('a schedule that was missed by more than an hour asks, and is sent when a p
 });
 
 test('while it is paused no message is made, and it goes on where it was', async () => {
-  const id = await stage.confirmed({ numbers: numbers(21_000) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(21_000) });
   await stage.run();
   await change(id, 'paused_at = now()');
   await stage.accept((await idsOf(id)).slice(0, 10_000));
@@ -152,7 +152,7 @@ test('while it is paused no message is made, and it goes on where it was', async
 });
 
 test('cancelled, what waits is taken back, the others get nothing, and only what was sent is paid', async () => {
-  const id = await stage.confirmed({ numbers: numbers(30_000) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(30_000) });
   await stage.run();
   const sent = (await idsOf(id)).slice(0, 4000);
   await stage.accept(sent);
@@ -163,12 +163,12 @@ test('cancelled, what waits is taken back, the others get nothing, and only what
   await stage.end(sent, 'DELIVERED');
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 3, reason: null });
-  const { frozen, earned } = await booksOf(pool, stage.accountId);
+  const { frozen, earned } = await readBooks(pool, stage.accountId);
   expect([frozen, earned]).toEqual([0, 4000 * PRICE_MICROS]);
 });
 
 test('a campaign that was deleted before its time leaves nothing behind', async () => {
-  const id = await stage.confirmed({ numbers: numbers(12_000), scheduledInMinutes: 30 });
+  const id = await stage.confirmed({ numbers: mobileNumbers(12_000), scheduledInMinutes: 30 });
   await stage.run();
   await exec(pool, sql`DELETE FROM campaign WHERE id = ${id}`);
   await stage.run();
@@ -177,7 +177,7 @@ test('a campaign that was deleted before its time leaves nothing behind', async 
 });
 
 test('who has opted out since the confirmation gets nothing, is counted as skipped, and costs nothing', async () => {
-  const [ana = '', bob = ''] = numbers(2);
+  const [ana = '', bob = ''] = mobileNumbers(2);
   const id = await stage.confirmed({ numbers: [ana, bob], scheduledInMinutes: 30 });
   await stage.run();
   await exec(pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${stage.accountId}`);
@@ -193,7 +193,7 @@ test('who has opted out since the confirmation gets nothing, is counted as skipp
   await stage.end([message?.id ?? ''], 'DELIVERED');
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 3, skipped: 1 });
-  expect((await booksOf(pool, stage.accountId)).frozen).toBe(0);
+  expect((await readBooks(pool, stage.accountId)).frozen).toBe(0);
   const skipped = await many(
     pool,
     sql`SELECT destination, skip_reason FROM campaign_recipient WHERE skip_reason IS NOT NULL`,
@@ -202,14 +202,14 @@ test('who has opted out since the confirmation gets nothing, is counted as skipp
 });
 
 test('what goes beyond the frozen credit is skipped and never sent', async () => {
-  const id = await stage.confirmed({ numbers: numbers(10), reservedMicros: 7 * PRICE_MICROS });
+  const id = await stage.confirmed({ numbers: mobileNumbers(10), reservedMicros: 7 * PRICE_MICROS });
   await stage.run();
   expect(await stage.messages(id)).toHaveLength(7);
   expect(await campaignOf(id)).toMatchObject({ recipients: 10, skipped: 3 });
 });
 
 test('a contact whose name has grown since the confirmation gets no longer text than was paid for', async () => {
-  const [ana = '', bob = ''] = numbers(2);
+  const [ana = '', bob = ''] = mobileNumbers(2);
   const longName = 'x'.repeat(200);
   await exec(
     pool,
@@ -226,16 +226,16 @@ test('a contact whose name has grown since the confirmation gets no longer text 
 });
 
 test('nothing of it can be sent: it has failed, and says why', async () => {
-  const id = await stage.confirmed({ numbers: numbers(3) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   await stage.refuse(await idsOf(id));
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 4, reason: 'Nothing could be sent: no' });
-  expect((await booksOf(pool, stage.accountId)).frozen).toBe(0);
+  expect((await readBooks(pool, stage.accountId)).frozen).toBe(0);
 });
 
 test('some could be sent and none was delivered: it is complete', async () => {
-  const id = await stage.confirmed({ numbers: numbers(3) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   const ids = await idsOf(id);
   await stage.accept(ids);
@@ -245,7 +245,7 @@ test('some could be sent and none was delivered: it is complete', async () => {
 });
 
 test('an account that is suspended stops its campaigns until somebody resumes them', async () => {
-  const id = await stage.confirmed({ numbers: numbers(3) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);
   await stage.run();
@@ -259,8 +259,8 @@ test('an account that is suspended stops its campaigns until somebody resumes th
 
 test('a campaign of an account that was suspended before it began has failed, and its credit is back', async () => {
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);
-  const id = await stage.confirmed({ numbers: numbers(3) });
+  const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 4, reason: 'The account is suspended' });
-  expect((await booksOf(pool, stage.accountId)).frozen).toBe(0);
+  expect((await readBooks(pool, stage.accountId)).frozen).toBe(0);
 });

@@ -22,29 +22,29 @@ export type CampaignRunnerDeps = {
   readonly tables: Tables;
   readonly waker: Waker;
   readonly revoke: Revoke;
-  /** While it answers true nothing is done. */
+  /** While it returns true, nothing is done. */
   readonly paused: () => boolean;
   readonly log: Log;
 };
 
 export type CampaignRunner = {
-  /** Does what is due and answers when to come again, in ms. For one caller at a time. */
+  /** Runs a step of every campaign that is due. Returns in how many ms to call it again. For one caller at a time. */
   runDue(): Promise<number>;
-  /** A campaign has something to do, whatever its time: ends of messages, or a person's wish. */
+  /** Makes a campaign due now: messages have ended, or a person has changed it. */
   wake(campaignId: number): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no message is being revoked any more. */
   stop(): Promise<void>;
 };
 
 const JOBS_PER_POLL = 50;
-/** For what was not told of. */
+/** The longest wait, which finds what nobody has notified us of. */
 const POLL_MS = 3000;
-/** While other workers have all the campaigns that are due. */
+/** The wait while other workers have locked all campaigns that are due. */
 const LOCKED_MS = 50;
 
 /**
- * Moves campaigns on: each look does one step of every campaign that is due, in turns. Any number of workers do so; a
- * campaign is one worker's for the time of a step.
+ * Creates what runs the campaigns: each poll runs one step of every campaign that is due, one after the other. Any number
+ * of workers do so at once; a step locks its campaign.
  */
 export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   const { pool, paused, log } = deps;
@@ -58,7 +58,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       else if (await db.isDeleted(pool, job)) await cleanUpDeleted(pool, job);
       return stepped !== null;
     } catch (err) {
-      log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed, trying again');
+      log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
       await db.updateFailedJob(pool, job);
       return true;
     }
@@ -68,7 +68,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
     for (const connectionId of wake) deps.waker.wake(connectionId);
     for (const messages of revocable) {
       const work = revokeAll(pool, deps.revoke, messages)
-        .catch((err: unknown) => log.warn({ err }, 'messages could not be taken back from a network'))
+        .catch((err: unknown) => log.warn({ err }, 'messages could not be revoked at a network'))
         .finally(() => revoking.delete(work));
       revoking.add(work);
     }
@@ -76,7 +76,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
 
   return {
     async runDue() {
-      // One plain query is all that an idle look costs.
+      // An idle poll costs a single plain query.
       const nextMs = (await db.findNextJobMs(pool)) ?? POLL_MS;
       if (nextMs > 0 && woken.size === 0) return Math.min(POLL_MS, nextMs);
       const ids = [...woken];
@@ -93,7 +93,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   };
 }
 
-/** What there is to do for a campaign, in order; the step ends with the first that does something. */
+/** Returns what a step may do for a campaign, in order; the step ends with the first action that did something. */
 function actionsOf(campaign: db.RunningCampaign): readonly Action[] {
   const { status, paused, cancelled, suspended, messages } = campaign;
   if (status === CAMPAIGN.READY) return paused ? [expand] : [startWhenDue, expand];

@@ -5,9 +5,9 @@ import * as db from '../run/sql.ts';
 const MISSED = 'Its time passed more than an hour ago while nothing could be sent: resume it to send it now';
 
 /**
- * Starts a scheduled campaign when its time has come. One that nobody was there to start for more than an hour is held:
- * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is
- * resumed, and says that this was done. Nor does one start whose template may not be sent.
+ * Starts a scheduled campaign when its time has come. If no worker could start it for more than an hour, it is paused:
+ * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is resumed, which
+ * tells that a person has decided. A campaign whose template may not be sent is paused too.
  */
 export async function startWhenDue(step: Step): Promise<number> {
   const { tx, job, campaign } = step;

@@ -1,11 +1,11 @@
 import { wakeCampaignsUsing } from '../lifecycle/templates.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { operatorOf } from '../../../identity/audit/record.ts';
+import { operatorAuthor } from '../../../identity/audit/record.ts';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { receiveTemplateChanges } from '../../../network/templates/receive-changes.ts';
-import { numbers } from '../../../../test/support/campaigns/campaign.ts';
+import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { resumeCampaign } from '../lifecycle/pause.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   stage = await openCampaignStage(pool);
 });
 
-const WHATSAPP = { mode: 'WHATSAPP', numbers: numbers(5) } as const;
+const WHATSAPP = { mode: 'WHATSAPP', numbers: mobileNumbers(5) } as const;
 const REASON = 'whatsappTemplateId 2: the template offer is PAUSED (FIRST_PAUSE), not APPROVED';
 const RUNNING = { status: 2, paused: false, reason: null };
 
@@ -43,12 +43,12 @@ const parked = async () =>
   (await many<{ parked: boolean }>(pool, sql`SELECT available_at = 'infinity' AS parked FROM dispatch_chunk`)).map(
     (chunk) => chunk.parked,
   );
-const resume = (id: number) => transaction(pool, (tx) => resumeCampaign(tx, operatorOf(stage.accountId), { id }));
+const resume = (id: number) => transaction(pool, (tx) => resumeCampaign(tx, operatorAuthor(stage.accountId), { id }));
 const idsOf = async (id: number): Promise<string[]> => (await stage.messages(id)).map((message) => message.id);
 
 test('a template that its network pauses pauses what is being sent by it, with the reason, and nothing waits in reach', async () => {
   const id = await stage.confirmed(WHATSAPP);
-  const other = await stage.confirmed({ mode: 'RCS', numbers: numbers(5) });
+  const other = await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(5) });
   await stage.run();
   await pauseTemplate();
   await stage.run();
@@ -66,7 +66,7 @@ test('a template that its network pauses pauses what is being sent by it, with t
 
 test('the callback has workers look at the campaigns of its template at once, and at no other', async () => {
   const id = await stage.confirmed(WHATSAPP);
-  await stage.confirmed({ mode: 'RCS', numbers: numbers(5) });
+  await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(5) });
   await exec(pool, sql`UPDATE campaign_job SET due_at = now() + interval '1 hour'`);
   await pauseTemplate();
   const due = await many(pool, sql`SELECT campaign_id AS id FROM campaign_job WHERE due_at <= now()`);
@@ -116,7 +116,7 @@ test('a campaign whose messages have all gone out comes to its end whatever beco
 });
 
 test('a combined campaign is paused while recipients may still go on to a channel whose template is gone', async () => {
-  const id = await stage.confirmed({ mode: 'WHATSAPP_RCS', numbers: numbers(5) });
+  const id = await stage.confirmed({ mode: 'WHATSAPP_RCS', numbers: mobileNumbers(5) });
   await stage.run();
   await stage.accept(await idsOf(id));
   await exec(pool, sql`DELETE FROM template WHERE channel = 'RCS'`);

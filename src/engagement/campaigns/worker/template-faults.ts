@@ -12,8 +12,8 @@ type Confirmed = {
 };
 
 /**
- * What is wrong with the templates of a confirmed campaign, as far as something is still to be sent by them: nothing of
- * the first channel once all its messages have gone to carriers, so that it can come to its end.
+ * Lists what is wrong with the templates of a confirmed campaign, as far as they are still to be sent. The template of the
+ * first channel does not count once all its messages have been submitted to carriers, so that the campaign can complete.
  */
 export async function listTemplateFaults(db: Db, { accountId, id, settings }: Confirmed): Promise<TemplateFault[]> {
   const faults = await checkTemplates(db, { accountId, settings });

@@ -1,18 +1,20 @@
 import { type Db, exec, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** How many contacts an account has and may have (null: any number), and how its numbers are read. */
-export type ContactBook = {
-  contacts: number;
-  planLimit: number | null;
-  extraLimit: number;
-  defaultCountry: string | null;
-};
+const CONTACT_BOOK = columns({
+  contacts: as<number>('contacts'),
+  /** The contacts that the plan allows; null: any number. */
+  planLimit: as<number | null>('plan_limit'),
+  /** The contacts in addition to the plan. */
+  extraLimit: as<number>('extra_limit'),
+  /** The country (ISO 3166-1 alpha-2) whose national numbers are understood; null: none. */
+  defaultCountry: as<string | null>('default_country'),
+});
 
-const RECORD = sql`
-  SELECT contacts, plan_limit AS "planLimit", extra_limit AS "extraLimit", default_country AS "defaultCountry"
-  FROM contact_book`;
+/** How many contacts an account has and may have, and how its phone numbers are read. */
+export type ContactBook = RowOf<typeof CONTACT_BOOK>;
 
-/** Why a transaction wants the account's contacts to hold still. */
+/** What a transaction is going to do with the contacts of an account. */
 export type BookPurpose = 'associate' | 'create' | 'change';
 
 const LOCKS: Readonly<Record<BookPurpose, Sql>> = {
@@ -22,28 +24,29 @@ const LOCKS: Readonly<Record<BookPurpose, Sql>> = {
 };
 
 /**
- * The book of an account, held until the transaction ends. Take it first, before lists and before contacts, so that
- * nobody waits in a circle:
+ * Finds the contact book of an account and locks it until the transaction ends. To avoid deadlocks, lock it first, before
+ * lists and contacts. The purposes:
  *
- * - `associate`: associations come or go. Goes along with itself and with `create`.
- * - `create`: contacts come. One at a time, so that what was looked up (numbers, the limit) still holds at the insert.
- * - `change`: contacts are changed or deleted. Alone: an association that is being added would miss it.
+ * - `associate`: associations with lists are added or removed. Compatible with itself and with `create`.
+ * - `create`: contacts are created. One transaction at a time, so that what was looked up (numbers, the limit) still holds
+ *   at the insert.
+ * - `change`: contacts are changed or deleted. Exclusive: an association that is being added would miss the change.
  */
 export const claimBook = (db: Db, { accountId, to }: { accountId: number; to: BookPurpose }): Promise<ContactBook> =>
-  one(db, sql`${RECORD} WHERE account_id = ${accountId} ${LOCKS[to]}`);
+  one(db, sql`SELECT ${CONTACT_BOOK} FROM contact_book WHERE account_id = ${accountId} ${LOCKS[to]}`);
 
 export const findBook = (db: Db, { accountId }: { accountId: number }): Promise<ContactBook | undefined> =>
-  maybeOne(db, sql`${RECORD} WHERE account_id = ${accountId}`);
+  maybeOne(db, sql`SELECT ${CONTACT_BOOK} FROM contact_book WHERE account_id = ${accountId}`);
 
-/** With every new account. */
+/** Inserts the contact book of a new account. */
 export const insertBook = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
   exec(db, sql`INSERT INTO contact_book (account_id) VALUES (${accountId})`);
 
-/** Counts contacts that came (or went: a negative number), in the transaction in which they did. */
+/** Adds to the count of contacts (a negative number: subtracts), in the transaction that creates or deletes them. */
 export const updateContactCount = (db: Db, { accountId, by }: { accountId: number; by: number }): Promise<number> =>
   exec(db, sql`UPDATE contact_book SET contacts = contacts + ${by} WHERE account_id = ${accountId}`);
 
-/** 0 when there is no such account. */
+/** Sets the limits of an account. Returns 0 when there is no such account. */
 export const updateLimits = (
   db: Db,
   input: { accountId: number; planLimit: number | null; extraLimit: number },

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { once } from '../../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../../platform/http/more-faults.ts';
 import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
 import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
@@ -37,7 +37,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
       body: FieldIn,
       response: { 201: FieldOut },
     },
-    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
       toFieldOut(await createField(tx, actor, body)),
     ),
   });

@@ -1,16 +1,24 @@
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
 export type FieldType = 'text' | 'number' | 'boolean' | 'date';
+
+const FIELD = columns({
+  id: as<number>('id'),
+  name: as<string>('name'),
+  type: as<FieldType>('type'),
+  description: as<string>('description'),
+  createdAt: as<Date>('created_at'),
+});
+
 /** A custom field of an account's contacts. */
-export type FieldRow = { id: number; name: string; type: FieldType; description: string; createdAt: Date };
+export type FieldRow = RowOf<typeof FIELD>;
 
-const COLUMNS = sql`id, name, type, description, created_at AS "createdAt"`;
-
-/** All of an account, by name: at most a hundred. */
+/** Lists all custom fields of an account by name: at most a hundred. */
 export const listFields = (db: Db, { accountId }: { accountId: number }): Promise<FieldRow[]> =>
-  many(db, sql`SELECT ${COLUMNS} FROM custom_field WHERE account_id = ${accountId} ORDER BY lower(name)`);
+  many(db, sql`SELECT ${FIELD} FROM custom_field WHERE account_id = ${accountId} ORDER BY lower(name)`);
 
-/** Undefined when the account has a field of this name, in whatever case. */
+/** Inserts a custom field. Returns undefined when the account has a field with this name, in upper or lower case. */
 export const insertField = (
   db: Db,
   input: { accountId: number; name: string; type: FieldType; description: string },
@@ -20,10 +28,10 @@ export const insertField = (
     sql`INSERT INTO custom_field (account_id, name, type, description)
         VALUES (${input.accountId}, ${input.name}, ${input.type}, ${input.description})
         ON CONFLICT (account_id, lower(name)) DO NOTHING
-        RETURNING ${COLUMNS}`,
+        RETURNING ${FIELD}`,
   );
 
-/** Another name or description. */
+/** Changes the name and description of a custom field. */
 export const updateField = (
   db: Db,
   input: { accountId: number; id: number; name: string; description: string },
@@ -32,9 +40,9 @@ export const updateField = (
     db,
     sql`UPDATE custom_field SET name = ${input.name}, description = ${input.description}
         WHERE account_id = ${input.accountId} AND id = ${input.id}
-        RETURNING ${COLUMNS}`,
+        RETURNING ${FIELD}`,
   );
 
-/** The values stay in the contacts, where nothing shows them any more; a contact drops them when it is next changed. */
+/** Deletes a custom field. Its values stay in the contacts, hidden, until each contact is changed the next time. */
 export const deleteField = (db: Db, { accountId, id }: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM custom_field WHERE account_id = ${accountId} AND id = ${id}`);

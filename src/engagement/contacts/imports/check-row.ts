@@ -1,6 +1,6 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
-import { type PhoneDetails, readPhone } from '../../../platform/lib/phone-details.ts';
+import { type PhoneDetails, parsePhone } from '../../../platform/lib/phone-details.ts';
 import { type FieldValue, readText } from '../fields/values.ts';
 import { toEmail, UNREADABLE_NUMBER } from '../read.ts';
 import type { StandardField, Target } from './columns.ts';
@@ -111,7 +111,7 @@ const tooManyCells = (raw: readonly string[], targets: readonly Target[]): Field
 
 function numberIn(raw: string, defaultCountry: string | null, faults: FieldError[]): PhoneDetails | null {
   const cell = raw.trim();
-  const phone = cell === '' ? null : readPhone(cell, defaultCountry);
+  const phone = cell === '' ? null : parsePhone(cell, defaultCountry);
   if (phone) return phone;
   const message = cell === '' ? 'is missing: contacts of a file are known by their numbers' : UNREADABLE_NUMBER;
   faults.push({ field: 'phoneNumber', message });

@@ -1,5 +1,5 @@
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
-import { readPhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone-details.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
 import { looksLikeHeader, type Mapping, mapColumns, type Target } from './columns.ts';
@@ -97,6 +97,6 @@ export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOp
 /** Without names the first column that can hold a number does, unless the mapping says which. */
 function withNumberColumn(first: readonly string[], { mapping, defaultCountry }: TableOptions): Mapping {
   if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
-  const at = first.findIndex((cell) => readPhone(cell.trim(), defaultCountry) !== null);
+  const at = first.findIndex((cell) => parsePhone(cell.trim(), defaultCountry) !== null);
   return at < 0 || String(at + 1) in mapping ? mapping : { ...mapping, [at + 1]: 'phoneNumber' };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
-import { readPhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone-details.ts';
 import { silentLog } from '../../../platform/lib/log.ts';
 import { createList } from '../lists/save.ts';
 import { removeLists } from '../lists/remove.ts';
@@ -34,7 +34,7 @@ const COLUMNS = [
 
 function rowOf(n: number, firstName = 'Anna'): CheckedRow {
   const number = `+39333${1_000_000 + n}`;
-  const phone = readPhone(number, null);
+  const phone = parsePhone(number, null);
   return phone ? { line: n + 1, cells: [number, firstName], phone } : { line: n + 1, cells: [], faults: [] };
 }
 const rowsOf = (from: number, count: number): CheckedRow[] => Array.from({ length: count }, (_, i) => rowOf(from + i));

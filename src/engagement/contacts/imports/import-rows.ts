@@ -4,7 +4,7 @@ import type { OptOut } from '../../../messaging/consent/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { CHANNELS } from '../../../platform/lib/channel.ts';
-import { fillList } from '../lists/members/fill.ts';
+import { addImportedContacts } from '../lists/members/associate.ts';
 import { claimBook, findBook } from '../book/sql.ts';
 import type { FieldValue } from '../fields/values.ts';
 import { limitsOf } from '../limits.ts';
@@ -105,7 +105,7 @@ async function addOptOutsAndList(
   if (listId === null) return;
   // A chunk may have no good row, and then nobody has claimed the book.
   if (contactIds.length === 0) await claimBook(tx, { accountId, to: 'associate' });
-  if (!(await fillList(tx, { accountId, listId, contactIds }))) throw unknownList(listId);
+  if (!(await addImportedContacts(tx, { accountId, listId, contactIds }))) throw unknownList(listId);
 }
 
 function optOutsOf(accountId: number, columns: readonly db.ImportColumn[], rows: readonly GoodRow[]): OptOut[] {

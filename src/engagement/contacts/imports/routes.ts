@@ -10,11 +10,11 @@ import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
-import { boundsFor, FORM_LIMITS, receiveForm } from '../../../platform/http/receive-form.ts';
+import { formBounds, MULTIPART_LIMITS, receiveForm } from '../../../platform/http/receive-form.ts';
 import { createUploadGate } from '../../../platform/http/upload-gate.ts';
-import { openTemporary } from '../../../platform/storage/temporary-file.ts';
+import { openTemporaryFile } from '../../../platform/storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
 import { readFile, readFilePreview } from './read-file.ts';
@@ -44,7 +44,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
 
   app.register(async (forms: App) => {
     const gate = createUploadGate();
-    forms.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.textBytes } });
+    forms.register(multipart, { limits: { ...MULTIPART_LIMITS, fileSize: LIMITS.textBytes } });
     uploadRoute(forms, deps, gate, { kind: 'table', path: '/upload', summary: 'Import contacts from CSV or XLSX' });
     previewRoute(forms, deps, gate);
     uploadRoute(forms, deps, gate, { kind: 'vcard', path: '/upload/vcard', summary: 'Import contacts from vCards' });
@@ -120,17 +120,17 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
       description: UPLOAD,
       response: { 200: schema.ImportOut, 202: schema.ImportOut },
     },
-    handler: keeping({ answers }, (request, reply, keep) =>
+    handler: idempotentHandler({ answers }, (request, reply, pendingAnswer) =>
       gate.run(request.actor.accountId, async () => {
-        await using source = await openTemporary(deps.config.dataDir);
-        await using chunks = await openTemporary(deps.config.dataDir);
+        await using source = await openTemporaryFile(deps.config.dataDir);
+        await using chunks = await openTemporaryFile(deps.config.dataDir);
         const read = await readUpload(pool, request, { kind, source, chunks });
         return await tenantTransaction(pool, request.actor, async (tx) => {
-          if (keep) await answers.claim(tx, keep);
+          if (pendingAnswer) await answers.claim(tx, pendingAnswer);
           const row = await startImport(tx, request.actor, { ...read, chunks });
           reply.code(row.status === 'PENDING' ? 202 : 200);
           const payload = await answerImport(tx, row);
-          if (keep) await answers.keep(tx, keep.seal(payload));
+          if (pendingAnswer) await answers.store(tx, pendingAnswer.seal(payload));
           return payload;
         });
       }),
@@ -150,9 +150,9 @@ function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
       description: 'Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.',
       response: { 200: schema.PreviewOut },
     },
-    handler: keeping(deps, (request) =>
+    handler: idempotentHandler(deps, (request) =>
       gate.run(request.actor.accountId, async () => {
-        await using source = await openTemporary(deps.config.dataDir);
+        await using source = await openTemporaryFile(deps.config.dataDir);
         const { settings, options } = await readUploadForm(deps.pool, request, source, schema.PreviewForm);
         const { fileName } = settings;
         return schema.toPreviewOut(await readFilePreview({ source: source.fd, fileName, options }));
@@ -180,7 +180,7 @@ async function readUploadForm(
 ) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
-  const form = await receiveForm(request, source, boundsFor(LIMITS.textBytes));
+  const form = await receiveForm(request, source, formBounds(LIMITS.textBytes));
   const fields = new Map([...form.fields].filter(([name]) => name in shape.properties));
   const settings = readSettings(fields, form.fileName);
   const { accountId } = request.actor;

@@ -5,13 +5,13 @@ import type { ContactRow } from '../sql.ts';
 import { type ContactFilter, type ContactOrder, type ContactPage, countContacts } from './sql.ts';
 import { countSearchHits, listContacts, listSearchHits } from './sql.ts';
 
-/** Searches with more hits read contacts in order and look at each: what many have is soon found. */
+/** A search with more hits reads the contacts in order and checks each: a match that many contacts have is soon found. */
 const MAX_HITS = 10_000;
 
 export type ListQuery = {
   readonly filter: ContactFilter;
   readonly order: ContactOrder;
-  /** Contacts of this list come first. */
+  /** Contacts of this list come before all others. */
   readonly priorityListId?: number | undefined;
   readonly limit: number;
   readonly offset: number;
@@ -20,8 +20,9 @@ export type ListQuery = {
 export type ContactsWithTotal = { readonly rows: ContactRow[]; readonly total: number };
 
 /**
- * One page of an account's contacts with the exact total, both within milliseconds among a million where an index or a
- * counter serves. `db` must be bound to the account (src/platform/db/tenant.ts): searches find nothing otherwise.
+ * Finds one page of an account's contacts and the exact total. Among a million contacts, both take milliseconds where an
+ * index or a counter can be used. `db` must be bound to the account (src/platform/db/tenant.ts): otherwise searches find
+ * nothing.
  */
 export async function findContacts(
   db: Db,
@@ -39,22 +40,22 @@ export async function findContacts(
   return { rows: [...rows, ...rest], total: await totalOf(db, filter, asked) };
 }
 
-/** A page that is not full tells the total by itself. */
+/** Reads a page; if it is not full, the total follows from it. */
 async function readPage(db: Db, page: ContactPage, asked: ContactFilter): Promise<ContactsWithTotal> {
   const rows = await listContacts(db, page);
   const isLast = rows.length < page.limit && (rows.length > 0 || page.offset === 0);
   return { rows, total: isLast ? page.offset + rows.length : await totalOf(db, page.filter, asked) };
 }
 
-/** With the hits of its search in place of the search, unless they are too many. */
+/** Replaces the search of a filter by its hits, unless there are too many. */
 async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
   const { search, ...others } = filter;
   if (search === undefined) return filter;
-  const hits = await listSearchHits(db, { accountId: filter.accountId, search, most: MAX_HITS + 1 });
+  const hits = await listSearchHits(db, { accountId: filter.accountId, search, limit: MAX_HITS + 1 });
   return hits.length > MAX_HITS ? filter : { ...others, hits };
 }
 
-/** From counters, the hits, or the search index alone, where nothing else narrows it down. */
+/** Finds the total: from counters, the hits, or the search index alone if there are no other filters; else by counting. */
 async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Promise<number> {
   const { accountId, search, listGroups = [], ...rest } = asked;
   const narrowed = Object.values(rest).some((value) => value !== undefined);
@@ -63,7 +64,7 @@ async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Pro
   return filter.hits?.length ?? countSearchHits(db, { accountId, search });
 }
 
-/** Counters know the contacts of one list, and of the account. */
+/** Finds the total of lists: there are counters for a single list and for the account. */
 async function totalOfLists(db: Db, filter: ContactFilter): Promise<number> {
   const { accountId, listGroups = [] } = filter;
   const [listIds, ...others] = listGroups;

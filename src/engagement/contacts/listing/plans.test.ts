@@ -109,9 +109,9 @@ test('a search runs over the trigram index, though LIKE may not be pushed below 
 
 test('a search finds the contacts of its own account alone, and none for nobody', async () => {
   const db = tenant(database.pool, { accountId });
-  expect(await listSearchHits(db, { accountId, search: '0001234', most: 10 })).toHaveLength(1);
+  expect(await listSearchHits(db, { accountId, search: '0001234', limit: 10 })).toHaveLength(1);
   expect(await countSearchHits(db, { accountId, search: '+39333' })).toBe(CONTACTS);
-  expect(await listSearchHits(database.pool, { accountId, search: '0001234', most: 10 })).toEqual([]);
+  expect(await listSearchHits(database.pool, { accountId, search: '0001234', limit: 10 })).toEqual([]);
 });
 
 test('a page behind the last hit has the total of a search that ran once', async () => {

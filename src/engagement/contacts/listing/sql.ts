@@ -1,35 +1,36 @@
 import { plainArray, textArray } from '../../../platform/db/array.ts';
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, join, many, one, raw, type Sql, sql } from '../../../platform/db/query.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { StoredValues } from '../fields/values.ts';
-import { CONTACT_COLUMNS, type ContactRow, type Gender } from '../sql.ts';
+import { CONTACT, type ContactRow, type Gender } from '../sql.ts';
 
-/** Which contacts. What is undefined lets everything pass. */
+/** Which contacts of an account to list. An undefined filter matches all of them. */
 export type ContactFilter = {
   readonly accountId: number;
-  /** Part of name, number or e-mail, in any case. `hits` in its place when they are known. */
+  /** A part of the name, number or e-mail address, case-insensitive. */
   readonly search?: string | undefined;
+  /** The ids of the contacts that a search has found, in place of `search`. */
   readonly hits?: readonly number[] | undefined;
   readonly contactIds?: readonly number[] | undefined;
-  /** In one of the lists of each group. */
+  /** For each group, the contact is in one of its lists. */
   readonly listGroups?: readonly (readonly number[])[] | undefined;
-  /** In none of these lists. */
+  /** The contact is in none of these lists. */
   readonly notListIds?: readonly number[] | undefined;
   readonly gender?: Gender | undefined;
   readonly isValid?: boolean | undefined;
   readonly isTest?: boolean | undefined;
-  /** Bits: one of these channels at least. */
+  /** Bits: the contact can be reached on at least one of these channels. */
   readonly channels?: number | undefined;
   readonly phoneNumber?: string | undefined;
   readonly email?: string | undefined;
   readonly lastContactType?: Channel | undefined;
   readonly lastCampaignType?: string | undefined;
-  /** Wants no messages on one of these channels at least. */
+  /** The contact has opted out of at least one of these channels. */
   readonly optedOut?: readonly Channel[] | undefined;
-  /** Made at this instant or later. */
+  /** Created at this instant or later. */
   readonly createdFrom?: Date | undefined;
-  /** Made before this instant. */
+  /** Created before this instant. */
   readonly createdTo?: Date | undefined;
   readonly customFields?: StoredValues | undefined;
 };
@@ -50,9 +51,9 @@ const optedOutOf = (accountId: number, channels: readonly Channel[]): Sql =>
 const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql[] =>
   value === undefined ? [] : [condition(value)];
 
-/** In the words of the index contact_search. */
+/** The expression of the index contact_search. */
 const matchesSearch = (text: string): Sql =>
-  sql`lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${inside(text)}`;
+  sql`lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${containsPattern(text)}`;
 
 function matching(filter: ContactFilter): Sql {
   const { accountId } = filter;
@@ -81,7 +82,7 @@ function matching(filter: ContactFilter): Sql {
   );
 }
 
-/** What contacts can be sorted by. They are made one at a time, so their ids are in the order of their making. */
+/** The orders of contacts. They are created one transaction at a time, so their ids are in the order of their creation. */
 export const CONTACT_ORDERS = {
   fullName: 'lower(c.full_name)',
   firstName: 'lower(c.first_name)',
@@ -101,14 +102,17 @@ export type ContactPage = {
   readonly offset: number;
 };
 
-/** The ids of a page; its order is made again where they are joined with their contacts. */
+/** A SELECT of the ids of a page. The order is applied again when they are joined with their contacts. */
 function idsByOrder({ filter, order, limit, offset }: ContactPage): Sql {
   const direction = raw(order.descending ? 'DESC' : 'ASC');
   return sql`SELECT c.id FROM contact c WHERE ${matching(filter)}
     ORDER BY ${raw(CONTACT_ORDERS[order.sortBy])} ${direction}, c.id ${direction} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** By name out of lists: each list is read in the order of its index up to the end of the page, then they are merged. */
+/**
+ * A SELECT of the ids of a page of lists, by name: each list is read in the order of its index up to the end of the page,
+ * and the lists are merged.
+ */
 function idsOfLists(listIds: readonly number[], { filter, order, limit, offset }: ContactPage): Sql {
   const direction = raw(order.descending ? 'DESC' : 'ASC');
   return sql`SELECT DISTINCT t.name_key, t.id
@@ -119,7 +123,7 @@ function idsOfLists(listIds: readonly number[], { filter, order, limit, offset }
     ORDER BY t.name_key ${direction}, t.id ${direction} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** One page of the contacts that match. */
+/** Lists one page of the contacts that match. */
 export function listContacts(db: Db, page: ContactPage): Promise<ContactRow[]> {
   const { filter, order } = page;
   const [listIds, ...listGroups] = filter.listGroups ?? [];
@@ -130,7 +134,7 @@ export function listContacts(db: Db, page: ContactPage): Promise<ContactRow[]> {
   const direction = raw(order.descending ? 'DESC' : 'ASC');
   return many(
     db,
-    sql`SELECT ${CONTACT_COLUMNS} FROM (${ids}) AS p
+    sql`SELECT ${CONTACT} FROM (${ids}) AS p
         JOIN contact c ON c.account_id = ${filter.accountId} AND c.id = p.id
         LEFT JOIN contact_activity a ON a.account_id = ${filter.accountId} AND a.contact_id = c.id
         ORDER BY ${raw(CONTACT_ORDERS[order.sortBy])} ${direction}, c.id ${direction}`,
@@ -143,22 +147,23 @@ export async function countContacts(db: Db, { filter }: { filter: ContactFilter 
 }
 
 /**
- * The ids of up to `most` contacts that a search finds; of the account that `db` is bound to (src/platform/db/tenant.ts), none
- * when it is bound to none. Through the trigram index: 1 to 5 ms among a million for what few contacts have.
+ * Lists the ids of up to `limit` contacts that a search finds, of the account that `db` is bound to
+ * (src/platform/db/tenant.ts); none if it is bound to no account. It uses the trigram index: a search that few contacts
+ * match takes 1 to 5 ms among a million.
  */
 export async function listSearchHits(
   db: Db,
-  { search, most }: { accountId: number; search: string; most: number },
+  { search, limit }: { accountId: number; search: string; limit: number },
 ): Promise<number[]> {
-  const rows = await many<{ id: number }>(db, sql`SELECT search_contacts(${inside(search)}, ${most}) AS id`);
+  const rows = await many<{ id: number }>(db, sql`SELECT search_contacts(${containsPattern(search)}, ${limit}) AS id`);
   return rows.map(({ id }) => id);
 }
 
-/** How many contacts a search finds, of the account that `db` is bound to. */
+/** Counts the contacts that a search finds, of the account that `db` is bound to. */
 export async function countSearchHits(db: Db, { search }: { accountId: number; search: string }): Promise<number> {
   const row = await one<{ total: number }>(
     db,
-    sql`SELECT count(*) AS total FROM search_contacts(${inside(search)}, NULL)`,
+    sql`SELECT count(*) AS total FROM search_contacts(${containsPattern(search)}, NULL)`,
   );
   return row.total;
 }

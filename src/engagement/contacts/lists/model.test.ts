@@ -11,7 +11,7 @@ import { upsertContacts } from '../upsert.ts';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
-import { readPhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone-details.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { actor } from '../../../../test/support/drafts.ts';
 import { addToLists, removeAssociation, removeFromLists } from './members/associate.ts';
@@ -93,7 +93,7 @@ const create = (n: number, name: string): Step =>
 const upsert = (from: number, name: string): Step =>
   step(`upsert(${from}, ${JSON.stringify(name)})`, async (model, { by, run }) => {
     const rows = [from, from + 1].map((n) => ({
-      ...describePhone(readPhone(numberOf(n), null)),
+      ...describePhone(parsePhone(numberOf(n), null)),
       phoneNumber: numberOf(n),
       firstName: null,
       lastName: null,

@@ -1,15 +1,15 @@
 import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import { claimBook } from '../book/sql.ts';
-import { allowMinutes } from '../../../platform/db/long-statements.ts';
+import { setStatementTimeoutMinutes } from '../../../platform/db/transaction.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { deleteMembers } from './members/sql.ts';
 import { claimLists, deleteLists } from './sql.ts';
 
-const MINUTES = 10;
+const MAX_MINUTES = 10;
 
 /**
- * Deletes lists and their associations; their contacts stay. The lists themselves are kept, marked as deleted. Call it
- * in a transaction. What is unknown, foreign or deleted already comes back in `notFound`.
+ * Deletes lists and their associations; their contacts stay. The rows of the lists stay too, marked as deleted. `notFound`
+ * has the ids of lists that are unknown, belong to another account, or were deleted before. Call it in a transaction.
  */
 export async function removeLists(
   tx: Db,
@@ -17,7 +17,7 @@ export async function removeLists(
   { ids }: { ids: readonly number[] },
 ): Promise<{ deleted: number; notFound: number[] }> {
   const { accountId } = actor;
-  await allowMinutes(tx, MINUTES);
+  await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   await claimBook(tx, { accountId, to: 'associate' });
   const found = await claimLists(tx, { accountId, ids });
   if (found.length > 0) {

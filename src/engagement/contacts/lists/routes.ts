@@ -3,7 +3,7 @@ import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { once } from '../../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../../platform/http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { readIds } from '../../../platform/lib/id-list.ts';
@@ -23,7 +23,10 @@ const moreFaults = bodyFaults(schema.AssociationIn, (body, _request, isRefused) 
   schema.faultsOfAssociation(body, isRefused),
 );
 
-/** Contract 4: contact lists and which contacts are in them. The contacts of a list: src/engagement/contacts/routes.ts. */
+/**
+ * Registers the routes of contract 4 for contact lists and their associations with contacts. The route that lists the
+ * contacts of a list is in src/engagement/contacts/routes.ts.
+ */
 export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('contacts');
 
@@ -32,7 +35,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listContactLists',
-      summary: 'Contact lists',
+      summary: 'List contact lists',
       querystring: ListQuery,
       response: { 200: PageOf(schema.ListOut) },
     },
@@ -55,11 +58,11 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'createContactList',
-      summary: 'Make a contact list',
+      summary: 'Create a contact list',
       body: schema.ListIn,
       response: { 201: schema.ListOut },
     },
-    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
       schema.toListOut(await createList(tx, actor, body)),
     ),
   });
@@ -69,7 +72,8 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteContactLists',
-      summary: 'Delete contact lists; their contacts stay',
+      summary: 'Delete contact lists',
+      description: 'Their contacts stay.',
       querystring: schema.ListIdsQuery,
       response: { 200: schema.Deleted },
     },
@@ -82,7 +86,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findContactList',
-      summary: 'One contact list',
+      summary: 'Get a contact list',
       params: schema.ListId,
       querystring: schema.FindListQuery,
       response: { 200: schema.ListOut },
@@ -99,7 +103,8 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'changeContactList',
-      summary: 'Change name, description or kind of a list; what is left out stays',
+      summary: 'Change a contact list',
+      description: 'Fields that are left out stay.',
       params: schema.ListId,
       body: schema.ListPatch,
       response: { 200: schema.ListOut },
@@ -114,12 +119,12 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'addContactsToLists',
-      summary: 'Put contacts into lists',
-      description: 'Associations that exist stay. Unknown lists or contacts are named in a 400, and nothing is done.',
+      summary: 'Add contacts to lists',
+      description: 'Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.',
       body: schema.AssociationIn,
       response: { 201: schema.AssociationOut },
     },
-    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
       schema.toAssociationOut(await addToLists(tx, actor, schema.readAssociation(body))),
     ),
   });
@@ -130,10 +135,10 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'removeContactsFromLists',
-      summary: 'Take contacts out of lists; contacts and lists stay',
+      summary: 'Remove contacts from lists',
       description:
-        '`deleted` counts associations, `notFound` names contacts that were in none of the lists. Unknown lists are ' +
-        'named in a 400, and nothing is done.',
+        'Contacts and lists stay. `deleted` counts associations; `notFound` has the contacts that were in none of the ' +
+        'lists. A 400 names unknown lists, and then nothing is done.',
       body: schema.AssociationIn,
       response: { 200: schema.Deleted },
     },
@@ -148,7 +153,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteContactAssociation',
-      summary: 'End one association of a contact with a list',
+      summary: 'Delete an association of a contact with a list',
       params: schema.ListId,
       response: { 200: schema.Deleted },
     },

@@ -9,7 +9,7 @@ type ListInput = {
   readonly isTest?: boolean | undefined;
 };
 
-/** Makes a list; its name is not blanks alone. Call it in a transaction. */
+/** Creates a list. The caller has checked that the name does not consist of blanks. Call it in a transaction. */
 export async function createList(
   tx: Db,
   actor: Author,
@@ -22,7 +22,7 @@ export async function createList(
   return list;
 }
 
-/** Changes what people see of a list; what is left out stays. Call it in a transaction. Errors: 404. */
+/** Changes the name, description or kind of a list; fields that are left out stay. Call it in a transaction. Errors: 404. */
 export async function changeList(tx: Db, actor: Author, id: number, input: ListInput): Promise<ListRow> {
   const name = input.name?.trim() ?? null;
   const change = { name, description: input.description ?? null, isTest: input.isTest ?? null };

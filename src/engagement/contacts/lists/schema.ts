@@ -3,22 +3,19 @@ import { idList } from '../../../platform/lib/id-list.ts';
 import type { AddResult, Association } from './members/associate.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { LIST_ORDERS, type ListRow } from './sql.ts';
-import { instant } from '../../../platform/lib/schema.ts';
+import { id, instant } from '../../../platform/lib/schema.ts';
 
-const MAX_ID = Number.MAX_SAFE_INTEGER;
 const MAX_LISTS = 1000;
-/** Fits into a body of a megabyte. */
+/** As many ids fit into a body of a megabyte. */
 const MAX_CONTACTS = 100_000;
-
-const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
 
 const name = Type.String({
   maxLength: 200,
   pattern: '\\S',
-  'x-message': 'must have 1 to 200 characters, not blanks alone',
+  'x-message': 'must have 1 to 200 characters that are not all blanks',
 });
 const description = Type.String({ maxLength: 1000 });
-const isTest = Type.Boolean({ description: 'For test campaigns.' });
+const isTest = Type.Boolean({ description: 'Whether the test sends of campaigns may use the list.' });
 
 export const ListIn = Type.Object({
   name,
@@ -39,13 +36,13 @@ export const ListOut = Type.Object({
 
 export const ListId = Type.Object({ id: id() });
 
-const includeDeleted = Type.Boolean({ default: false, description: 'Lists that were deleted, too.' });
+const includeDeleted = Type.Boolean({ default: false, description: 'Whether to include deleted lists.' });
 export const FindListQuery = Type.Object({ includeDeleted });
 
 export const listFilterFields = {
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
-  id: Type.Optional(idList('These lists only.')),
-  contactIds: Type.Optional(idList('Lists that have one of these contacts.')),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'A part of the name, case-insensitive.' })),
+  id: Type.Optional(idList('Only these lists.')),
+  contactIds: Type.Optional(idList('Lists with at least one of these contacts.')),
   isTest: Type.Optional(Type.Boolean()),
   includeDeleted,
   sortBy: Type.Enum(Object.keys(LIST_ORDERS) as (keyof typeof LIST_ORDERS)[], { type: 'string', default: 'name' }),
@@ -55,7 +52,7 @@ export const listFilterFields = {
 export const ListIdsQuery = Type.Object({ ids: idList('The lists to delete.') });
 export const Deleted = Type.Object({
   deleted: Type.Integer(),
-  notFound: Type.Array(Type.Integer(), { description: 'What was asked for and not there.' }),
+  notFound: Type.Array(Type.Integer(), { description: 'The requested ids that do not exist.' }),
 });
 
 export const AssociationIn = Type.Object({
@@ -64,32 +61,32 @@ export const AssociationIn = Type.Object({
     Type.Array(id(), { maxItems: MAX_CONTACTS, description: 'Required unless `allContacts` is true.' }),
   ),
   allContacts: Type.Optional(
-    Type.Boolean({ description: 'Every contact (of the account, or of the lists) but those that are excluded.' }),
+    Type.Boolean({ description: 'All contacts (of the account, or of the lists) except the excluded ones.' }),
   ),
   excludeIdsAllContacts: Type.Optional(
-    Type.Array(id(), { maxItems: MAX_CONTACTS, description: 'With `allContacts` only; ignored without.' }),
+    Type.Array(id(), { maxItems: MAX_CONTACTS, description: 'Only with `allContacts`; otherwise ignored.' }),
   ),
 });
 
 export const AssociationOut = Type.Object({
   ids: Type.Optional(
-    Type.Array(Type.Integer(), { description: 'The associations asked for, those that existed included.' }),
+    Type.Array(Type.Integer(), { description: 'The requested associations, including those that existed before.' }),
   ),
-  count: Type.Optional(Type.Integer({ description: 'In place of `ids` when there are more than 10,000.' })),
+  count: Type.Optional(Type.Integer({ description: 'Replaces `ids` if there are more than 10,000.' })),
   created: Type.Integer(),
   existing: Type.Integer(),
 });
 
 const NO_CONTACTS: readonly FieldError[] = [{ field: 'contactIds', message: 'is required unless allContacts is true' }];
 
-/** What is missing in a body of which the schema refused some fields. */
+/** Returns what is missing in a body, apart from the fields that the schema has refused. */
 export const faultsOfAssociation = (
   { contactIds = [], allContacts = false }: Partial<Static<typeof AssociationIn>>,
   isRefused: (field: string) => boolean,
 ): readonly FieldError[] =>
   allContacts || contactIds.length > 0 || isRefused('contactIds') || isRefused('allContacts') ? [] : NO_CONTACTS;
 
-/** Errors: 400 when neither contacts are named nor all are meant. */
+/** Reads which contacts a body selects. Errors: 400 when it has neither contact ids nor `allContacts`. */
 export function readAssociation(body: Static<typeof AssociationIn>): Association {
   const { listIds, contactIds = [], allContacts = false, excludeIdsAllContacts = [] } = body;
   if (allContacts) return { listIds, contacts: { allBut: excludeIdsAllContacts } };

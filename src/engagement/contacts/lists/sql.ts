@@ -1,30 +1,32 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { bigint, rowsOf } from '../../../platform/db/columns.ts';
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, exec, join, many, maybeOne, one, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-export type ListRow = {
-  id: number;
-  name: string;
-  description: string;
-  isTest: boolean;
-  contactCount: number;
-  /** Raised by every change of its contacts. */
-  version: number;
-  createdAt: Date;
-  deletedAt: Date | null;
-};
+const LIST = columns({
+  id: as<number>('id'),
+  name: as<string>('name'),
+  description: as<string>('description'),
+  /** Whether the test sends of campaigns may use the list. */
+  isTest: as<boolean>('is_test'),
+  contactCount: as<number>('contact_count'),
+  /** Increases with every change of its contacts. */
+  version: as<number>('version'),
+  createdAt: as<Date>('created_at'),
+  deletedAt: as<Date | null>('deleted_at'),
+});
 
-const COLUMNS = sql`id, name, description, is_test AS "isTest", contact_count AS "contactCount", version,
-  created_at AS "createdAt", deleted_at AS "deletedAt"`;
+/** A contact list. */
+export type ListRow = RowOf<typeof LIST>;
 
-/** Undefined and null filters let everything pass. */
+/** Which lists of an account. An undefined filter matches all of them. */
 export type ListFilter = {
   readonly accountId: number;
-  /** Part of the name, in any case. */
+  /** A part of the name, case-insensitive. */
   readonly search?: string | undefined;
   readonly ids?: readonly number[] | undefined;
-  /** Lists with one of these contacts. */
+  /** The list has at least one of these contacts. */
   readonly contactIds?: readonly number[] | undefined;
   readonly isTest?: boolean | undefined;
   readonly includeDeleted: boolean;
@@ -44,7 +46,7 @@ function matching(filter: ListFilter): Sql {
     [
       sql`account_id = ${accountId}`,
       ...(filter.includeDeleted ? [] : [sql`deleted_at IS NULL`]),
-      ...(search === undefined ? [] : [sql`lower(name) LIKE ${inside(search)}`]),
+      ...(search === undefined ? [] : [sql`lower(name) LIKE ${containsPattern(search)}`]),
       ...(ids === undefined ? [] : [sql`id = ANY(${plainArray(ids)}::bigint[])`]),
       ...(isTest === undefined ? [] : [sql`is_test = ${isTest}`]),
       ...(contactIds === undefined
@@ -65,7 +67,7 @@ export const listLists = (
   const direction = raw(order.descending ? 'DESC' : 'ASC');
   return many(
     db,
-    sql`SELECT ${COLUMNS} FROM contact_list WHERE ${matching(filter)}
+    sql`SELECT ${LIST} FROM contact_list WHERE ${matching(filter)}
         ORDER BY ${raw(LIST_ORDERS[order.sortBy])} ${direction}, id ${direction} LIMIT ${limit} OFFSET ${offset}`,
   );
 };
@@ -81,7 +83,7 @@ export const findList = (
 ): Promise<ListRow | undefined> =>
   maybeOne(
     db,
-    sql`SELECT ${COLUMNS} FROM contact_list
+    sql`SELECT ${LIST} FROM contact_list
         WHERE account_id = ${accountId} AND id = ${id} AND (${includeDeleted} OR deleted_at IS NULL)`,
   );
 
@@ -96,10 +98,10 @@ export const insertList = (db: Db, { accountId, name, description, isTest }: New
   one(
     db,
     sql`INSERT INTO contact_list (account_id, name, description, is_test)
-        VALUES (${accountId}, ${name}, ${description}, ${isTest}) RETURNING ${COLUMNS}`,
+        VALUES (${accountId}, ${name}, ${description}, ${isTest}) RETURNING ${LIST}`,
   );
 
-/** What people see of a list; undefined when there is none, or no more. */
+/** Changes the name, description and kind of a list; null leaves a field as it is. Undefined when there is no such list. */
 export const updateList = (
   db: Db,
   input: { accountId: number; id: number; name: string | null; description: string | null; isTest: boolean | null },
@@ -108,7 +110,7 @@ export const updateList = (
     db,
     sql`UPDATE contact_list SET name = coalesce(${input.name}, name),
           description = coalesce(${input.description}, description), is_test = coalesce(${input.isTest}, is_test)
-        WHERE account_id = ${input.accountId} AND id = ${input.id} AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+        WHERE account_id = ${input.accountId} AND id = ${input.id} AND deleted_at IS NULL RETURNING ${LIST}`,
   );
 
 /** The ids of those of these lists that are there, locked in the order of their ids until the transaction ends. */
@@ -125,7 +127,7 @@ export async function claimLists(
   return rows.map(({ id }) => id);
 }
 
-/** Soft: the rows stay, without contacts. */
+/** Marks lists as deleted: their rows stay, without contacts. */
 export const deleteLists = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
@@ -138,7 +140,7 @@ export const deleteLists = (
 
 export type CountDelta = { readonly listId: number; readonly by: number };
 
-/** Counts contacts in and out of lists, in the transaction in which they come and go. */
+/** Updates the contact counts and versions of lists, in the transaction that adds or removes their contacts. */
 export const updateListCounts = (
   db: Db,
   { accountId, moves }: { accountId: number; moves: readonly CountDelta[] },

@@ -1,5 +1,5 @@
 import { textArray } from '../../../platform/db/array.ts';
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, join, many, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Direction } from '../sql.ts';
@@ -54,7 +54,7 @@ const matching = ({ accountId, archived, channels, unreadOnly, assigneeId, since
       ...(channels ? [sql`v.channel = ANY(${textArray(channels)}::text[])`] : []),
       ...(unreadOnly ? [sql`v.unread > 0`] : []),
       ...(since ? [sql`v.last_at >= ${since}`] : []),
-      ...(search === undefined ? [] : [sql`v.chat_id IN (SELECT search_conversations(${inside(search)}))`]),
+      ...(search === undefined ? [] : [sql`v.chat_id IN (SELECT search_conversations(${containsPattern(search)}))`]),
     ],
     ' AND ',
   );

@@ -1,4 +1,4 @@
-import type { Platform } from '../../../platform/lib/platform.ts';
+import type { Platform } from '../../../platform/lib/social-platform.ts';
 import type { Web } from './web.ts';
 
 /** What a network gives for a code, or for a refresh. */

@@ -1,4 +1,4 @@
-import type { Platform } from '../../../platform/lib/platform.ts';
+import type { Platform } from '../../../platform/lib/social-platform.ts';
 import { facebook } from './facebook.ts';
 import { google } from './google.ts';
 import { instagram } from './instagram.ts';

@@ -1,39 +1,45 @@
-import { recordAudit } from '../../audit/record.ts';
+import { type Author, recordAudit } from '../../audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { canonicalAddress, canonicalBlock, createAddressList } from '../../../platform/lib/address.ts';
-import { type AllowList, moveAllowList } from './sql.ts';
+import { updateAccountRate } from '../sql.ts';
+import { type AllowList, updateAllowList } from './sql.ts';
 
 export type AllowListInput = {
-  /** Addresses and CIDR blocks, in any spelling. */
+  /** Addresses and CIDR blocks, in any notation. */
   readonly ipAllowList: readonly string[];
   readonly enforced: boolean;
-  /** Also when the caller would be refused from then on. */
+  /** Accepts a list that does not contain the caller's own address. */
   readonly force: boolean;
-  /** Where the caller calls from. */
+  /** The address that the caller calls from. */
   readonly ip: string;
 };
 
 /**
- * Replaces the allow-list of the actor's account; answers it in canonical form, without repetitions. Call it in a
- * transaction: the audit entry goes with it.
- * Errors: 400 naming every entry that is no address or block, or when the caller's own address would be refused.
+ * Replaces the allow-list of the actor's account and returns it in canonical form, without duplicates. Call it in a
+ * transaction, which also commits the audit entry.
+ * Errors: 400 naming every entry that is not an address or block, or when the caller's own address would be refused.
  */
 export async function changeAllowList(tx: Db, actor: Actor, input: AllowListInput): Promise<AllowList> {
   const { enforced, force, ip } = input;
-  const ipAllowList = canonical(input.ipAllowList);
+  const ipAllowList = canonicalBlocks(input.ipAllowList);
   if (enforced && !force && !createAddressList(ipAllowList)(ip)) throw lockedOut(ip);
-  await moveAllowList(tx, { accountId: actor.accountId, ipAllowList, enforced });
-  await recordAudit(tx, actor, {
-    action: 'account.security',
-    subject: `account:${actor.accountId}`,
-    detail: { ipAllowList, enforced },
-  });
+  await storeAllowList(tx, actor, { ipAllowList, enforced });
   return { ipAllowList, enforced };
 }
 
-function canonical(entries: readonly string[]): string[] {
+/** Empties the allow-list of the author's account, so that every address is accepted. Call it in a transaction. */
+export const clearAllowList = (tx: Db, author: Author): Promise<void> =>
+  storeAllowList(tx, author, { ipAllowList: [], enforced: false });
+
+async function storeAllowList(tx: Db, author: Author, list: AllowList): Promise<void> {
+  const { accountId } = author;
+  await updateAllowList(tx, { accountId, ...list });
+  await recordAudit(tx, author, { action: 'account.security', subject: `account:${accountId}`, detail: list });
+}
+
+function canonicalBlocks(entries: readonly string[]): string[] {
   const blocks = entries.map((entry) => canonicalBlock(entry.trim()));
   const wrong = entries.flatMap((_, i) =>
     blocks[i] === undefined
@@ -48,6 +54,20 @@ const lockedOut = (ip: string) =>
   invalidFields([
     {
       field: 'ipAllowList',
-      message: `does not hold the address ${canonicalAddress(ip) ?? ip} that you call from, so you would be locked out; "force": true does it all the same`,
+      message: `does not contain your own address ${canonicalAddress(ip) ?? ip}, so you would be locked out; "force": true saves it anyway`,
     },
   ]);
+
+/**
+ * Sets the request limit of each key and user of the author's account, effective with the next request: null restores
+ * that of the plan, 0 per minute means no limit. Call it in a transaction.
+ */
+export async function setRate(
+  tx: Db,
+  author: Author,
+  rate: { perMinute: number | null; perSecond: number | null },
+): Promise<void> {
+  const { accountId } = author;
+  await updateAccountRate(tx, { accountId, ...rate });
+  await recordAudit(tx, author, { action: 'account.limit', subject: `account:${accountId}`, detail: rate });
+}

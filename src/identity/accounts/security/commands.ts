@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
-import { operatorOf } from '../../audit/record.ts';
+import { operatorAuthor } from '../../audit/record.ts';
 import type { CommandContext } from '../../../platform/cli.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import { findAccount } from '../find.ts';
-import { openToAll, setRate } from './operate.ts';
+import { clearAllowList, setRate } from './change.ts';
 import { type AllowList, findAllowList } from './sql.ts';
 
 type LimitOptions = { perMinute?: number; perSecond?: number; plan?: true };
@@ -38,7 +38,7 @@ async function limit(pool: Pool, reference: string, options: LimitOptions) {
   if (plan === (perMinute !== null) || (plan && perSecond !== null) || perSecond === 0)
     throw invalidFields([{ field: '--per-minute', message: 'give it (and --per-second from 1), or --plan alone' }]);
   const { id: accountId, name } = await findAccount(pool, { reference });
-  await transaction(pool, (tx) => setRate(tx, operatorOf(accountId), { perMinute, perSecond }));
+  await transaction(pool, (tx) => setRate(tx, operatorAuthor(accountId), { perMinute, perSecond }));
   return { accountId, name, perMinute, perSecond };
 }
 
@@ -49,7 +49,7 @@ const showLimit = ({ name, perMinute }: { name: string; perMinute: number | null
 
 async function allowList(pool: Pool, reference: string, clear: boolean) {
   const { id: accountId, name } = await findAccount(pool, { reference });
-  if (clear) await transaction(pool, (tx) => openToAll(tx, operatorOf(accountId)));
+  if (clear) await transaction(pool, (tx) => clearAllowList(tx, operatorAuthor(accountId)));
   const list = await findAllowList(pool, { accountId });
   return { accountId, name, enforced: list?.enforced === true, ipAllowList: list?.ipAllowList ?? [] };
 }

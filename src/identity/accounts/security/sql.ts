@@ -11,7 +11,7 @@ export const findAllowList = (db: Db, { accountId }: { accountId: number }): Pro
   );
 
 /** Holds from the next request on, on every process. */
-export const moveAllowList = (db: Db, input: { accountId: number } & AllowList): Promise<number> =>
+export const updateAllowList = (db: Db, input: { accountId: number } & AllowList): Promise<number> =>
   exec(
     db,
     sql`UPDATE account SET ip_allow_list = ${input.ipAllowList}::cidr[], ip_allow_list_enforced = ${input.enforced}

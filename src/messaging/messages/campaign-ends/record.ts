@@ -6,7 +6,7 @@ export type CampaignEnd = {
   readonly accountId: number;
   readonly campaignId: number;
   readonly messageId: string;
-  /** The code of its state; 0 when our own timer gave up what a carrier may have: nothing follows then. */
+  /** The code of its final state; UNKNOWN when we gave up a message that a carrier may have: nothing follows then. */
   readonly status: number;
 };
 

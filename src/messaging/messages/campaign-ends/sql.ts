@@ -1,6 +1,7 @@
 import { plainArray } from '../../../platform/db/array.ts';
-import { bigint, rowsOf, text } from '../../../platform/db/columns.ts';
+import { bigint, input, insertRows, text } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { messagesByKey } from '../sql.ts';
 
 /** NOTIFY channel that wakes workers for a campaign; the payload is its id, or empty for any. */
@@ -34,13 +35,16 @@ export async function insertCampaignEnds(db: Db, rows: readonly CampaignEnds[]):
   await exec(
     db,
     sql`WITH written AS (
-          INSERT INTO campaign_outcome (account_id, campaign_id, message_ids, statuses)
-          SELECT u.account_id, u.campaign_id, u.message_ids::uuid[], u.statuses::smallint[] FROM ${rowsOf(rows, {
-            account_id: bigint((r) => r.accountId),
-            campaign_id: bigint((r) => r.campaignId),
-            message_ids: text((r) => plainArray(r.messageIds)),
-            statuses: text((r) => plainArray(r.statuses)),
-          })} AS u
+          ${insertRows(
+            'campaign_outcome',
+            rows.map((row) => ({
+              ...row,
+              messageIds: plainArray(row.messageIds),
+              statuses: plainArray(row.statuses),
+            })),
+            { accountId: bigint, campaignId: bigint, messageIds: input(text), statuses: input(text) },
+            { message_ids: sql`u.message_ids::uuid[]`, statuses: sql`u.statuses::smallint[]` },
+          )}
           RETURNING campaign_id)
         SELECT pg_notify(${CAMPAIGNS_CHANNEL}, campaign_id::text) FROM written`,
   );
@@ -62,10 +66,8 @@ export async function deleteCampaignEnds(
   return rows.map(({ ids, statuses }) => ({ messageIds: ids.split(','), statuses: statuses.split(',').map(Number) }));
 }
 
+const CAMPAIGN_WITH_ENDS = columns({ accountId: as<number>('account_id'), campaignId: as<number>('campaign_id') });
+
 /** Lists the campaigns that have ends which no worker has processed. */
-export async function listCampaignsWithEnds(db: Db): Promise<{ accountId: number; campaignId: number }[]> {
-  return many(
-    db,
-    sql`SELECT DISTINCT account_id AS "accountId", campaign_id AS "campaignId" FROM campaign_outcome ORDER BY 2`,
-  );
-}
+export const listCampaignsWithEnds = (db: Db): Promise<RowOf<typeof CAMPAIGN_WITH_ENDS>[]> =>
+  many(db, sql`SELECT DISTINCT ${CAMPAIGN_WITH_ENDS} FROM campaign_outcome ORDER BY 2`);

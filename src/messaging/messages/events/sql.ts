@@ -1,16 +1,17 @@
-import { bigint, json, rowsOf, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
+import { bigint, input, insertRows, json, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 
 /**
- * What a message's own rows cannot hold:
- * - `attempt`: an outcome that is not the first try's plain acceptance;
- * - `receipt`: a receipt that moved nothing (intermediate, doubled, late, contradicting);
- * - `replaced`: a final state of ours that the carrier's own word replaced;
+ * What happened to a message that its own rows cannot hold:
+ * - `attempt`: an outcome other than the plain acceptance of the first attempt;
+ * - `receipt`: a receipt that moved nothing (intermediate, repeated, late, contradictory);
+ * - `replaced`: a final state of ours that a report of the carrier replaced;
  * - `cancelled`, `settled`, `released`: what a client or the operator did;
- * - `fallback`: another message followed it on another channel, or it followed one;
- * - `held`: its network has it and holds it back for now;
- * - `revoke`: its network is asked to take it back (no outcome), or did not (REFUSED), or perhaps did (UNKNOWN).
+ * - `fallback`: another message followed on another channel, or this one followed another;
+ * - `held`: the network has the message and holds it back for now;
+ * - `revoke`: the network was asked to revoke the message (no outcome), did not (REFUSED), or perhaps did (UNKNOWN).
  */
 export type EventKind =
   | 'attempt'
@@ -23,7 +24,7 @@ export type EventKind =
   | 'held'
   | 'revoke';
 
-/** What belongs to some kinds only; written as it is, shown in the timeline. */
+/** What only some kinds of events have. It is stored as it is and shown in the timeline. */
 export type EventDetails = {
   readonly attempt?: number;
   readonly outcome?: 'ACCEPTED' | 'REFUSED' | 'RETRY' | 'UNKNOWN';
@@ -32,66 +33,70 @@ export type EventDetails = {
   readonly carrierIds?: readonly string[];
   readonly part?: number;
   readonly possibleDuplicate?: boolean;
-  /** The other message, and where it went. */
+  /** The other message of a `fallback`. */
   readonly messageId?: string;
+  /** The channel of the other message. */
   readonly channel?: Channel;
 };
 
+/** An event in the history of a message. */
 export type NewEvent = {
   readonly accountId: number;
   readonly messageId: string;
   readonly kind: EventKind;
   readonly connectionId: number | null;
-  /** The carrier's own words, or what a person said. */
+  /** The carrier's own text, or a sentence of ours. */
   readonly text: string | null;
   readonly details?: EventDetails;
-  /** When it was, if not in this transaction. */
+  /** When it happened, unless in this transaction. */
   readonly at?: Date;
 };
 
 /** PostgreSQL's text may hold no NUL, and a carrier may put one anywhere. */
-const storable = (words: string): string => words.replaceAll('\0', '\ufffd');
+const storable = (value: string): string => value.replaceAll('\0', '\ufffd');
 
-/** Appends to the history of messages, in the transaction that did it. */
+/** Appends to the history of messages. Call it in the transaction of what happened. */
 export async function insertEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await exec(
     db,
-    sql`INSERT INTO message_event (account_id, message_id, kind, connection_id, text, details, at)
-        SELECT u.account_id, u.message_id, u.kind, u.connection_id, u.text, u.details, coalesce(u.at, now()) FROM ${rowsOf(
-          events,
-          {
-            account_id: bigint((e) => e.accountId),
-            message_id: uuid((e) => e.messageId),
-            kind: text((e) => e.kind),
-            connection_id: bigint((e) => e.connectionId),
-            text: text((e) => (e.text === null ? null : storable(e.text))),
-            details: json((e) =>
-              JSON.stringify(e.details ?? {}, (_, value) => (typeof value === 'string' ? storable(value) : value)),
-            ),
-            at: timestamptz((e) => e.at ?? null),
-          },
-        )} AS u`,
+    insertRows(
+      'message_event',
+      events,
+      {
+        accountId: bigint,
+        messageId: uuid,
+        kind: text,
+        connectionId: bigint,
+        text: text((e) => (e.text === null ? null : storable(e.text))),
+        details: json((e) =>
+          JSON.stringify(e.details ?? {}, (_, value) => (typeof value === 'string' ? storable(value) : value)),
+        ),
+        at: input(timestamptz),
+      },
+      { at: sql`coalesce(u.at, now())` },
+    ),
   );
 }
 
-export type MessageEvent = {
-  at: Date;
-  kind: EventKind;
-  connection: string | null;
-  text: string | null;
-  details: EventDetails;
-};
+const MESSAGE_EVENT = columns({
+  at: as<Date>('e.at'),
+  kind: as<EventKind>('e.kind'),
+  connection: as<string | null>('c.name'),
+  text: as<string | null>('e.text'),
+  details: as<EventDetails>('e.details'),
+});
+/** An event as the timeline shows it. */
+export type MessageEvent = RowOf<typeof MESSAGE_EVENT>;
 
-/** The events of one message, in the order of writing. */
-export async function listEvents(
+/** Lists the events of one message in the order in which they were written. */
+export const listEvents = (
   db: Db,
   { accountId, messageId }: { accountId: number; messageId: string },
-): Promise<MessageEvent[]> {
-  return many(
+): Promise<MessageEvent[]> =>
+  many(
     db,
-    sql`SELECT e.at, e.kind, c.name AS connection, e.text, e.details
+    sql`SELECT ${MESSAGE_EVENT}
         FROM message_event e LEFT JOIN connection c ON c.id = e.connection_id
         WHERE e.account_id = ${accountId} AND e.message_id = ${messageId} ORDER BY e.id`,
   );
-}

@@ -1,20 +1,21 @@
 import { nameOfStatus, STATUS } from '../../states.ts';
 
-/** Seconds that a message on a channel has before the next channel is tried, where nothing is said (contract 3). */
+/** How many seconds a message has by default before the next channel is tried, by its channel (contract 3). */
 export const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
-/** Error codes of messages that were ended (DELETED) for another channel. */
+/** The error code of messages that ended DELETED because their network revoked them in favour of another channel. */
 export const REVOKED = 'REVOKED';
+/** The error code of messages that ended DELETED because they still waited in the queue when their time was over. */
 export const TIMED_OUT = 'TIMED_OUT';
 
-/** The end of a message that a carrier has or may have. */
+/** The final state of a message. */
 export type Ended = { readonly status: number; readonly errorCode: string | null };
 
 /**
- * Whether another channel is tried after this final failure (promises 3): not after an unknown outcome, and not after
- * what somebody has taken back on purpose.
+ * Whether another channel is tried after this final state (promises 3): not after a delivery or an unknown outcome, and not
+ * when somebody cancelled the message.
  *
- * @param onStatus names of the only failures that lead on; none given: all
+ * @param onStatus names of the only failures that trigger the fallback; all of them when it is left out
  */
 export function triggersFallback({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
   if (status === STATUS.UNKNOWN || status === STATUS.DELIVERED) return false;

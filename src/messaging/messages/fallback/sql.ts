@@ -1,24 +1,27 @@
 import { bigint, int, json, rowsOf, timestamptz, uuid } from '../../../platform/db/columns.ts';
-import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
+import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { boundsOf } from '../../../platform/lib/ids.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Hop } from './hop.ts';
 
-/** Told when a message that another one may follow has ended. */
+/** NOTIFY channel that is raised when a message with a fallback has reached a final state. */
 export const FALLBACKS_CHANNEL = 'heliograph_fallbacks';
 
+/** The key of a message. */
 export type Key = { readonly accountId: number; readonly id: string };
 
 const keysOf = (keys: readonly Key[]) =>
   sql`${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u`;
 
+/** What follows a message on other channels. */
 export type NewFallback = Key & {
-  /** From when on the message's time counts; null: from now on. */
+  /** When the message's time begins; null: now. */
   readonly from: Date | null;
   readonly hops: readonly Hop[];
 };
 
-/** Notes of messages what follows them. Sent before this returns, as a `burst` wants it. */
+/** Stores what follows messages. The statement is sent before this returns, as a `burst` needs it. */
 export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Promise<void> {
   await exec(
     db,
@@ -35,8 +38,8 @@ export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Pro
 }
 
 /**
- * Lets those of these messages be looked at that another one may follow, and wakes whoever looks; when the transaction
- * commits. Sent before this returns, as a `burst` wants it.
+ * Makes the fallbacks of these messages due and wakes the workers, both when the transaction commits. Messages without a
+ * fallback are ignored. The statement is sent before this returns, as a `burst` needs it.
  */
 export async function updateFallbacksDueNow(db: Db, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;
@@ -49,68 +52,77 @@ export async function updateFallbacksDueNow(db: Db, keys: readonly Key[]): Promi
   );
 }
 
-/** How long until the next one is to be looked at, in ms; null when none waits. */
+/** Returns how long it is until the next fallback is due, in ms; null when there is none. */
 export async function findNextFallbackMs(db: Db): Promise<number | null> {
-  const [row] = await many<{ ms: number | null }>(
+  const { ms } = await one<{ ms: number | null }>(
     db,
     sql`SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS ms FROM message_fallback`,
   );
-  return row?.ms ?? null;
+  return ms;
 }
 
-/** Takes the `limit` that are due for longest; in `leaseMs` they are due again, whatever becomes of this process. */
-export async function claimDueFallbacks(
+const DUE_FALLBACK = columns({
+  accountId: as<number>('f.account_id'),
+  id: as<string>('f.message_id'),
+  hops: as<Hop[]>('f.hops'),
+});
+/** A message whose fallback is due, with the hops that may follow it, next first. */
+export type DueFallback = RowOf<typeof DUE_FALLBACK>;
+
+/**
+ * Claims the `limit` fallbacks that have been due for longest. They are due again after `leaseMs`, even if this process
+ * dies.
+ */
+export const claimDueFallbacks = (
   db: Db,
   { limit, leaseMs }: { limit: number; leaseMs: number },
-): Promise<(Key & { hops: Hop[] })[]> {
-  return many(
+): Promise<DueFallback[]> =>
+  many(
     db,
     sql`UPDATE message_fallback f SET due_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
         FROM (SELECT account_id, message_id FROM message_fallback WHERE due_at <= now()
               ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS d
         WHERE f.account_id = d.account_id AND f.message_id = d.message_id
-        RETURNING f.account_id AS "accountId", f.message_id AS id, f.hops`,
+        RETURNING ${DUE_FALLBACK}`,
   );
-}
 
-/** How a message stands that another one may follow. */
-export type FallbackMessage = Key & {
-  readonly clientId: string | null;
-  readonly channel: Channel;
-  readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
-  readonly simulation: boolean;
-  readonly sender: string;
-  readonly destination: string;
-  readonly validUntil: Date | null;
-  readonly keyId: number | null;
-  readonly userId: number | null;
-  /** Null before its first outcome. */
-  readonly status: number | null;
-  readonly errorCode: string | null;
-  readonly connectionId: number | null;
-  /** A carrier has it, or may have it. */
-  readonly submitted: boolean;
-  /** It was sent twice, since the first time was never answered. */
-  readonly doubtful: boolean;
-  /** Its time passed while no worker ran: a person decides about it. */
-  readonly missed: boolean;
-  /** Whether its account was suspended meanwhile. */
-  readonly suspended: boolean;
-};
+const FALLBACK_MESSAGE = columns({
+  accountId: as<number>('m.account_id'),
+  id: as<string>('m.id'),
+  clientId: as<string | null>('m.client_id'),
+  channel: as<Channel>('m.channel'),
+  source: as<'API' | 'CAMPAIGN' | 'INBOX'>('m.source'),
+  simulation: as<boolean>('m.simulation'),
+  sender: as<string>('m.sender'),
+  destination: as<string>('m.destination'),
+  validUntil: as<Date | null>('m.valid_until'),
+  keyId: as<number | null>('m.api_key_id'),
+  userId: as<number | null>('m.user_id'),
+  /** Null before the first outcome. */
+  status: as<number | null>('s.status'),
+  errorCode: as<string | null>('s.error_code'),
+  connectionId: as<number | null>('s.connection_id'),
+  /** Whether a carrier has the message, or may have it. */
+  submitted: as<boolean>('s.submitted_at IS NOT NULL'),
+  /** Whether it was sent twice because the first submit was never answered. */
+  doubtful: as<boolean>('coalesce(s.possible_duplicate, false)'),
+  /** Whether the account was suspended meanwhile. */
+  suspended: as<boolean>("a.status <> 'active'"),
+  /** Whether its time passed while no worker ran, so that a person decides about it. */
+  missed: as<boolean>(`m.scheduled_at IS NOT NULL AND s.id IS NULL AND EXISTS (
+                 SELECT FROM dispatch_chunk c
+                 WHERE c.account_id = m.account_id AND c.scheduled AND m.id = ANY(c.ids))`),
+});
+/** A message with a fallback, and its present state. */
+export type FallbackMessage = RowOf<typeof FALLBACK_MESSAGE>;
 
-/** The facts of these messages; those that are gone are left out. */
+/** Lists these messages with their present states. Messages that no longer exist are left out. */
 export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promise<FallbackMessage[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
     db,
-    sql`SELECT m.account_id AS "accountId", m.id, m.client_id AS "clientId", m.channel, m.source, m.simulation, m.sender,
-               m.destination, m.valid_until AS "validUntil", m.api_key_id AS "keyId", m.user_id AS "userId", s.status,
-               s.error_code AS "errorCode", s.connection_id AS "connectionId", s.submitted_at IS NOT NULL AS submitted,
-               coalesce(s.possible_duplicate, false) AS doubtful, a.status <> 'active' AS suspended,
-               m.scheduled_at IS NOT NULL AND s.id IS NULL AND EXISTS (
-                 SELECT FROM dispatch_chunk c
-                 WHERE c.account_id = m.account_id AND c.scheduled AND m.id = ANY(c.ids)) AS missed
+    sql`SELECT ${FALLBACK_MESSAGE}
         FROM ${keysOf(keys)}
         JOIN account a ON a.id = u.account_id
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}
@@ -120,8 +132,8 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
 }
 
 /**
- * Those of these messages whose network was asked to take them back, and whether it said that it did not: until then, or
- * until their end, they are asked about again.
+ * Lists those of these messages that were to be revoked by their network, and whether an answer was recorded: until then,
+ * or until their final state, the network is asked again.
  */
 export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
   if (keys.length === 0) return [];
@@ -136,7 +148,10 @@ export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<
   );
 }
 
-/** Puts off what was claimed; null: until the message's end. One that has ended since stays due. */
+/**
+ * Postpones claimed fallbacks by `waitMs`; null: until the messages have a final state. A message that has reached one in
+ * the meantime stays due.
+ */
 export async function updateClaimedFallbacks(
   db: Db,
   keys: readonly Key[],
@@ -150,7 +165,7 @@ export async function updateClaimedFallbacks(
   );
 }
 
-/** Forgets what follows these messages. Answers of how many it was still open. */
+/** Deletes the fallbacks of these messages. Returns how many there were. */
 export async function deleteFallbacks(db: Db, keys: readonly Key[]): Promise<number> {
   if (keys.length === 0) return 0;
   return exec(
@@ -159,12 +174,12 @@ export async function deleteFallbacks(db: Db, keys: readonly Key[]): Promise<num
   );
 }
 
-/** Forgets what follows messages with ids below `endId`. */
+/** Deletes the fallbacks of messages with ids below `endId`. Returns how many there were. */
 export async function deleteFallbacksBefore(db: Db, { endId }: { endId: string }): Promise<number> {
   return exec(db, sql`DELETE FROM message_fallback WHERE message_id < ${endId}`);
 }
 
-/** Lets a client id lead to the message that has followed the one to which it led. */
+/** Makes a client id refer to the message that has followed the one to which it referred. */
 export async function updateNewestId(
   db: Db,
   { accountId, clientId, id, newestId }: Key & { clientId: string; newestId: string },

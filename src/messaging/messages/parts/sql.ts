@@ -1,6 +1,11 @@
-import { bigint, rowsOf, smallint, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
-import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
+import { bigint, insertRows, rowsOf, smallint, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
+import { constant, type Db, exec, many, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import { OPEN_STATES, STATUS } from '../../states.ts';
 
+const ACCEPTED = constant(STATUS.ACCEPTED);
+
+/** A part of a long message that a carrier accepted under an id of its own. */
 export type NewPart = {
   readonly accountId: number;
   readonly messageId: string;
@@ -9,32 +14,30 @@ export type NewPart = {
   readonly carrierId: string;
 };
 
-/** Remembers the carrier ids of the parts of long messages. A part submitted again takes the newer id. */
+/** Stores the carrier ids of the parts of long messages. A part that is submitted again gets the newer id. */
 export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO message_part (account_id, message_id, part, connection_id, carrier_id, status)
-        SELECT *, 1 FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          message_id: uuid((r) => r.messageId),
-          part: smallint((r) => r.part),
-          connection_id: bigint((r) => r.connectionId),
-          carrier_id: text((r) => r.carrierId),
-        })} AS u
+    sql`${insertRows(
+      'message_part',
+      rows,
+      { accountId: bigint, messageId: uuid, part: smallint, connectionId: bigint, carrierId: text },
+      { status: ACCEPTED },
+    )}
         ON CONFLICT (account_id, message_id, part) DO UPDATE
-          SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL,
-              receipt_text = NULL`,
+          SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = ${ACCEPTED},
+              done_at = NULL, receipt_text = NULL`,
   );
 }
 
 type Key = { readonly accountId: number; readonly messageId: string };
 
-/** Messages whose ids all lie in [firstId, lastId], which keeps the other days' partitions out. */
+/** Messages whose ids all lie in [firstId, lastId]; the bounds keep the partitions of other days out of the plan. */
 type Keys = { readonly keys: readonly Key[]; readonly firstId: string; readonly lastId: string };
 
 /**
- * Locks the states of these messages until the transaction ends, lowest id first. Whoever moves parts holds it: of two
- * transactions that each move one part, neither would see the other's, and nobody would find the message complete.
+ * Locks the states of these messages until the transaction ends, lowest id first. Lock them before moving parts: of two
+ * transactions that each move one part, neither would see the other's part, and neither would find the message complete.
  */
 export async function claimStates(db: Db, { keys, firstId, lastId }: Keys): Promise<void> {
   await exec(
@@ -47,17 +50,18 @@ export async function claimStates(db: Db, { keys, firstId, lastId }: Keys): Prom
   );
 }
 
+/** The state that a part of a long message is moved to. */
 export type PartMove = {
   readonly accountId: number;
   readonly messageId: string;
   readonly part: number;
   readonly status: number;
   readonly doneAt: Date | null;
-  /** The words of the receipt that says so. */
+  /** The text of the receipt that reports the state. */
   readonly receiptText: string | null;
 };
 
-/** Moves parts of long messages, forward only. All ids lie in [firstId, lastId]. Answers the parts that moved. */
+/** Moves parts of long messages, forward only. All ids must lie in [firstId, lastId]. Returns the parts that moved. */
 export async function moveParts(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly PartMove[]; firstId: string; lastId: string },
@@ -73,21 +77,30 @@ export async function moveParts(
           done_at: timestamptz((m) => m.doneAt),
           receipt_text: text((m) => m.receiptText),
         })} AS u
-        WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)
+        WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (${OPEN_STATES})
           AND p.message_id BETWEEN ${firstId} AND ${lastId}
         RETURNING p.message_id AS "messageId", p.part`,
   );
 }
 
-/** The statuses of all parts of these messages, and how many parts each message has in all. */
-export async function listPartStatuses(
-  db: Db,
-  { keys, firstId, lastId }: Keys,
-): Promise<{ accountId: number; messageId: string; parts: number; statuses: number[]; doneAt: Date | null }[]> {
-  return many(
+const PART_STATUSES = columns({
+  accountId: as<number>('m.account_id'),
+  messageId: as<string>('m.id'),
+  /** How many parts the message has in all. */
+  parts: as<number>('m.parts'),
+  /** The statuses of the parts that a carrier accepted. */
+  statuses: as<number[]>('array_agg(p.status)'),
+  /** When the last of them was done; null when none is. */
+  doneAt: as<Date | null>('max(p.done_at)'),
+});
+/** The statuses of the parts of one message. */
+export type PartStatuses = RowOf<typeof PART_STATUSES>;
+
+/** Lists the statuses of the parts of these messages. */
+export const listPartStatuses = (db: Db, { keys, firstId, lastId }: Keys): Promise<PartStatuses[]> =>
+  many(
     db,
-    sql`SELECT m.account_id AS "accountId", m.id AS "messageId", m.parts, array_agg(p.status) AS statuses,
-               max(p.done_at) AS "doneAt"
+    sql`SELECT ${PART_STATUSES}
         FROM ${rowsOf(keys, {
           account_id: bigint((k) => k.accountId),
           message_id: uuid((k) => k.messageId),
@@ -97,4 +110,3 @@ export async function listPartStatuses(
         WHERE m.id BETWEEN ${firstId} AND ${lastId} AND p.message_id BETWEEN ${firstId} AND ${lastId}
         GROUP BY m.account_id, m.id, m.parts`,
   );
-}

@@ -9,14 +9,14 @@ const keysOf = (keys: readonly Key[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), message_id: uuid((k) => k.messageId) });
 
 /**
- * The number and the sender as receipts spell them, and how long one may speak of the message. Left out of a join when
- * the message itself is gone.
+ * The number and the sender as receipts spell them, and how long a receipt may report on the message. The values stand in
+ * for a message that no longer exists as well.
  */
 const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(ltrim(m.sender, '+')), ''),
   coalesce(m.valid_until, coalesce(m.scheduled_at, uuid_extract_timestamp(u.message_id))
                             + ${GIVE_UP_AFTER_MS} * interval '1 millisecond')`;
 
-/** Lists messages whose outcome nobody knows. */
+/** Adds messages to the list of unknown outcomes. A message that is on it already stays as it is. */
 export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly reason: string })[]): Promise<void> {
   await exec(
     db,
@@ -34,7 +34,7 @@ export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly
   );
 }
 
-/** Notes submits whose carrier ids we shall never learn, though nobody waits for their outcome. */
+/** Stores submits whose carrier ids will never be known and whose outcome nobody waits for. */
 export async function insertNameless(db: Db, rows: readonly Submit[]): Promise<void> {
   await exec(
     db,
@@ -50,7 +50,7 @@ export async function insertNameless(db: Db, rows: readonly Submit[]): Promise<v
   );
 }
 
-/** Takes messages off the list of unknowns: all that the carrier called them by is known. */
+/** Removes messages from the list of unknown outcomes because all their carrier ids are known. Returns how many. */
 export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<number> {
   return exec(
     db,
@@ -59,7 +59,10 @@ export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<numb
   );
 }
 
-/** Takes messages off that list whose carrier ids stay unknown: a late receipt may still be theirs. */
+/**
+ * Moves messages from the list of unknown outcomes to the submits without a carrier id: a late receipt may still belong to
+ * them. Returns how many moved.
+ */
 export async function moveToNameless(db: Db, rows: readonly Key[]): Promise<number> {
   return exec(
     db,

@@ -4,7 +4,7 @@ import { exec, many, sql } from '../../../platform/db/query.ts';
 import { createWaker } from '../../../network/dispatch/wake.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { actor, freeOver } from '../../../../test/support/drafts.ts';
-import { accountWith, booksOf } from '../../../../test/support/money.ts';
+import { createAccountWithCredit, readBooks } from '../../../../test/support/money.ts';
 import { type Accept, createAccept } from '../accept.ts';
 import type { BulkIn } from '../schema.ts';
 import { type BulkDeps, sendBulk } from './send.ts';
@@ -34,7 +34,7 @@ const messagesOf = async (accountId: number): Promise<number> =>
 const conflict = expect.objectContaining({ code: 'conflict', status: 409 });
 
 test('every destination has its result, in order: a bad one, however long, stops no other', async () => {
-  const id = await accountWith(pool, 100);
+  const id = await createAccountWithCredit(pool, 100);
   const { globalId, accepted, results } = await sendBulk(deps, actor(id), bulk());
   expect([globalId, accepted]).toEqual(['batch-1', 2]);
   expect(results.map((r) => [r.destination, r.statusCode, r.accepted, r.id !== null])).toEqual([
@@ -46,7 +46,7 @@ test('every destination has its result, in order: a bad one, however long, stops
 });
 
 test('without a globalId the same body is another request', async () => {
-  const id = await accountWith(pool, 100);
+  const id = await createAccountWithCredit(pool, 100);
   const { globalId: _, ...anonymous } = bulk();
   const answers = [await sendBulk(deps, actor(id), anonymous), await sendBulk(deps, actor(id), anonymous)];
   expect(answers.map((answer) => answer.globalId)).toEqual([null, null]);
@@ -62,15 +62,15 @@ test('more than 10,000 destinations are too many, in however many messages', asy
 
 describe('a globalId', () => {
   test('makes a repeated request send nothing, cost nothing and be answered as the first time', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     const first = await sendBulk(deps, actor(id), bulk());
     expect(await sendBulk(deps, actor(id), bulk())).toEqual(first);
     expect(await messagesOf(id)).toBe(2);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 80, frozen: 20 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 80, frozen: 20 });
   });
 
   test('is a conflict with another body, whatever differs', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     await sendBulk(deps, actor(id), bulk());
     for (const other of [bulk({}, DESTINATIONS.slice(1)), bulk({ simulation: true }), bulk({ enableUnicode: true })])
       await expect(sendBulk(deps, actor(id), other)).rejects.toThrow(conflict);
@@ -78,23 +78,23 @@ describe('a globalId', () => {
   });
 
   test('stands for one request also when many come at once: one stores, the others wait for its answer', async () => {
-    const id = await accountWith(pool, 1000);
+    const id = await createAccountWithCredit(pool, 1000);
     const answers = await Promise.all(Array.from({ length: 8 }, () => sendBulk(deps, actor(id), bulk())));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(await messagesOf(id)).toBe(2);
-    expect(await booksOf(pool, id)).toMatchObject({ frozen: 20 });
+    expect(await readBooks(pool, id)).toMatchObject({ frozen: 20 });
   });
 
   test('stands for one request also when many come at once and the credit is short', async () => {
-    const id = await accountWith(pool, 15);
+    const id = await createAccountWithCredit(pool, 15);
     const answers = await Promise.all(Array.from({ length: 8 }, () => sendBulk(deps, actor(id), bulk())));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]?.results.map((r) => r.statusCode)).toEqual([200, 400, 402, 400]);
-    expect(await booksOf(pool, id)).toMatchObject({ available: 5, frozen: 10 });
+    expect(await readBooks(pool, id)).toMatchObject({ available: 5, frozen: 10 });
   });
 
   test('keeps refusals too: more credit does not change the answer', async () => {
-    const id = await accountWith(pool, 0);
+    const id = await createAccountWithCredit(pool, 0);
     const first = await sendBulk(deps, actor(id), bulk());
     await exec(pool, sql`UPDATE credit_balance SET unlimited = true WHERE account_id = ${id}`);
     expect(await sendBulk(deps, actor(id), bulk())).toEqual(first);
@@ -102,7 +102,7 @@ describe('a globalId', () => {
   });
 
   test('keeps the answer of a request whose schedule has passed since', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     const scheduling = new Date(time.getTime() + 60_000).toISOString();
     const scheduled = bulk({ messages: bulk().messages.map((message) => ({ ...message, scheduling })) });
     const first = await sendBulk(deps, actor(id), scheduled);
@@ -113,16 +113,16 @@ describe('a globalId', () => {
   });
 
   test('is each account’s own', async () => {
-    const [one, two] = [await accountWith(pool, 100), await accountWith(pool, 100)];
+    const [one, two] = [await createAccountWithCredit(pool, 100), await createAccountWithCredit(pool, 100)];
     const first = await sendBulk(deps, actor(one), bulk());
     expect((await sendBulk(deps, actor(two), bulk({}, ['+351912345679']))).accepted).toBe(1);
     expect(await sendBulk(deps, actor(one), bulk())).toEqual(first);
   });
 
   test('of a request that could not be stored is free', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     const once: Accept['once'] = (by, drafts, request) =>
-      deps.accept.once(by, drafts, { ...request, keep: () => Promise.reject(new Error('disk full')) });
+      deps.accept.once(by, drafts, { ...request, record: () => Promise.reject(new Error('disk full')) });
     const failing = { ...deps, accept: { ...deps.accept, once } };
     await expect(sendBulk(failing, actor(id), bulk())).rejects.toThrow('disk full');
     expect([await messagesOf(id), await findBulkRequest(pool, { accountId: id, globalId: 'batch-1' })]).toEqual([
@@ -133,7 +133,7 @@ describe('a globalId', () => {
   });
 
   test('is free again after 24 hours, also for another body, and then forgotten', async () => {
-    const id = await accountWith(pool, 100);
+    const id = await createAccountWithCredit(pool, 100);
     await sendBulk(deps, actor(id), bulk());
     const age = sql`UPDATE bulk_request SET created_at = created_at - interval '24 hours' WHERE account_id = ${id}`;
     await exec(pool, age);

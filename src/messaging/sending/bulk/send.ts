@@ -17,47 +17,56 @@ const MAX_DESTINATIONS = 10_000;
 export type BulkDeps = { readonly pool: Pool; readonly accept: Accept; readonly clock: Clock };
 type Answer = Static<typeof BulkOut>;
 /** An Idempotency-Key, and how an answer is stored under it. */
-export type KeepBulk = Key & { seal(answer: Answer): SealedAnswer };
+export type PendingBulkAnswer = Key & { seal(answer: Answer): SealedAnswer };
 
 /**
- * Contract 7: takes a bulk request. With a `globalId` it counts once in 24 hours: the first answer is stored in the
- * transaction of its messages and given again; of two at once the second waits for the first. With an Idempotency-Key
- * (`keep`) what is answered is stored in that transaction as well. Errors: 400 naming the fields at fault, 409 when the
- * id was used for another body, 413 for more than 10,000 destinations; `isKeyTaken` when another request has the key.
+ * Accepts a bulk request (contract 7). With a `globalId` it is accepted once in 24 hours: its first answer is stored in the
+ * transaction of its messages and given again to a repeat; of two at the same time the second waits for the first. With an
+ * Idempotency-Key (`pendingAnswer`) the answer is stored in that transaction as well.
+ *
+ * Errors: 400 naming the fields at fault, 409 when the id was used for another body, 413 for more than 10,000 destinations;
+ * `isKeyTaken` when another request has the key.
  */
-export async function sendBulk(deps: BulkDeps, actor: Actor, bulk: BulkIn, keep?: KeepBulk): Promise<Answer> {
+export async function sendBulk(
+  deps: BulkDeps,
+  actor: Actor,
+  bulk: BulkIn,
+  pendingAnswer?: PendingBulkAnswer,
+): Promise<Answer> {
   refuseTooMany(bulk);
-  if (bulk.globalId !== undefined) return sendGlobal(deps, actor, bulk, { globalId: bulk.globalId, keep });
+  if (bulk.globalId !== undefined) return sendGlobal(deps, actor, bulk, { globalId: bulk.globalId, pendingAnswer });
   const drafts = readBulk(bulk, deps.clock.now());
-  const verdicts = keep
-    ? await deps.accept.once(actor, drafts, keyed(bulk, keep))
+  const verdicts = pendingAnswer
+    ? await deps.accept.once(actor, drafts, onceByKey(bulk, pendingAnswer))
     : await deps.accept.many(actor, drafts);
   return answerBulk(bulk, (verdicts ?? []).map(toResult));
 }
 
-type Ids = { readonly globalId: string; readonly keep: KeepBulk | undefined };
+type Ids = { readonly globalId: string; readonly pendingAnswer: PendingBulkAnswer | undefined };
 
 async function sendGlobal(
   { pool, accept, clock }: BulkDeps,
   actor: Actor,
   bulk: BulkIn,
-  { globalId, keep }: Ids,
+  { globalId, pendingAnswer }: Ids,
 ): Promise<Answer> {
   const request = { accountId: actor.accountId, globalId, bodyHash: hashOf(bulk) };
   const earlier = await findAnswer(pool, request, bulk);
-  const once = keep ? both(onceOnly(request), keyed(bulk, keep)) : onceOnly(request);
+  const once = pendingAnswer ? both(onceById(request), onceByKey(bulk, pendingAnswer)) : onceById(request);
   const verdicts = earlier ? null : await accept.once(actor, readBulk(bulk, clock.now()), once);
   if (verdicts) return answerBulk(bulk, verdicts.map(toResult));
   const answer = earlier ?? (await findAnswer(pool, request, bulk));
   if (!answer) throw new AppError('unavailable');
-  if (keep) await insertAnswers(pool, [keep.seal(answer)]);
+  if (pendingAnswer) await insertAnswers(pool, [pendingAnswer.seal(answer)]);
   return answer;
 }
 
 function refuseTooMany({ messages }: BulkIn): void {
   const count = messages.reduce((sum, message) => sum + message.destinations.length, 0);
   if (count > MAX_DESTINATIONS)
-    throw new AppError('too_large', { message: `${count} destinations: at most ${MAX_DESTINATIONS} a request` });
+    throw new AppError('too_large', {
+      message: `${count} destinations: a request may have at most ${MAX_DESTINATIONS}`,
+    });
 }
 
 const hashOf = (bulk: BulkIn): Buffer => createHash('sha256').update(JSON.stringify(bulk)).digest();
@@ -70,21 +79,23 @@ async function findAnswer(pool: Pool, request: db.BulkRequest, bulk: BulkIn): Pr
   return answerBulk(bulk, stored.results);
 }
 
-const onceOnly = (request: db.BulkRequest): OnceRequest => ({
-  take: async (tx) => (await db.insertBulkRequest(tx, request)) === 1,
-  keep: (tx, verdicts) => db.updateBulkResults(tx, { ...request, results: verdicts.map(toResult) }),
+/** Accepts a bulk request once by its `globalId`. */
+const onceById = (request: db.BulkRequest): OnceRequest => ({
+  claim: async (tx) => (await db.insertBulkRequest(tx, request)) === 1,
+  record: (tx, verdicts) => db.updateBulkResults(tx, { ...request, results: verdicts.map(toResult) }),
 });
 
-const keyed = (bulk: BulkIn, keep: KeepBulk): OnceRequest => ({
-  take: (tx) => claimKey(tx, keep).then(() => true),
-  keep: async (tx, verdicts) => void (await insertAnswers(tx, [keep.seal(answerBulk(bulk, verdicts.map(toResult)))])),
+/** Accepts a bulk request once by its Idempotency-Key. */
+const onceByKey = (bulk: BulkIn, key: PendingBulkAnswer): OnceRequest => ({
+  claim: (tx) => claimKey(tx, key).then(() => true),
+  record: async (tx, verdicts) => void (await insertAnswers(tx, [key.seal(answerBulk(bulk, verdicts.map(toResult)))])),
 });
 
-/** Counts once for either. */
+/** Accepts a request that neither of two ids has been used for. */
 const both = (one: OnceRequest, other: OnceRequest): OnceRequest => ({
-  take: async (tx) => (await one.take(tx)) && other.take(tx),
-  keep: async (tx, verdicts) => {
-    await one.keep(tx, verdicts);
-    await other.keep(tx, verdicts);
+  claim: async (tx) => (await one.claim(tx)) && other.claim(tx),
+  record: async (tx, verdicts) => {
+    await one.record(tx, verdicts);
+    await other.record(tx, verdicts);
   },
 });

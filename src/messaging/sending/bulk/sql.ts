@@ -1,12 +1,13 @@
 import type { StoredResult } from '../answer.ts';
 import { type Db, exec, maybeOne, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** A bulk request that its client gave an id. */
+/** A bulk request to which its client gave an id. */
 export type BulkRequest = { readonly accountId: number; readonly globalId: string; readonly bodyHash: Uint8Array };
 
 /**
- * Takes the id for 24 hours; answers 0 when it is in use. Of two transactions at once the second waits for the first,
- * and has the id when that one is rolled back.
+ * Claims the id for 24 hours; returns 0 when it is in use. Of two transactions at the same time the second waits for the
+ * first, and has the id when that one is rolled back.
  */
 export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<number> {
   return exec(
@@ -19,7 +20,7 @@ export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<n
   );
 }
 
-/** Keeps the answer, in the transaction that took the id. */
+/** Stores the answer. Call it in the transaction that claimed the id. */
 export async function updateBulkResults(
   db: Db,
   request: { accountId: number; globalId: string; results: readonly StoredResult[] },
@@ -31,19 +32,23 @@ export async function updateBulkResults(
   );
 }
 
-/** What the request with this id was answered within the last 24 hours. */
-export async function findBulkRequest(
+const STORED_BULK_REQUEST = columns({
+  bodyHash: as<Buffer>('body_hash'),
+  results: as<StoredResult[]>('results'),
+});
+
+/** Finds the answer to a request with this id within the last 24 hours. */
+export const findBulkRequest = (
   db: Db,
   { accountId, globalId }: { accountId: number; globalId: string },
-): Promise<{ bodyHash: Buffer; results: StoredResult[] } | undefined> {
-  return maybeOne(
+): Promise<RowOf<typeof STORED_BULK_REQUEST> | undefined> =>
+  maybeOne(
     db,
-    sql`SELECT body_hash AS "bodyHash", results FROM bulk_request
+    sql`SELECT ${STORED_BULK_REQUEST} FROM bulk_request
         WHERE account_id = ${accountId} AND global_id = ${globalId} AND created_at >= now() - interval '24 hours'`,
   );
-}
 
-/** Forgets answers that are older than that. */
+/** Deletes answers that are older than 24 hours. Returns how many there were. */
 export async function deleteOldBulkRequests(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM bulk_request WHERE created_at < now() - interval '24 hours'`);
 }

@@ -5,10 +5,10 @@ import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { readPhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone-details.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
-import { faultsOfBody as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
-import { type Draft, type Refusal, REFUSALS } from '../draft.ts';
+import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
+import { type Draft, newDraft, type Refusal, REFUSALS } from '../draft.ts';
 import { type Examined, examine, type Tables } from '../prepare.ts';
 import { type CheckedContent, checkRcs, checkWhatsapp } from '../rich/content.ts';
 import { faultsOfBody } from '../rich/whatsapp-body.ts';
@@ -17,16 +17,16 @@ import type { PreviewIn, PreviewOut } from './schema.ts';
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
 
 /**
- * What a send with these fields would say, cost and be refused for, by the very steps that a send goes through. Nothing
- * is stored. Fields that are left out are not judged.
+ * Previews a send: its text, its price and the reasons for a refusal, found by the same steps as in a send. Nothing is
+ * stored. Fields that are left out have no problems.
  */
 export async function previewMessage(
   { db, tables }: { readonly db: Db; readonly tables: Tables },
   actor: Sender,
   input: PreviewIn,
 ): Promise<PreviewOut> {
-  const { said, faults } = await contentOf(db, actor, input);
-  const draft = draftOf(input, said);
+  const { composed, faults } = await contentOf(db, actor, input);
+  const draft = draftOf(input, composed);
   const isOptedOut = await createConsentCheck(db)(actor, [draft]);
   const found = examine(actor, draft, tables, isOptedOut);
   const balance = await findBalance(db, actor);
@@ -37,7 +37,7 @@ export async function previewMessage(
     channel: input.channel,
     text: draft.body,
     ...measure(draft, found),
-    country: found.destination === null ? null : (readPhone(found.destination, null)?.country ?? null),
+    country: found.destination === null ? null : (parsePhone(found.destination, null)?.country ?? null),
     ...priceOf(found),
     currency: balance?.currency ?? 'EUR',
     valid: problems.length === 0,
@@ -45,16 +45,16 @@ export async function previewMessage(
   };
 }
 
-type Content = { readonly said: CheckedContent['said'] | null; readonly faults: readonly FieldError[] };
-const NOTHING: Content = { said: null, faults: [] };
+type Content = { readonly composed: CheckedContent['composed'] | null; readonly faults: readonly FieldError[] };
+const NOTHING: Content = { composed: null, faults: [] };
 
-/** What it says; problems where a send would answer 400. */
+/** Composes the content of the message; what a send would answer 400 for becomes its faults. */
 async function contentOf(db: Db, actor: Sender, input: PreviewIn): Promise<Content> {
   try {
     return await readContent(db, actor, input);
   } catch (error) {
     if (!(error instanceof AppError) || !error.details) throw error;
-    return { said: null, faults: error.details.map(ofPreview) };
+    return { composed: null, faults: error.details.map(ofPreview) };
   }
 }
 
@@ -68,33 +68,27 @@ async function readContent(db: Db, actor: Sender, input: PreviewIn): Promise<Con
   if (input.channel === 'RCS') {
     const { templateId, body } = input;
     if (templateId === undefined && body === undefined) return NOTHING;
-    const { said, faults } = await checkRcs(db, actor, input);
-    return { said, faults: [...(body ? faultsOfRcsBody(body) : []), ...faults] };
+    const { composed, faults } = await checkRcs(db, actor, input);
+    return { composed, faults: [...(body ? faultsOfRcsBody(body) : []), ...faults] };
   }
   const { template, body, sender: phoneNumberId = '' } = input;
-  // Which business account a template is looked for in, its number tells.
+  // The phone number decides in which business account a template is searched for.
   if (!body && (!template || phoneNumberId === '')) return NOTHING;
-  const { said, faults } = await checkWhatsapp(db, actor, { template, body, phoneNumberId });
-  return { said, faults: [...(body ? faultsOfBody(body) : []), ...faults] };
+  const { composed, faults } = await checkWhatsapp(db, actor, { template, body, phoneNumberId });
+  return { composed, faults: [...(body ? faultsOfBody(body) : []), ...faults] };
 }
 
-const draftOf = (input: PreviewIn, said: Content['said']): Draft => ({
-  channel: input.channel,
-  source: 'API',
-  clientId: null,
-  destination: input.destination ?? '',
-  sender: input.channel === 'RCS' ? bareAgentId(input.sender ?? '') : (input.sender ?? ''),
-  body: input.channel === 'SMS' ? (input.text ?? '') : (said?.body ?? ''),
-  content: said?.content ?? null,
-  binary: null,
-  simulation: false,
-  wantReceipt: true,
-  validUntil: null,
-  scheduledAt: null,
-  priority: 0,
-});
+const draftOf = (input: PreviewIn, composed: Content['composed']): Draft =>
+  newDraft({
+    channel: input.channel,
+    source: 'API',
+    destination: input.destination ?? '',
+    sender: input.channel === 'RCS' ? bareAgentId(input.sender ?? '') : (input.sender ?? ''),
+    body: input.channel === 'SMS' ? (input.text ?? '') : (composed?.body ?? ''),
+    content: composed?.content ?? null,
+  });
 
-/** The field that a refusal is about: of one that is left out nothing is told. */
+/** The field that a refusal refers to. A refusal is not reported when its field is left out. */
 const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credit'>> = {
   bad_destination: 'destination',
   bad_sender: 'sender',
@@ -111,29 +105,29 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   opted_out: 'destination',
 };
 
-/** On RCS and WhatsApp the sender is the route, and what is wrong with the content has been said. */
-const SAID_BEFORE: ReadonlySet<Refusal> = new Set(['no_content', 'no_route']);
+/** On RCS and WhatsApp the sender is the route, and the faults of the content have been reported already. */
+const REPORTED_BEFORE: ReadonlySet<Refusal> = new Set(['no_content', 'no_route']);
 
 function problemsOf(input: PreviewIn, refusals: readonly Refusal[]): FieldError[] {
   const isSms = input.channel === 'SMS';
   const { destination, sender } = input;
   const given = { destination, sender, text: isSms ? input.text : '', credit: '' };
   return refusals
-    .filter((refusal) => given[ABOUT[refusal]] !== undefined && (isSms || !SAID_BEFORE.has(refusal)))
+    .filter((refusal) => given[ABOUT[refusal]] !== undefined && (isSms || !REPORTED_BEFORE.has(refusal)))
     .map((refusal) => {
       const field = ABOUT[refusal];
       return { field: field === 'text' && !isSms ? 'body' : field, message: REFUSALS[refusal] };
     });
 }
 
-const MOST_UNSUPPORTED = 50;
+const MAX_UNSUPPORTED = 50;
 
 function measure({ channel, body }: Draft, { parts }: Examined) {
   if (channel !== 'SMS')
     return { encoding: null, characters: body.length, parts, perPart: null, remaining: null, unsupported: [] };
   const { alphabet, units, parts: needed } = countParts(body);
   const encoding = alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const);
-  const unsupported = nonGsmCharacters(body).slice(0, MOST_UNSUPPORTED);
+  const unsupported = nonGsmCharacters(body).slice(0, MAX_UNSUPPORTED);
   return { encoding, characters: units, parts: needed, ...lastPartRoom(body), unsupported };
 }
 

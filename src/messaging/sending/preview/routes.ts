@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { demandScope } from '../../../platform/http/auth.ts';
+import { assertScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Tables } from '../prepare.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { PreviewIn, PreviewOut } from './schema.ts';
 import { previewMessage } from './preview.ts';
 
@@ -12,7 +12,7 @@ export type PreviewRouteDeps = PlatformDeps & {
   readonly tables: Tables;
 };
 
-/** Contract 7: previews of a single message: its parts, its price and what it would be refused for. */
+/** The route that previews a single message: its parts, its price and the reasons for a refusal (contract 7). */
 export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   const { pool, tables } = deps;
 
@@ -20,16 +20,16 @@ export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
     schema: {
       tags: ['Sending'],
       operationId: 'previewMessage',
-      summary: 'What a message would say, how many parts it would have and what it would cost',
+      summary: 'Preview a message',
       description:
-        'Nothing is sent, stored or charged. What a send would be refused for stands in `problems`, as far as the fields ' +
-        'are there. Needs the scope of the channel.',
+        'The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the ' +
+        'reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.',
       body: PreviewIn,
       response: { 200: PreviewOut },
     },
-    handler: keeping(deps, (request: FastifyRequest<{ Body: PreviewIn }>) => {
+    handler: idempotentHandler(deps, (request: FastifyRequest<{ Body: PreviewIn }>) => {
       const { actor, body } = request;
-      demandScope(request, body.channel);
+      assertScope(request, body.channel);
       return previewMessage({ db: tenant(pool, actor), tables }, actor, body);
     }),
   });

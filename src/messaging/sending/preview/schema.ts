@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { RcsSendIn, WhatsappSendIn } from '../rich/schema.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
-/** Half-written fields are for problems to tell of, not for 400. */
-const destination = Type.Optional(Type.String({ maxLength: 50, description: 'E.164.' }));
+/** The schema accepts fields that are not complete yet: they are reported in `problems` and not by 400. */
+const destination = Type.Optional(Type.String({ maxLength: 50, description: 'The number in E.164.' }));
 const sender = (description: string) => Type.Optional(Type.String({ maxLength: 128, description }));
 
 const rcs = RcsSendIn.properties;
@@ -12,13 +12,13 @@ const whatsapp = WhatsappSendIn.properties;
 const SmsPreview = Type.Object({
   channel: Type.Literal('SMS'),
   destination,
-  sender: sender('As senderName.'),
+  sender: sender('The sender, as in senderName.'),
   text: Type.Optional(Type.String({ maxLength: 10_000 })),
 });
 const WhatsappPreview = Type.Object({
   channel: Type.Literal('WHATSAPP'),
   destination,
-  sender: sender('The phoneNumberId. A template by its name needs it.'),
+  sender: sender('The phoneNumberId. Required for a template that is given by its name.'),
   template: whatsapp.template,
   body: whatsapp.body,
 });
@@ -31,26 +31,31 @@ const RcsPreview = Type.Object({
   body: rcs.body,
 });
 
-/** The same contents as the sends take, every field but the channel left out as one likes. */
+/** The same contents as in sends; every field except the channel may be left out. */
 export const PreviewIn = Type.Union([SmsPreview, WhatsappPreview, RcsPreview]);
 export type PreviewIn = Static<typeof PreviewIn>;
 
 export const PreviewOut = Type.Object({
   channel: channelName(),
-  text: Type.String({ description: 'What people would read.' }),
-  encoding: orNull(Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'Of an SMS.' })),
+  text: Type.String({ description: 'The text that people would read.' }),
+  encoding: orNull(
+    Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'Only for an SMS; null on other channels.' }),
+  ),
   characters: Type.Integer({
-    description: 'As they count: on SMS two for each of ^{}\\[~]|€ in GSM-7, and for an emoji in UCS-2.',
+    description:
+      'As they are counted on SMS: ^{}\\[~]|€ count as two each in GSM-7, and an emoji counts as two in UCS-2.',
   }),
   parts: Type.Integer(),
-  perPart: orNull(Type.Integer({ description: 'Characters that each part takes; null but for an SMS.' })),
-  remaining: orNull(Type.Integer({ description: 'Characters that fit before there is one part more.' })),
-  unsupported: Type.Array(Type.String(), { description: 'The characters that make it UCS-2, at most 50.' }),
-  country: orNull(Type.String({ description: 'Of the number: ISO 3166-1 alpha-2.' })),
-  unitPrice: orNull(Type.Number({ description: 'A part on SMS, a message elsewhere; null while it is not known.' })),
+  perPart: orNull(Type.Integer({ description: 'How many characters each part holds; null except for an SMS.' })),
+  remaining: orNull(Type.Integer({ description: 'How many characters fit before another part is needed.' })),
+  unsupported: Type.Array(Type.String(), { description: 'The characters that require UCS-2, at most 50.' }),
+  country: orNull(Type.String({ description: 'The country of the number: ISO 3166-1 alpha-2.' })),
+  unitPrice: orNull(
+    Type.Number({ description: 'The price of a part on SMS, of a message elsewhere; null while it is unknown.' }),
+  ),
   price: orNull(Type.Number()),
   currency: Type.String(),
-  valid: Type.Boolean({ description: 'Nothing is wrong with the fields that are there.' }),
+  valid: Type.Boolean({ description: 'Whether the fields that are given have no problems.' }),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() })),
 });
 export type PreviewOut = Static<typeof PreviewOut>;

@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/db/query.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
-import { faultsOfFiles, type WantedFile } from '../../../media/find-for-send.ts';
+import { findFileErrors, type WantedFile } from '../../../media/for-send.ts';
 import { findUsableSender } from '../../../network/senders/sql.ts';
 import { composeContent, composeText, readable } from '../../../network/templates/compose.ts';
 import { fillTemplate, type Given } from '../../../network/templates/fill.ts';
@@ -13,11 +13,11 @@ import { filesOfBody, textOfBody, toWhatsappContent } from './whatsapp-body.ts';
 
 type Account = { readonly accountId: number };
 
-/** What goes out, and what people read of it. */
+/** The content of a message as it is sent, and its readable text. */
 export type Composed = { readonly content: WholeContent; readonly body: string };
 
-/** What it would say, and why it may not be sent like this. */
-export type CheckedContent = { readonly said: Composed; readonly faults: readonly FieldError[] };
+/** The content that a message would have, and the faults that keep it from being sent. */
+export type CheckedContent = { readonly composed: Composed; readonly faults: readonly FieldError[] };
 
 type Whatsapp = {
   readonly phoneNumberId: string;
@@ -25,38 +25,44 @@ type Whatsapp = {
   readonly body?: WhatsappSendIn['body'] | undefined;
 };
 
-/** What a WhatsApp send says. Errors: 400; a template of another account reads as one that there is not. */
+/** Composes the content of a WhatsApp send. Errors: 400; a template of another account is reported as unknown. */
 export const composeWhatsapp = async (db: Db, account: Account, input: Whatsapp): Promise<Composed> =>
   withoutFaults(await checkWhatsapp(db, account, input));
 
-/** The same for RCS. `path` is where it stands in the request: empty, or ending in a dot. */
+/**
+ * Composes the content of an RCS send. `path` is the place of the input in the request: empty, or ending in a dot. Errors:
+ * 400; a template of another account is reported as unknown.
+ */
 export const composeRcs = async (db: Db, account: Account, input: RcsContent, path = ''): Promise<Composed> =>
   withoutFaults(await checkRcs(db, account, input, path));
 
-function withoutFaults({ said, faults }: CheckedContent): Composed {
+function withoutFaults({ composed, faults }: CheckedContent): Composed {
   refuseFaults(faults);
-  return said;
+  return composed;
 }
 
-/** As `composeWhatsapp`, for a template with its faults beside it. Errors: 400 when there is nothing to show. */
+/** Composes the content of a WhatsApp send even if it has faults, and returns these. Errors: 400 when nothing can be composed. */
 export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<CheckedContent> {
   const { template = {}, body } = input;
   if (body) {
     const files = filesOfBody(body);
     const content = { ...toWhatsappContent(body), ...naming(files) };
-    return { said: { content, body: textOfBody(body) }, faults: await faultsOfFiles(db, account, files) };
+    return { composed: { content, body: textOfBody(body) }, faults: await findFileErrors(db, account, files) };
   }
   return fill(await findWhatsappTemplate(db, account, input), template, 'template', 'template.');
 }
 
-/** The same for RCS. */
+/**
+ * Composes the content of an RCS send even if it has faults, and returns these. `path` is the place of the input in the
+ * request: empty, or ending in a dot. Errors: 400 when nothing can be composed.
+ */
 export async function checkRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<CheckedContent> {
   const { templateId = '', body, variables } = input;
   if (body) {
     const files = filesOfRcsBody(body, `${path}body`);
     const message = toContentMessage(body);
-    const said = { content: { channel: 'RCS', message, ...naming(files) }, body: readable(message) } as const;
-    return { said, faults: await faultsOfFiles(db, { accountId }, files) };
+    const composed = { content: { channel: 'RCS', message, ...naming(files) }, body: readable(message) } as const;
+    return { composed, faults: await findFileErrors(db, { accountId }, files) };
   }
   const field = `${path}templateId`;
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'RCS', id: templateId }), field);
@@ -72,12 +78,14 @@ async function findWhatsappTemplate(db: Db, { accountId }: Account, input: Whats
   const { connectionId } = sender;
   if (id === undefined) {
     if (name === undefined || language === undefined)
-      throw invalidFields([{ field: 'template.id', message: 'is required, or name and language' }]);
+      throw invalidFields([{ field: 'template.id', message: 'is required, unless name and language are given' }]);
     return orUnknown(await findUsableTemplateByName(db, { accountId, connectionId, name, language }), 'template');
   }
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'WHATSAPP', id }), 'template');
   if (template.connectionId !== connectionId)
-    throw invalidFields([{ field: 'template', message: 'is not of the business account of this phone number' }]);
+    throw invalidFields([
+      { field: 'template', message: 'does not belong to the business account of this phone number' },
+    ]);
   return template;
 }
 
@@ -88,14 +96,14 @@ function orUnknown(template: Template | undefined, field: string): Template {
 
 type Values = { variables?: Given | undefined; headerLink?: string | undefined };
 
-/** @param path where its values stand */
+/** @param path the place of the values in the request: empty, or ending in a dot */
 function fill(template: Template, given: Values, field: string, path: string): CheckedContent {
   const { values, faults } = fillTemplate(template, given);
   const filling = { values, headerLink: given.headerLink };
-  const said = { content: composeContent(template, filling), body: composeText(template, filling) };
+  const composed = { content: composeContent(template, filling), body: composeText(template, filling) };
   const unfit = statusFaults(template, field);
-  if (unfit.length > 0) return { said, faults: unfit };
-  return { said, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };
+  if (unfit.length > 0) return { composed, faults: unfit };
+  return { composed, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };
 }
 
 function statusFaults({ status, reason }: Template, field: string): FieldError[] {

@@ -4,7 +4,7 @@ import type { Db } from '../../../platform/db/query.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { findUsableSender } from '../../../network/senders/sql.ts';
-import { faultsOfBody } from '../../../network/templates/rcs-body.ts';
+import { findBodyErrors } from '../../../network/templates/rcs-body.ts';
 import { REFUSALS } from '../draft.ts';
 import type { Hop } from '../../messages/fallback/hop.ts';
 import { DEFAULT_AFTER_SECONDS } from '../../messages/fallback/rule.ts';
@@ -13,23 +13,23 @@ import { MAX_PARTS } from '../prepare.ts';
 import { composeRcs } from './content.ts';
 import type { FallbackRcs, FallbackSms } from './schema.ts';
 
-/** What a send says of the channels that follow it. */
-export type Asked = {
+/** The fallbacks that a send asks for. */
+export type FallbackInput = {
   readonly fallbackRcs?: FallbackRcs | undefined;
   readonly fallbackSms?: FallbackSms | undefined;
   readonly fallback?: Static<typeof Fallback> | undefined;
 };
 
-/** What is wrong with it that its schema cannot judge. */
-export function fallbackFaults({ fallbackRcs, fallbackSms }: Asked): FieldError[] {
+/** The faults in the fallbacks that their schema cannot find. */
+export function fallbackFaults({ fallbackRcs, fallbackSms }: FallbackInput): FieldError[] {
   return [...(fallbackRcs ? rcsFaults(fallbackRcs, fallbackSms) : []), ...(fallbackSms ? smsFaults(fallbackSms) : [])];
 }
 
 function rcsFaults({ templateId, body }: FallbackRcs, fallbackSms: FallbackSms | undefined): FieldError[] {
   return [
-    ...(fallbackSms ? [] : [{ field: 'fallbackSms', message: 'is required beside fallbackRcs' }]),
+    ...(fallbackSms ? [] : [{ field: 'fallbackSms', message: 'is required with fallbackRcs' }]),
     ...onlyOne('fallbackRcs.templateId', templateId, 'fallbackRcs.body', body),
-    ...(body ? faultsOfBody(body, 'fallbackRcs.body') : []),
+    ...(body ? findBodyErrors(body, 'fallbackRcs.body') : []),
   ];
 }
 
@@ -39,20 +39,20 @@ function smsFaults({ body }: FallbackSms): FieldError[] {
   return countParts(body).parts > MAX_PARTS ? [{ field, message: REFUSALS.body_too_long }] : [];
 }
 
-/** Faults of two fields of which exactly one must be there. */
+/** The faults of two fields of which exactly one must be given. */
 export function onlyOne(one: string, a: unknown, other: string, b: unknown): FieldError[] {
   if ((a === undefined) !== (b === undefined)) return [];
   return [one, other].map((field) => ({ field, message: `exactly one of ${one} and ${other} is required` }));
 }
 
 /**
- * What follows a send that begins on `first`, checked as the send itself is. Errors: 400; an agent or a template of
- * another account reads as one that there is not.
+ * Reads the messages that follow a send on the channel `first`, with the same checks as the send itself. Errors: 400; an
+ * agent or a template of another account is reported as unknown.
  */
 export async function readHops(
   db: Db,
   account: { readonly accountId: number },
-  { fallbackRcs, fallbackSms, fallback = {} }: Asked,
+  { fallbackRcs, fallbackSms, fallback = {} }: FallbackInput,
   first: 'WHATSAPP' | 'RCS',
 ): Promise<Hop[]> {
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};

@@ -1,8 +1,8 @@
 import type { Db } from '../../../platform/db/query.ts';
 import type { FieldError } from '../../../platform/errors.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
-import { faultsOfBody as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
-import type { Draft } from '../draft.ts';
+import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
+import { type Draft, newDraft } from '../draft.ts';
 import type { Hop } from '../../messages/fallback/hop.ts';
 import { readSchedule, readValidity, refuseFaults, scheduleFault } from '../read-send.ts';
 import { composeRcs, composeWhatsapp } from './content.ts';
@@ -13,8 +13,8 @@ import { faultsOfBody } from './whatsapp-body.ts';
 type Account = { readonly accountId: number };
 
 /**
- * A WhatsApp send as a draft: its template is looked up, filled and checked, and so is what follows on other channels.
- * Errors: 400 naming every field at fault; what is of another account reads as what there is not.
+ * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
+ * naming every field at fault; things of another account are reported as unknown.
  */
 export async function readWhatsappSend(db: Db, account: Account, input: WhatsappSendIn, now: Date): Promise<Draft> {
   const { template, body, phoneNumberId } = input;
@@ -24,12 +24,15 @@ export async function readWhatsappSend(db: Db, account: Account, input: Whatsapp
     ...scheduleFaults(input, now),
     ...fallbackFaults(input),
   ]);
-  const said = await composeWhatsapp(db, account, input);
+  const composed = await composeWhatsapp(db, account, input);
   const hops = await readHops(db, account, input, 'WHATSAPP');
-  return { ...draftOf(input, now, hops), ...said, channel: 'WHATSAPP', sender: phoneNumberId };
+  return newDraft({ channel: 'WHATSAPP', sender: phoneNumberId, ...composed, ...sharedFields(input, now, hops) });
 }
 
-/** An RCS send as a draft; the same errors. */
+/**
+ * Reads an RCS send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
+ * naming every field at fault; things of another account are reported as unknown.
+ */
 export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, now: Date): Promise<Draft> {
   const { templateId, body, agentId, fallbackSms, fallback } = input;
   refuseFaults([
@@ -38,9 +41,9 @@ export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, no
     ...scheduleFaults(input, now),
     ...fallbackFaults({ fallbackSms }),
   ]);
-  const said = await composeRcs(db, account, input);
+  const composed = await composeRcs(db, account, input);
   const hops = await readHops(db, account, { fallbackSms, fallback }, 'RCS');
-  return { ...draftOf(input, now, hops), ...said, channel: 'RCS', sender: bareAgentId(agentId) };
+  return newDraft({ channel: 'RCS', sender: bareAgentId(agentId), ...composed, ...sharedFields(input, now, hops) });
 }
 
 type Shared = Pick<
@@ -53,12 +56,12 @@ function scheduleFaults({ scheduledDate }: Shared, now: Date): FieldError[] {
   return message === null ? [] : [{ field: 'scheduledDate', message }];
 }
 
-/** Whether something follows is told by receipts, so that they are always asked for then. */
-function draftOf(input: Shared, now: Date, hops: readonly Hop[]) {
+/** A fallback depends on receipts, so they are always asked for when there is one. */
+function sharedFields(input: Shared, now: Date, hops: readonly Hop[]) {
   const scheduledAt = readSchedule(input.scheduledDate);
   return {
-    ...({ source: 'API', binary: null, priority: 0 } as const),
-    ...(hops.length > 0 ? { hops } : {}),
+    source: 'API' as const,
+    ...(hops.length > 0 && { hops }),
     clientId: input.messageId ?? null,
     destination: input.destination,
     simulation: input.simulation ?? false,

@@ -13,20 +13,20 @@ const shared = {
   ),
   scheduledDate: Type.Optional(
     Type.String({
-      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset.',
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset.',
     }),
   ),
   validityPeriod: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 21_600,
-      description: 'Minutes until the message, and what follows it, is no longer sent; 15 days.',
+      description: 'Minutes until the message and its fallbacks are no longer sent; at most 15 days.',
     }),
   ),
   simulation: Type.Optional(
     Type.Boolean({
       description:
-        'Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 to 0005 as on SMS, ' +
+        'Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, ' +
         '0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED.',
     }),
   ),
@@ -40,24 +40,26 @@ const Variables = Type.Optional(
     ],
     {
       description:
-        'The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called.',
+        'The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name.',
     },
   ),
 );
 
 const WhatsappTemplate = Type.Object({
-  id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Or name and language.' })),
+  id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'The id of the template; or give its name and language.' }),
+  ),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
   language: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 20, description: 'As the network writes it: pt_PT.' }),
+    Type.String({ minLength: 1, maxLength: 20, description: 'As the network writes it, for example pt_PT.' }),
   ),
   variables: Variables,
   headerLink: Type.Optional(
-    Type.String({ pattern: '^https?://[^\\s]{1,2040}$', description: 'The file of a header with media.' }),
+    Type.String({ pattern: '^https?://[^\\s]{1,2040}$', description: 'The link to the file of a media header.' }),
   ),
 });
 
-const agentId = Type.String({ minLength: 1, maxLength: 128, description: 'The agent of yours that it comes from.' });
+const agentId = Type.String({ minLength: 1, maxLength: 128, description: 'Your agent that sends the message.' });
 const rcsContent = {
   templateId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   variables: Variables,
@@ -69,18 +71,18 @@ export type RcsContent = Static<typeof RcsContent>;
 
 const FallbackRcs = Type.Object(
   { agentId, ...rcsContent },
-  { description: 'Tried when the message fails or takes too long; needs fallbackSms, which comes after it.' },
+  { description: 'Sent when the message fails or takes too long. Requires fallbackSms, which comes after it.' },
 );
 export type FallbackRcs = Static<typeof FallbackRcs>;
 
 const FallbackSms = Type.Object(
   { sender: Type.Optional(Sender), body: Text },
-  { description: 'Tried last, when what comes before it fails or takes too long.' },
+  { description: 'Sent last, when the messages before it fail or take too long.' },
 );
 export type FallbackSms = Static<typeof FallbackSms>;
 
 export const WhatsappSendIn = Type.Object({
-  phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'The number of yours that it comes from.' }),
+  phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'Your number that sends the message.' }),
   ...shared,
   template: Type.Optional(WhatsappTemplate),
   body: Type.Optional(WhatsappBody),
@@ -103,11 +105,11 @@ const Result = Type.Object({ accepted: Type.Boolean(), reasons: Type.Array(Type.
 const answerOf = (results: Record<string, typeof Result>) =>
   Type.Object(
     {
-      messageId: orNull(Type.String({ description: 'Ours; null when the message was refused.' })),
+      messageId: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
       simulation: Type.Boolean(),
       results: Type.Object(results),
     },
-    { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+    { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
   );
 
 export const WhatsappSendOut = answerOf({ whatsapp: Result });

@@ -1,32 +1,32 @@
 import { type Static, Type } from 'typebox';
 import type { WhatsAppContent } from '../../../carriers/content.ts';
-import type { WantedFile } from '../../../media/find-for-send.ts';
-import { referenceTo } from '../../../media/reference.ts';
+import type { WantedFile } from '../../../media/for-send.ts';
+import { mediaReference } from '../../../media/reference.ts';
 
-const Words = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
+const BoundedText = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const link = Type.Optional(
   Type.String({
     pattern: '^https?://[^\\s]+$',
     maxLength: 2048,
-    description: 'The network fetches it from here.',
-    'x-message': 'must be an http or https address of at most 2,048 characters',
+    description: 'The network fetches the file from here.',
+    'x-message': 'must be an http or https URL of at most 2,048 characters',
   }),
 );
 const mediaId = Type.Optional(
   Type.Union([
-    Type.Integer({ minimum: 1, description: 'Of a file of yours (media).' }),
-    Words(128, 'As text: of a file that the network has.'),
+    Type.Integer({ minimum: 1, description: 'The id of one of your files (media).' }),
+    BoundedText(128, 'As text: the id of a file that the network has.'),
   ]),
 );
-const replyTo = Type.Optional(Words(255, 'The id (wamid) of the message that this one answers.'));
-const caption = Type.Optional(Words(1024, 'Up to 1,024 characters.'));
+const replyTo = Type.Optional(BoundedText(255, 'The id (wamid) of the message that this one replies to.'));
+const caption = Type.Optional(BoundedText(1024, 'Up to 1,024 characters.'));
 
-/** What a free-form message holds; it reaches people who wrote within 24 hours (protocol sheet whatsapp, section 2). */
+/** The content of a free-form message, which reaches people who wrote within 24 hours (protocol sheet whatsapp, section 2). */
 export const WhatsappBody = Type.Union([
   Type.Object({
     type: Type.Literal('TEXT'),
-    text: Words(4096, 'Up to 4,096 characters.'),
-    previewUrl: Type.Optional(Type.Boolean({ description: 'Show what the first link leads to.' })),
+    text: BoundedText(4096, 'Up to 4,096 characters.'),
+    previewUrl: Type.Optional(Type.Boolean({ description: 'Show a preview of the first link.' })),
     replyTo,
   }),
   Type.Object({
@@ -35,34 +35,37 @@ export const WhatsappBody = Type.Union([
     mediaId,
     caption,
     replyTo,
-    fileName: Type.Optional(Words(240, 'Of a DOCUMENT.')),
+    fileName: Type.Optional(BoundedText(240, 'Only for a DOCUMENT.')),
   }),
   Type.Object({
     type: Type.Literal('LOCATION'),
     latitude: Type.Number({ minimum: -90, maximum: 90 }),
     longitude: Type.Number({ minimum: -180, maximum: 180 }),
-    name: Type.Optional(Words(1000, 'Of the place.')),
-    address: Type.Optional(Words(1000, 'Of the place.')),
+    name: Type.Optional(BoundedText(1000, 'The name of the place.')),
+    address: Type.Optional(BoundedText(1000, 'The address of the place.')),
     replyTo,
   }),
   Type.Object({
     type: Type.Literal('CONTACTS'),
-    contacts: Type.Array(Type.Object({}, { additionalProperties: true, description: 'As the network writes them.' }), {
-      minItems: 1,
-      maxItems: 257,
-    }),
+    contacts: Type.Array(
+      Type.Object({}, { additionalProperties: true, description: 'In the format of the network.' }),
+      {
+        minItems: 1,
+        maxItems: 257,
+      },
+    ),
     replyTo,
   }),
   Type.Object({
     type: Type.Literal('REACTION'),
-    messageId: Words(255, 'The id (wamid) of the message.'),
-    emoji: Type.String({ maxLength: 32, description: 'Empty takes a reaction back.' }),
+    messageId: BoundedText(255, 'The id (wamid) of the message that the reaction belongs to.'),
+    emoji: Type.String({ maxLength: 32, description: 'An empty text removes the reaction.' }),
   }),
   Type.Object({
     type: Type.Literal('INTERACTIVE'),
     interactive: Type.Object(
       { type: Type.String() },
-      { additionalProperties: true, description: 'Buttons, lists and flows as the network writes them.' },
+      { additionalProperties: true, description: 'Buttons, lists and flows in the format of the network.' },
     ),
     replyTo,
   }),
@@ -72,22 +75,22 @@ export type WhatsappBody = Static<typeof WhatsappBody>;
 type Media = Extract<WhatsappBody, { type: 'IMAGE' | 'VIDEO' | 'AUDIO' | 'DOCUMENT' | 'STICKER' }>;
 const MEDIA: ReadonlySet<string> = new Set(['IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT', 'STICKER']);
 const isMedia = (body: WhatsappBody): body is Media => MEDIA.has(body.type);
-/** The others have none. */
+/** The types of media that may have a caption. */
 const WITH_CAPTION: ReadonlySet<string> = new Set(['IMAGE', 'VIDEO', 'DOCUMENT']);
 
-/** What is wrong with a body that its schema cannot judge. */
+/** The faults in a body that its schema cannot find. */
 export function faultsOfBody(body: WhatsappBody): { field: string; message: string }[] {
   if (!isMedia(body)) return [];
   const faults = [];
   if ((body.link === undefined) === (body.mediaId === undefined))
     faults.push({ field: 'body.link', message: 'exactly one of link and mediaId is required' });
   if (body.caption !== undefined && !WITH_CAPTION.has(body.type))
-    faults.push({ field: 'body.caption', message: `a message of type ${body.type} has none` });
+    faults.push({ field: 'body.caption', message: `must not be given for a message of type ${body.type}` });
   return faults;
 }
 
-/** Types of files that the network takes in a message of this type (protocol sheet whatsapp, section 2). */
-const HOLDS: Readonly<Record<Media['type'], RegExp>> = {
+/** The types of files that the network accepts in a message of this type (protocol sheet whatsapp, section 2). */
+const FILE_TYPES: Readonly<Record<Media['type'], RegExp>> = {
   IMAGE: /^image\/(jpeg|png)$/,
   VIDEO: /^video\/mp4$/,
   AUDIO: /^audio\//,
@@ -95,24 +98,24 @@ const HOLDS: Readonly<Record<Media['type'], RegExp>> = {
   STICKER: /^image\/webp$/,
 };
 
-/** The file of the account that a body names. */
+/** The file of the account that a body refers to, if any. */
 export const filesOfBody = (body: WhatsappBody): WantedFile[] =>
   isMedia(body) && typeof body.mediaId === 'number'
-    ? [{ field: 'body.mediaId', id: body.mediaId, types: HOLDS[body.type] }]
+    ? [{ field: 'body.mediaId', id: body.mediaId, types: FILE_TYPES[body.type] }]
     : [];
 
-/** What people read of it. */
+/** The readable text of a body. */
 export const textOfBody = (body: WhatsappBody): string => {
   if (body.type === 'TEXT') return body.text;
   if (body.type === 'REACTION') return body.emoji;
   return isMedia(body) ? (body.caption ?? '') : '';
 };
 
-/** The network's message. */
+/** The message of a body in the format of the network. */
 export function toWhatsappContent(body: WhatsappBody): WhatsAppContent {
-  const replied = 'replyTo' in body && body.replyTo !== undefined ? { context: { message_id: body.replyTo } } : {};
+  const context = 'replyTo' in body && body.replyTo !== undefined ? { context: { message_id: body.replyTo } } : {};
   const type = body.type.toLowerCase();
-  return { channel: 'WHATSAPP', message: { type, ...replied, [type]: contentOf(body) } };
+  return { channel: 'WHATSAPP', message: { type, ...context, [type]: contentOf(body) } };
 }
 
 function contentOf(body: WhatsappBody): unknown {
@@ -133,8 +136,8 @@ function contentOf(body: WhatsappBody): unknown {
   }
 }
 
-const mediaOf = ({ type, link: from, mediaId: id, caption: words, fileName }: Media) => ({
-  ...(typeof id === 'string' ? { id } : { link: id === undefined ? from : referenceTo(id) }),
-  ...(words !== undefined && { caption: words }),
+const mediaOf = ({ type, link: from, mediaId: id, caption: captionText, fileName }: Media) => ({
+  ...(typeof id === 'string' ? { id } : { link: id === undefined ? from : mediaReference(id) }),
+  ...(captionText !== undefined && { caption: captionText }),
   ...(type === 'DOCUMENT' && fileName !== undefined && { filename: fileName }),
 });

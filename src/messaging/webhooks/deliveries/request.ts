@@ -5,13 +5,13 @@ import { bodyOf } from '../delivery/payload.ts';
 import type { PostRequest } from '../../../platform/outbound/post.ts';
 import { openSecrets } from '../secrets.ts';
 import { signedHeaders, timestampOf } from '../sign.ts';
-import { findEndpoint } from '../sql.ts';
+import { type Endpoint, findEndpoint } from '../sql.ts';
 import type { Delivery } from '../delivery-log/sql.ts';
 
 /**
- * What the last attempt to tell this event sent, by the webhook that is registered now: in its form, to its URL, signed
- * by the secrets that are valid at `now`. Null without a webhook, before the first attempt, when the message is gone or
- * the form has no such event, or the secrets were sealed with another SECRET_KEY: then nothing is sent either.
+ * Rebuilds the request of the last attempt to deliver this event, for the webhook that is registered now: its form, its
+ * URL, and the secrets that are valid at `now`. Null without a webhook, before the first attempt, when the message was
+ * deleted, when the form has no such event, or when the secrets were sealed with another SECRET_KEY.
  */
 export async function requestOf(
   db: Db,
@@ -31,7 +31,7 @@ export async function requestOf(
   return { url: endpoint.url, headers: signedHeaders({ id, timestamp: timestampOf(triedAt), body, secrets }), body };
 }
 
-function opened(...[key, endpoint, now]: Parameters<typeof openSecrets>): string[] {
+function opened(key: SecretKey, endpoint: Endpoint, now: Date): string[] {
   try {
     return openSecrets(key, endpoint, now);
   } catch {

@@ -3,7 +3,7 @@ import { tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { once } from '../../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { isUuid } from '../../../platform/lib/ids.ts';
 import { replayEvent, replayRange } from './replay.ts';
@@ -15,7 +15,7 @@ const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
-/** Contract 6: what the webhook was told, and telling it again. All need the scope `webhooks`. */
+/** Contract 6: the log of webhook events, and replays. All routes need the scope `webhooks`. */
 export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: PlatformDeps): void {
   const onRequest = requireScope('webhooks');
 
@@ -24,14 +24,14 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
     schema: {
       tags,
       operationId: 'listWebhookDeliveries',
-      summary: 'The events of the webhook and what became of them, the newest first',
+      summary: 'List webhook events and their delivery, newest first',
       description:
-        'An event that fails is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ' +
-        'give or take 20 %, and not before the time in a Retry-After (up to 24 h); then it is DEAD. Later events of its ' +
-        'message wait for it; other messages do not. A webhook that fails again and again is tried once a minute at ' +
-        'most, and events that were not tried yet are not listed. One that answers 410, or that has failed for five ' +
-        'days without one success, is disabled: what waits becomes DEAD when its time comes. Registering another ' +
-        'webhook leads what waits there, in its form; after deleting it what waits is dropped.',
+        'A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not ' +
+        'before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message ' +
+        'wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that ' +
+        'have not been tried are not listed. A webhook that answers 410, or that has failed for five days without a ' +
+        'single success, is disabled: waiting events become DEAD when they are due. After another registration waiting ' +
+        'events go to the new webhook, in its form; after a deletion they are dropped.',
       querystring: Type.Object({ ...pageFields, ...schema.deliveryFields }),
       response: { 200: PageOf(schema.DeliveryOut) },
     },
@@ -52,7 +52,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
     schema: {
       tags,
       operationId: 'findWebhookDelivery',
-      summary: 'One event: what is sent, and what the receiver answered at each attempt',
+      summary: 'Get one event with its request and the answer to each attempt',
       params: schema.DeliveryId,
       response: { 200: schema.DeliveryDetailOut },
     },
@@ -70,12 +70,12 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
     schema: {
       tags,
       operationId: 'replayWebhookDelivery',
-      summary: 'Send one event again, now',
-      description: 'Under the same `webhook-id`, with the same content. 409 while it waits behind an earlier event.',
+      summary: 'Send one event again',
+      description: 'With the same `webhook-id` and content. 409 while it waits for an earlier event of its message.',
       params: schema.DeliveryId,
       response: { 202: schema.DeliveryOut },
     },
-    handler: once({ pool, answers }, 202, async ({ actor, params }, tx) =>
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, params }, tx) =>
       schema.toDeliveryOut(await replayEvent(tx, actor, params.id)),
     ),
   });
@@ -85,12 +85,12 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
     schema: {
       tags,
       operationId: 'replayWebhookDeliveries',
-      summary: 'Send the events of a stretch of time again',
-      description: 'The oldest first, at most 100,000 a call: narrow the stretch for more.',
+      summary: 'Send the events of a time range again',
+      description: 'Oldest first, at most 100,000 per call: use narrower ranges for more.',
       body: schema.ReplayIn,
       response: { 202: schema.ReplayOut },
     },
-    handler: once({ pool, answers }, 202, async ({ actor, body }, tx) => {
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body }, tx) => {
       const until = body.until === undefined ? clock.now() : new Date(body.until);
       const range = { since: new Date(body.since), until, state: body.status ?? 'DEAD' };
       return { replayed: await replayRange(tx, actor, range) };

@@ -7,7 +7,7 @@ import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
   type: 'string',
-  description: 'PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.',
+  description: 'PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.',
 });
 
 const EventType = Type.Enum([...WEBHOOK_EVENT_KINDS], { type: 'string' });
@@ -16,11 +16,11 @@ export const DeliveryOut = Type.Object({
   id: Type.String({ format: 'uuid', description: 'The `webhook-id` of the event, the same at every attempt.' }),
   eventType: EventType,
   messageId: Type.String({ format: 'uuid' }),
-  statusCode: orNull(Type.Integer({ description: 'Of a DELIVERY.' })),
+  statusCode: orNull(Type.Integer({ description: 'The status code of a DELIVERY event.' })),
   status: DeliveryStatus,
-  attempts: Type.Integer({ description: 'Since the event was new or was last replayed.' }),
-  responseCode: orNull(Type.Integer({ description: 'Of the last attempt; null when no answer came.' })),
-  durationMs: orNull(Type.Integer({ description: 'Of the last attempt.' })),
+  attempts: Type.Integer({ description: 'Attempts since the event was created or last replayed.' }),
+  responseCode: orNull(Type.Integer({ description: 'HTTP status of the last attempt; null when there was no answer.' })),
+  durationMs: orNull(Type.Integer({ description: 'Duration of the last attempt.' })),
   failure: orNull(Type.String({ description: 'Why the last attempt failed, or why there was none.' })),
   nextAttemptAt: orNull(instant('UTC; about, while the webhook fails.')),
   createdAt: instant('UTC'),
@@ -38,7 +38,7 @@ const DeliveryFields = Type.Object(deliveryFields);
 
 const AttemptOut = Type.Object({
   at: instant('UTC; when it began.'),
-  responseCode: orNull(Type.Integer({ description: 'Null when no answer came.' })),
+  responseCode: orNull(Type.Integer({ description: 'Null when there was no answer.' })),
   durationMs: orNull(Type.Integer()),
   failure: orNull(Type.String({ description: 'Null when it was acknowledged.' })),
   answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
@@ -61,10 +61,10 @@ export const DeliveryDetailOut = Type.Object({
       },
     ),
   ),
-  log: Type.Array(AttemptOut, { description: 'All attempts, those before a replay too, the oldest first.' }),
+  log: Type.Array(AttemptOut, { description: 'All attempts, oldest first, including those before a replay.' }),
 });
 
-export const DeliveryId = Type.Object({ id: Type.String({ description: 'Of the event.' }) });
+export const DeliveryId = Type.Object({ id: Type.String({ description: 'The id of the event.' }) });
 
 export const ReplayIn = Type.Object({
   since: instant('ISO 8601 with offset: events from then on.'),
@@ -72,7 +72,7 @@ export const ReplayIn = Type.Object({
   status: Type.Optional(Type.Enum([...DELIVERY_STATES], { type: 'string', description: 'Default: DEAD.' })),
 });
 
-export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'Events that are sent again.' }) });
+export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'How many events are sent again.' }) });
 
 /** An entry of the log as the interface writes it. */
 export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> => ({

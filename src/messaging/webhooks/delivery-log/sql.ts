@@ -1,24 +1,35 @@
-import { bigint, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { plainArray } from '../../../platform/db/array.ts';
+import {
+  bigint,
+  insertRows,
+  int,
+  json,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
-import type { Want, WebhookEventKind } from '../outbox/sql.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { AccountLimit, WebhookEventKind } from '../outbox/sql.ts';
 
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** An event of an account. */
+/** Identifies an event. */
 export type EventKey = { readonly accountId: number; readonly id: string };
 
 const keysOf = (keys: readonly EventKey[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
 
-/** An attempt that failed, as the log keeps it. */
+/** A failed attempt, as the log stores it. */
 export type FailedAttempt = {
   readonly at: string;
   readonly code: number | null;
   readonly reason: string | null;
   readonly ms: number;
-  /** The beginning of the body of the answer. */
+  /** The first octets of the body of the answer. */
   readonly answer?: string | null;
 };
 
@@ -36,37 +47,34 @@ export type LogEntry = EventKey & {
   readonly nextAttemptAt: Date | null;
   /** When the last attempt began; null: there was none. */
   readonly triedAt: Date | null;
-  /** The beginning of the body of its answer. */
+  /** The first octets of the body of its answer. */
   readonly answer: string | null;
-  /** The attempt that this entry tells of, if it failed. */
-  readonly failed: FailedAttempt | null;
+  /** The attempt that is recorded, if it failed; the log collects them. */
+  readonly failures: readonly FailedAttempt[];
 };
 
-/** Writes what became of events, each at most once in a call: new entries, and what changed in those that stand there. */
+/** Records the state of events, each at most once per call: inserts new entries and updates those that exist. */
 export async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO webhook_delivery AS d (account_id, id, message_id, kind, status, at, error, state, attempts,
-                                           response_code, duration_ms, failure, next_attempt_at, tried_at, answer,
-                                           failures)
-        SELECT * FROM ${rowsOf(entries, {
-          account_id: bigint((e) => e.accountId),
-          id: uuid((e) => e.id),
-          message_id: uuid((e) => e.messageId),
-          kind: text((e) => e.kind),
-          status: smallint((e) => e.status),
-          at: timestamptz((e) => e.at),
-          error: text((e) => e.error),
-          state: text((e) => e.state),
-          attempts: smallint((e) => e.attempts),
-          response_code: smallint((e) => e.responseCode),
-          duration_ms: int((e) => e.durationMs),
-          failure: text((e) => e.failure),
-          next_attempt_at: timestamptz((e) => e.nextAttemptAt),
-          tried_at: timestamptz((e) => e.triedAt),
-          answer: text((e) => e.answer),
-          failures: json((e) => (e.failed === null ? '[]' : JSON.stringify([e.failed]))),
-        })} AS u
+    sql`${insertRows('webhook_delivery AS d', entries, {
+      accountId: bigint,
+      id: uuid,
+      messageId: uuid,
+      kind: text,
+      status: smallint,
+      at: timestamptz,
+      error: text,
+      state: text,
+      attempts: smallint,
+      responseCode: smallint,
+      durationMs: int,
+      failure: text,
+      nextAttemptAt: timestamptz,
+      triedAt: timestamptz,
+      answer: text,
+      failures: json((e) => JSON.stringify(e.failures)),
+    })}
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET state = excluded.state, attempts = excluded.attempts, response_code = excluded.response_code,
@@ -84,31 +92,27 @@ export type Retry = EventKey & {
   readonly dueAt: Date | null;
 };
 
-/** Plans the next attempts. */
+/** Schedules the next attempts. */
 export async function insertRetries(db: Db, retries: readonly Retry[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO webhook_retry (account_id, id, message_id, seq, due_at)
-        SELECT * FROM ${rowsOf(retries, {
-          account_id: bigint((r) => r.accountId),
-          id: uuid((r) => r.id),
-          message_id: uuid((r) => r.messageId),
-          seq: bigint((r) => r.seq),
-          due_at: timestamptz((r) => r.dueAt),
-        })} AS u
+    sql`${insertRows<Retry>('webhook_retry', retries, {
+      accountId: bigint,
+      id: uuid,
+      messageId: uuid,
+      seq: bigint,
+      dueAt: timestamptz,
+    })}
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE SET due_at = excluded.due_at`,
   );
 }
 
-/**
- * Removes events that have come to their end from those to be tried again, and lets the next one of each of their
- * messages go.
- */
+/** Removes the retries of events that have ended, and makes the next event of each of their messages due. */
 export async function deleteRetries(db: Db, ended: readonly (EventKey & { messageId: string })[]): Promise<void> {
   await exec(
     db,
-    sql`WITH ended AS (SELECT * FROM ${rowsOf(ended, {
+    sql`WITH ended AS (SELECT u.account_id, u.id, u.message_id FROM ${rowsOf(ended, {
       account_id: bigint((e) => e.accountId),
       id: uuid((e) => e.id),
       message_id: uuid((e) => e.messageId),
@@ -123,7 +127,7 @@ export async function deleteRetries(db: Db, ended: readonly (EventKey & { messag
   );
 }
 
-/** Which of these events are in the log; all their ids lie in [firstId, lastId]. */
+/** Lists which of these events are in the log; all their ids lie in [firstId, lastId]. */
 export async function listLogged(
   db: Db,
   { keys, firstId, lastId }: { keys: readonly EventKey[]; firstId: string; lastId: string },
@@ -136,7 +140,7 @@ export async function listLogged(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Which of these messages have events that wait for another attempt. */
+/** Lists which of these messages have events that wait for another attempt. */
 export async function listWaitingMessages(
   db: Db,
   { messages }: { messages: readonly EventKey[] },
@@ -149,38 +153,62 @@ export async function listWaitingMessages(
   return new Set(rows.map((row) => row.id));
 }
 
-export type DueRetry = Omit<Retry, 'dueAt'> & Pick<LogEntry, 'kind' | 'status' | 'at' | 'error' | 'attempts'>;
+const DUE_RETRY = columns({
+  accountId: as<number>('r.account_id'),
+  id: as<string>('r.id'),
+  messageId: as<string>('r.message_id'),
+  seq: as<number>('r.seq'),
+  kind: as<WebhookEventKind>('d.kind'),
+  status: as<number | null>('d.status'),
+  at: as<Date>('d.at'),
+  error: as<string | null>('d.error'),
+  attempts: as<number>('d.attempts'),
+});
+export type DueRetry = RowOf<typeof DUE_RETRY>;
 
-/** The events of these accounts whose next attempt is due, so many of each, without those that are held already. */
+/** Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already. */
 export async function listDueRetries(
   db: Db,
-  { wants, heldIds }: { wants: readonly Want[]; heldIds: readonly string[] },
+  { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly string[] },
 ): Promise<DueRetry[]> {
   return many(
     db,
-    sql`SELECT r.account_id AS "accountId", r.id, r.message_id AS "messageId", r.seq, d.kind, d.status,
-               d.at, d.error, d.attempts
-        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), most: int((w) => w.limit) })} AS u
+    sql`SELECT ${DUE_RETRY}
+        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), max: int((w) => w.limit) })} AS u
         CROSS JOIN LATERAL (
           SELECT * FROM webhook_retry w
           WHERE w.account_id = u.account_id AND w.due_at <= now() AND w.id <> ALL(${plainArray(heldIds)}::uuid[])
-          ORDER BY w.due_at LIMIT u.most
+          ORDER BY w.due_at LIMIT u.max
         ) AS r
         JOIN webhook_delivery d ON d.account_id = r.account_id AND d.id = r.id
         ORDER BY r.due_at, r.seq`,
   );
 }
 
-export type Delivery = Omit<LogEntry, 'accountId' | 'failed'> & {
-  readonly updatedAt: Date;
-  readonly failures: readonly FailedAttempt[];
-};
+const DELIVERY = columns({
+  id: as<string>('id'),
+  messageId: as<string>('message_id'),
+  kind: as<WebhookEventKind>('kind'),
+  status: as<number | null>('status'),
+  at: as<Date>('at'),
+  error: as<string | null>('error'),
+  state: as<DeliveryState>('state'),
+  attempts: as<number>('attempts'),
+  responseCode: as<number | null>('response_code'),
+  durationMs: as<number | null>('duration_ms'),
+  failure: as<string | null>('failure'),
+  nextAttemptAt: as<Date | null>('next_attempt_at'),
+  /** When the last attempt began; null: there was none. */
+  triedAt: as<Date | null>('tried_at'),
+  /** The first octets of the body of its answer. */
+  answer: as<string | null>('answer'),
+  updatedAt: as<Date>('updated_at'),
+  failures: as<readonly FailedAttempt[]>('failures'),
+});
+/** An entry of the log of an account. */
+export type Delivery = RowOf<typeof DELIVERY>;
 
-const DELIVERY = sql`id, message_id AS "messageId", kind, status, at, error, state, attempts, response_code AS "responseCode",
-  duration_ms AS "durationMs", failure, next_attempt_at AS "nextAttemptAt", tried_at AS "triedAt", answer,
-  updated_at AS "updatedAt", failures`;
-
-/** What is null is not asked for; the events lie in [firstId, beforeId). */
+/** A filter of the log; null fields do not filter. The events lie in [firstId, beforeId). */
 export type DeliveryFilter = {
   readonly accountId: number;
   readonly state: DeliveryState | null;
@@ -195,7 +223,7 @@ const fits = ({ accountId, state, kind, messageId, firstId, beforeId }: Delivery
   AND (${messageId}::uuid IS NULL OR message_id = ${messageId})
   AND (${firstId}::uuid IS NULL OR id >= ${firstId}) AND (${beforeId}::uuid IS NULL OR id < ${beforeId})`;
 
-/** The log of an account, the newest events first. */
+/** Lists the log of an account, newest events first. */
 export async function listDeliveries(
   db: Db,
   { limit, offset, ...filter }: DeliveryFilter & { limit: number; offset: number },
@@ -207,18 +235,19 @@ export async function listDeliveries(
   );
 }
 
+/** Counts the entries of the log that fit the filter. */
 export async function countDeliveries(db: Db, filter: DeliveryFilter): Promise<number> {
   const query = sql`SELECT count(*) AS total FROM webhook_delivery WHERE ${fits(filter)}`;
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** Said twice for the states that have an index of their own: the planner must see that they are not DELIVERED. */
+/** States with a partial index are named twice: the planner must see that they are not DELIVERED. */
 const isIn = (state: DeliveryState | null) => {
   if (state === null) return sql`true`;
   return state === 'DELIVERED' ? sql`state = 'DELIVERED'` : sql`state = ${state} AND state <> 'DELIVERED'`;
 };
 
-/** What the webhook was told of one message; the events are not older than it. */
+/** Lists the events of one message, oldest first; `firstId` is the id of the earliest possible event. */
 export async function listDeliveriesOf(
   db: Db,
   { accountId, messageId, firstId }: { accountId: number; messageId: string; firstId: string },
@@ -230,15 +259,14 @@ export async function listDeliveriesOf(
   );
 }
 
-/** Most events that one call asks for again. */
-const REPLAYED_AT_ONCE = 100_000;
+/** Events per call of a replay. */
+const MAX_REPLAYED = 100_000;
 
 type Range = { readonly firstId: string; readonly lastId: string; readonly state: DeliveryState | null };
 
 /**
- * Plans another attempt, now, for the oldest events of an account in [firstId, lastId] that are in this state (null: in
- * any), up to 100,000, as if they had not been tried. Those that wait behind an earlier event stay there. Answers how
- * many there are.
+ * Makes the oldest events of an account in [firstId, lastId] with this state (null: any) due now, up to 100,000, as if
+ * they had never been tried. Events that wait behind an earlier one stay there. Returns how many became due.
  */
 export async function moveToReplayed(
   db: Db,
@@ -251,7 +279,7 @@ export async function moveToReplayed(
           WHERE account_id = ${accountId} AND id BETWEEN ${firstId} AND ${lastId} AND ${isIn(state)}
             AND NOT EXISTS (SELECT FROM webhook_retry r
                             WHERE r.account_id = ${accountId} AND r.id = d.id AND r.due_at IS NULL)
-          ORDER BY id LIMIT ${REPLAYED_AT_ONCE} FOR UPDATE),
+          ORDER BY id LIMIT ${MAX_REPLAYED} FOR UPDATE),
         moved AS (
           UPDATE webhook_delivery d SET state = 'PENDING', attempts = 0, next_attempt_at = now(), updated_at = now()
           FROM chosen c WHERE d.account_id = ${accountId} AND d.id = c.id AND d.id BETWEEN ${firstId} AND ${lastId}
@@ -262,12 +290,12 @@ export async function moveToReplayed(
   );
 }
 
-/** One entry of an account's log. */
+/** Finds one entry of an account's log. */
 export async function findDelivery(db: Db, { accountId, id }: EventKey): Promise<Delivery | undefined> {
   return maybeOne(db, sql`SELECT ${DELIVERY} FROM webhook_delivery WHERE account_id = ${accountId} AND id = ${id}`);
 }
 
-/** Of all accounts together: events that wait in the outbox, that wait for another attempt, and that were given up. */
+/** Counts, over all accounts, the events in the outbox, those that wait for another attempt, and the dead ones. */
 export async function countEvents(db: Db): Promise<{ fresh: number; waiting: number; dead: number }> {
   return one(
     db,
@@ -277,7 +305,7 @@ export async function countEvents(db: Db): Promise<{ fresh: number; waiting: num
   );
 }
 
-/** The same by account, for the operator's list; accounts without any are left out. */
+/** Lists pending and dead events by account, for the operator; accounts without any are left out. */
 export async function listEventCounts(db: Db): Promise<{ accountId: number; pending: number; dead: number }[]> {
   return many(
     db,

@@ -3,30 +3,34 @@ import type { Log } from '../../../platform/lib/log.ts';
 import { startLoop } from '../../../platform/lib/loop.ts';
 import type { SecretKey } from '../../../platform/lib/secret-box.ts';
 import { listDueRetries } from '../delivery-log/sql.ts';
-import { createHoldings } from './holdings.ts';
-import { createLane, type Lane, type LaneEvent, type Settled, type Target } from './lane.ts';
+import { createHeldEvents } from './held-events.ts';
+import {
+  createAccountQueue,
+  type AccountQueue,
+  type QueuedEvent,
+  type SettledEvent,
+  type Target,
+} from './account-queue.ts';
 import { loadRetries, loadRows } from './load.ts';
-import { claimAccounts, deleteClaims, listOutbox, type Want } from '../outbox/sql.ts';
+import { EVENTS_PER_ROW, claimAccounts, deleteClaims, listOutbox, type AccountLimit } from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
-import { record } from './record.ts';
+import { recordSettled } from './record.ts';
 import { openSecrets } from '../secrets.ts';
 import { sendEvent } from './send.ts';
 import { type Endpoint, listEndpoints } from '../sql.ts';
 
-/** Accounts that one worker holds at most. */
-const MOST_LANES = 5000;
-/** Requests under way in one worker, shared by the accounts that have any. */
-const MOST_AT_ONCE = 2048;
-/** Events that a row of the outbox has at most. */
-const EVENTS_A_ROW = 500;
-/** What has settled is committed together; the earlier one of so many, or of so much time. */
-const SETTLED_A_TURN = 200;
-/** With so many that are not committed nothing more is sent: after a crash all of them go out again. */
-const MOST_UNCOMMITTED = 1000;
+/** Accounts per worker. */
+const MAX_ACCOUNTS = 5000;
+/** Concurrent requests per worker, shared by the accounts that have events. */
+const MAX_REQUESTS = 2048;
+/** Settled events are committed together after this many, or after `BUSY_MS`. */
+const SETTLED_PER_COMMIT = 200;
+/** Nothing more is sent while this many results are not committed: after a crash these events are sent again. */
+const MAX_UNCOMMITTED = 1000;
 const BUSY_MS = 20;
-/** New events wake the loop; this is for those to be tried again, and for a dead worker's. */
+/** New events wake the loop; this is the poll for retries and for the events of dead workers. */
 const IDLE_MS = 2000;
-/** An account without events goes back to whoever claims it next; a failing one stays, and with it its breaker. */
+/** An idle account is released to other workers; a failing one is kept longer, so that its circuit breaker survives. */
 const RELEASE_AFTER_MS = 5000;
 const RELEASE_FAILING_AFTER_MS = 600_000;
 
@@ -36,106 +40,106 @@ export type DeliveriesDeps = {
   readonly owner: number;
   readonly poster: Poster;
   readonly secretKey: SecretKey;
-  /** While it answers true, no events are taken up. */
+  /** While it returns true, no events are loaded. */
   readonly paused?: () => boolean;
   readonly log: Log;
 };
 
 export type Deliveries = {
-  /** Looks for events now. */
+  /** Loads new events now. */
   wake(): void;
-  /** Starts nothing more, lets what is under way end or the deadline pass, commits, gives the accounts back. */
+  /** Starts nothing more, waits for requests in flight until the deadline, commits, and releases the accounts. */
   stop(deadlineMs: number): Promise<void>;
 };
 
 /**
- * Tells webhooks what happened: claims accounts that have events, sends them, and commits what became of them. Any
- * number of workers may run it. Each event is sent at least once or ends in the log as DEAD, whatever is killed: it
- * leaves the outbox in the transaction that writes its answer into the log.
+ * Delivers events to webhooks: claims accounts that have events, sends them, and commits the results. Any number of
+ * workers may run it. Each event is sent at least once or ends in the log as DEAD, whatever is killed: it leaves the
+ * outbox in the transaction that writes its result into the log.
  *
- * A turn commits what has settled, then loads: in this order, so that what it loads knows of every failure before it.
+ * A turn commits settled events before it loads new ones, so that what it loads knows about every earlier failure.
  */
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, owner, poster, secretKey, paused = () => false, log } = deps;
-  const lanes = new Map<number, Lane>();
-  const holdings = createHoldings();
-  let settled: Settled[] = [];
+  const queues = new Map<number, AccountQueue>();
+  const held = createHeldEvents();
+  let settled: SettledEvent[] = [];
   let stopping = false;
 
   const share = (): number => {
-    const busy = lanes.values().reduce((count, lane) => count + (lane.idleSinceMs() === null ? 1 : 0), 0);
-    return Math.max(1, Math.floor(MOST_AT_ONCE / Math.max(1, busy)));
+    const busy = queues.values().reduce((count, queue) => count + (queue.idleSinceMs() === null ? 1 : 0), 0);
+    return Math.max(1, Math.floor(MAX_REQUESTS / Math.max(1, busy)));
   };
-  let shareNow = MOST_AT_ONCE;
+  let shareNow = MAX_REQUESTS;
 
-  function open(accountId: number): Lane {
-    const lane: Lane = createLane(accountId, {
+  function open(accountId: number): AccountQueue {
+    const queue: AccountQueue = createAccountQueue(accountId, {
       send: (event, target) => sendEvent(poster, event, target),
-      share: () => (settled.length < MOST_UNCOMMITTED ? shareNow : 0),
+      share: () => (settled.length < MAX_UNCOMMITTED ? shareNow : 0),
       onSettled(one) {
-        if (lanes.get(accountId) !== lane) return;
+        if (queues.get(accountId) !== queue) return;
         settled.push(one);
-        if (settled.length >= SETTLED_A_TURN) loop.wake();
+        if (settled.length >= SETTLED_PER_COMMIT) loop.wake();
       },
     });
-    lanes.set(accountId, lane);
-    return lane;
+    queues.set(accountId, queue);
+    return queue;
   }
 
-  /** Forgets an account and all that is in memory of it; the database has it still. */
+  /** Drops an account from memory; the database still has its events. */
   function drop(accountId: number): void {
-    lanes.get(accountId)?.close();
-    lanes.delete(accountId);
-    holdings.drop(accountId);
+    queues.get(accountId)?.close();
+    queues.delete(accountId);
+    held.drop(accountId);
     settled = settled.filter(({ event }) => event.accountId !== accountId);
   }
 
   async function commit(): Promise<void> {
     const batch = [...settled];
-    const done = holdings.endedBy(batch);
+    const done = held.endedBy(batch);
     if (batch.length + done.length === 0) return;
-    const own = await record(pool, { owner, settled: batch, done });
+    const own = await recordSettled(pool, { owner, settled: batch, done });
     settled = settled.slice(batch.length);
-    holdings.release(batch, done);
-    for (const { event, ending } of batch)
-      if (ending.kind === 'failed') lanes.get(event.accountId)?.release(event.messageId);
+    held.release(batch, done);
+    for (const { event, result } of batch)
+      if (result.kind === 'failed') queues.get(event.accountId)?.release(event.messageId);
     const accountIds = [...batch.map(({ event }) => event.accountId), ...done.map(({ accountId }) => accountId)];
     for (const accountId of new Set(accountIds)) if (!own.has(accountId)) drop(accountId);
   }
 
   async function load(): Promise<void> {
     if (paused()) return;
-    const limit = Math.max(0, MOST_LANES - lanes.size);
+    const limit = Math.max(0, MAX_ACCOUNTS - queues.size);
     const accountIds = await claimAccounts(pool, { owner, limit });
     const wants = accountIds
-      .map((accountId) => ({ accountId, limit: (lanes.get(accountId) ?? open(accountId)).room() }))
+      .map((accountId) => ({ accountId, limit: (queues.get(accountId) ?? open(accountId)).room() }))
       .filter((want) => want.limit > 0);
     if (wants.length > 0) await loadInto(wants);
   }
 
-  async function loadInto(wants: readonly Want[]): Promise<void> {
-    const rows = wants.map(({ accountId, limit }) => ({ accountId, limit: Math.ceil(limit / EVENTS_A_ROW) }));
+  async function loadInto(wants: readonly AccountLimit[]): Promise<void> {
+    const rows = wants.map(({ accountId, limit }) => ({ accountId, limit: Math.ceil(limit / EVENTS_PER_ROW) }));
     const [due, fresh] = await Promise.all([
-      listDueRetries(pool, { wants, heldIds: holdings.retryIds() }),
-      listOutbox(pool, { wants: rows, heldIds: holdings.rowIds() }),
+      listDueRetries(pool, { wants, heldIds: held.retryIds() }),
+      listOutbox(pool, { wants: rows, heldIds: held.rowIds() }),
     ]);
     const [{ events, behind, done }, again] = await Promise.all([loadRows(pool, fresh), loadRetries(pool, due)]);
-    holdings.hold({ rows: fresh, done, retries: again });
+    held.hold({ rows: fresh, done, retries: again });
     settled = [...settled, ...behind];
-    for (const [accountId, own] of Map.groupBy([...again, ...events], (event: LaneEvent) => event.accountId))
-      lanes.get(accountId)?.add(own);
+    for (const [accountId, own] of Map.groupBy([...again, ...events], (event: QueuedEvent) => event.accountId))
+      queues.get(accountId)?.add(own);
   }
 
-  /** An endpoint may change at any time: what is sent from now on goes by what stands there now. */
-  async function aim(): Promise<void> {
-    const waiting = [...lanes.values()].filter((lane) => lane.waiting() > 0);
+  /** An endpoint may change at any time: what is sent from now on follows its current row. */
+  async function updateTargets(): Promise<void> {
+    const waiting = [...queues.values()].filter((queue) => queue.waiting() > 0);
     if (waiting.length === 0) return;
     const endpoints = await listEndpoints(pool, { accountIds: waiting.map(({ accountId }) => accountId) });
     const byAccount = new Map(endpoints.map((endpoint) => [endpoint.accountId, endpoint]));
-    for (const lane of waiting) lane.target = toTarget(byAccount.get(lane.accountId), lane.target);
+    for (const queue of waiting) queue.target = toTarget(byAccount.get(queue.accountId), queue.target);
   }
 
-  /** One whose secrets cannot be opened has none: its events fail, and the operator is told once. */
+  /** An endpoint whose secrets cannot be opened gets none: its events fail, and the error is logged once. */
   function toTarget(endpoint: Endpoint | undefined, before: Target | null | undefined): Target | null {
     if (!endpoint) return null;
     try {
@@ -149,12 +153,12 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
 
   async function release(): Promise<void> {
     const nowMs = performance.now();
-    const idle = [...lanes.values()].filter((lane) => {
-      const idleForMs = nowMs - (lane.idleSinceMs() ?? nowMs);
-      return idleForMs > (lane.isFailing() ? RELEASE_FAILING_AFTER_MS : RELEASE_AFTER_MS);
+    const idle = [...queues.values()].filter((queue) => {
+      const idleForMs = nowMs - (queue.idleSinceMs() ?? nowMs);
+      return idleForMs > (queue.isFailing() ? RELEASE_FAILING_AFTER_MS : RELEASE_AFTER_MS);
     });
-    const held = holdings.accountIds();
-    const accountIds = idle.map((lane) => lane.accountId).filter((accountId) => !held.has(accountId));
+    const heldAccounts = held.accountIds();
+    const accountIds = idle.map((queue) => queue.accountId).filter((accountId) => !heldAccounts.has(accountId));
     if (accountIds.length === 0) return;
     await deleteClaims(pool, { owner, accountIds });
     for (const accountId of accountIds) drop(accountId);
@@ -165,13 +169,13 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     await commit();
     if (!stopping) {
       await load();
-      await aim();
+      await updateTargets();
       shareNow = share();
-      for (const lane of lanes.values()) lane.pump();
+      for (const queue of queues.values()) queue.pump();
       await release();
     }
-    const busy = settled.length > 0 || lanes.values().some((lane) => lane.waiting() + lane.inFlight() > 0);
-    // Half of the time at most: with a thousand accounts a turn takes as long as the pause after it.
+    const busy = settled.length > 0 || queues.values().some((queue) => queue.waiting() + queue.inFlight() > 0);
+    // At most half of the time: with a thousand accounts a turn takes as long as the pause after it.
     return busy ? Math.max(BUSY_MS, performance.now() - start) : IDLE_MS;
   }
 
@@ -181,18 +185,18 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     async stop(deadlineMs) {
       stopping = true;
       await loop.stop();
-      for (const lane of lanes.values()) lane.close();
-      await drained(lanes, deadlineMs);
+      for (const queue of queues.values()) queue.close();
+      await drained(queues, deadlineMs);
       await commit();
-      await deleteClaims(pool, { owner, accountIds: [...lanes.keys()] });
+      await deleteClaims(pool, { owner, accountIds: [...queues.keys()] });
     },
   };
 }
 
-const LOOK_MS = 20;
+const DRAIN_POLL_MS = 20;
 
-async function drained(lanes: ReadonlyMap<number, Lane>, deadlineMs: number): Promise<void> {
+async function drained(queues: ReadonlyMap<number, AccountQueue>, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs;
-  while (lanes.values().some((lane) => lane.inFlight() > 0) && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  while (queues.values().some((queue) => queue.inFlight() > 0) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
 }

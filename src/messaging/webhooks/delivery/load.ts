@@ -3,14 +3,14 @@ import { boundsOf } from '../../../platform/lib/ids.ts';
 import { type DueRetry, type EventKey, listLogged, listWaitingMessages } from '../delivery-log/sql.ts';
 import { eventIdOf } from './event-id.ts';
 import { listReceivedFacts, listSentFacts } from './facts/sql.ts';
-import type { LaneEvent, Settled } from './lane.ts';
+import type { QueuedEvent, SettledEvent } from './account-queue.ts';
 import type { OutboxRow } from '../outbox/sql.ts';
 import type { Facts } from './payload.ts';
 
-type Bare = Omit<LaneEvent, 'facts'>;
+type LoadedEvent = Omit<QueuedEvent, 'facts'>;
 
-/** The events of outbox rows, in order. */
-const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow): Bare[] =>
+/** The events of an outbox row, in their order. */
+const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow): LoadedEvent[] =>
   messageIds.map((messageId, place) => ({
     accountId,
     id: eventIdOf(seed, place),
@@ -25,15 +25,15 @@ const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }:
   }));
 
 export type Loaded = {
-  /** To be sent. */
-  readonly events: LaneEvent[];
-  /** To be kept for later: an earlier event of the message waits for another attempt. */
-  readonly behind: Settled[];
-  /** In the log already: an earlier worker came so far. */
-  readonly done: Bare[];
+  /** Events to send. */
+  readonly events: QueuedEvent[];
+  /** Events to store for later: an earlier event of their message waits for another attempt. */
+  readonly behind: SettledEvent[];
+  /** Events that an earlier worker has logged already. */
+  readonly done: LoadedEvent[];
 };
 
-/** Sorts out the events of outbox rows, of any accounts. */
+/** Loads the events of outbox rows of any accounts, and separates those to send, to defer and to skip. */
 export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Loaded> {
   const all = rows.flatMap(eventsOf);
   if (all.length === 0) return { events: [], behind: [], done: [] };
@@ -51,21 +51,21 @@ export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Load
     events: fresh.filter((event) => !waiting.has(event.messageId)),
     behind: fresh
       .filter((event) => waiting.has(event.messageId))
-      .map((event) => ({ event, ending: { kind: 'behind' }, target: null })),
+      .map((event) => ({ event, result: { kind: 'behind' }, target: null })),
     done: all.filter((event) => logged.has(event.id)),
   };
 }
 
-/** Events whose next attempt is due, with what their bodies need. */
-export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise<LaneEvent[]> {
+/** Loads events whose next attempt is due, with what their bodies need. */
+export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise<QueuedEvent[]> {
   if (retries.length === 0) return [];
   const facts = await factsOf(db, retries);
   return retries.map((retry) => ({ ...retry, outboxId: null, facts: facts.get(retry.messageId) ?? null }));
 }
 
-type Subject = Pick<LaneEvent, 'accountId' | 'messageId' | 'kind'>;
+type Subject = Pick<QueuedEvent, 'accountId' | 'messageId' | 'kind'>;
 
-/** What the bodies of these events are made of, by message; a message that is gone has none. */
+/** Loads what the bodies of these events need, by message id; a deleted message has no entry. */
 export async function factsOf(db: Db, events: readonly Subject[]): Promise<Map<string, Facts>> {
   const received = events.filter(({ kind }) => kind === 'INBOUND');
   const sent = events.filter(({ kind }) => kind !== 'INBOUND');

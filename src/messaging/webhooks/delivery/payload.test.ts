@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import { STATUS, STATUS_NAMES } from '../../states.ts';
-import { bodyOf, type Facts, type Form, type SentFacts, type Told } from './payload.ts';
+import { bodyOf, type Facts, type Form, type SentFacts, type WebhookEvent } from './payload.ts';
 
 const AT = new Date('2026-11-21T10:00:00.250Z');
 const sent = (more: Partial<SentFacts> = {}): SentFacts => ({
@@ -13,7 +13,7 @@ const sent = (more: Partial<SentFacts> = {}): SentFacts => ({
   submittedAt: null,
   ...more,
 });
-const delivery = (status: number, more: Partial<Told> = {}): Told => ({
+const delivery = (status: number, more: Partial<WebhookEvent> = {}): WebhookEvent => ({
   kind: 'DELIVERY',
   messageId: 'm1',
   status,
@@ -21,7 +21,7 @@ const delivery = (status: number, more: Partial<Told> = {}): Told => ({
   error: null,
   ...more,
 });
-const read = (form: Form, told: Told, facts: Facts) => {
+const read = (form: Form, told: WebhookEvent, facts: Facts) => {
   const body = bodyOf(form, told, facts);
   return body === null ? null : JSON.parse(body);
 };

@@ -2,21 +2,21 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../../states.ts';
 import type { WebhookEventKind } from '../outbox/sql.ts';
 
-/** The two payloads of the specification: A has eventType and statusCode, B a status in words. */
+/** The two payloads of the specification: A has eventType and statusCode, B has a status text. */
 export type Form = 'A' | 'B';
 
-/** What a body needs of a message that was sent. */
+/** What the body of an event needs of a sent message. */
 export type SentFacts = {
   readonly kind: 'sent';
   readonly clientId: string | null;
   readonly channel: Channel;
   readonly destination: string;
-  /** The client wants to hear of it (`enableNotification`, `enableDelivery`). */
+  /** Whether the client asked for events (`enableNotification`, `enableDelivery`). */
   readonly wantReceipt: boolean;
   readonly submittedAt: Date | null;
 };
 
-/** What a body needs of an inbound message. */
+/** What the body of an event needs of an inbound message. */
 export type ReceivedFacts = {
   readonly kind: 'received';
   readonly channel: Channel;
@@ -28,7 +28,8 @@ export type ReceivedFacts = {
 
 export type Facts = SentFacts | ReceivedFacts;
 
-export type Told = {
+/** An event as webhooks receive it. */
+export type WebhookEvent = {
   readonly kind: WebhookEventKind;
   readonly messageId: string;
   readonly status: number | null;
@@ -37,26 +38,26 @@ export type Told = {
 };
 
 /**
- * The body of a callback; null when there is nothing to tell: the form has no such event, or the client asked for none.
- * Pure: an event has the same body however often it is sent.
+ * Makes the body of an event, or null when there is nothing to send: the form has no such event, or the client did not ask
+ * for it. Pure: an event has the same body however often it is sent.
  */
-export function bodyOf(form: Form, told: Told, facts: Facts): string | null {
-  if (facts.kind === 'received') return form === 'A' && told.kind === 'INBOUND' ? inbound(told, facts) : null;
-  if (!facts.wantReceipt || told.kind === 'INBOUND') return null;
-  if (told.kind === 'READ') return form === 'A' ? read(told, facts) : null;
-  const name = nameOfStatus(told.status ?? STATUS.UNKNOWN);
-  return form === 'A' ? deliveryA(told, facts, name) : deliveryB(told, facts, name);
+export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | null {
+  if (facts.kind === 'received') return form === 'A' && event.kind === 'INBOUND' ? inboundBody(event, facts) : null;
+  if (!facts.wantReceipt || event.kind === 'INBOUND') return null;
+  if (event.kind === 'READ') return form === 'A' ? readBody(event, facts) : null;
+  const name = nameOfStatus(event.status ?? STATUS.UNKNOWN);
+  return form === 'A' ? deliveryBodyA(event, facts, name) : deliveryBodyB(event, facts, name);
 }
 
-/** Carriers tell the minute, in time zones of their own: no end is told to be before the submit. */
+/** Carriers report minutes, in time zones of their own: no end is reported as earlier than the submit. */
 function timestampOf(at: Date, { submittedAt }: SentFacts): string {
   return (submittedAt !== null && submittedAt > at ? submittedAt : at).toISOString();
 }
 
 const customerMessageId = ({ clientId }: SentFacts) => (clientId === null ? {} : { customerMessageId: clientId });
 
-/** Before its end a message reads UNKNOWN on RCS and WhatsApp: being accepted changes nothing there. */
-function deliveryA({ messageId, status, at }: Told, facts: SentFacts, name: StatusName): string | null {
+/** Before its end a message reads UNKNOWN on RCS and WhatsApp, so acceptance is not an event there. */
+function deliveryBodyA({ messageId, status, at }: WebhookEvent, facts: SentFacts, name: StatusName): string | null {
   const { channel, destination } = facts;
   if (name === 'ACCEPTED' && channel !== 'SMS') return null;
   return JSON.stringify({
@@ -71,10 +72,14 @@ function deliveryA({ messageId, status, at }: Told, facts: SentFacts, name: Stat
   });
 }
 
-const IN_WORDS: Partial<Record<StatusName, string>> = { ACCEPTED: 'SENT', DELIVERED: 'DELIVERED', EXPIRED: 'EXPIRED' };
+const STATUS_TEXTS: Partial<Record<StatusName, string>> = {
+  ACCEPTED: 'SENT',
+  DELIVERED: 'DELIVERED',
+  EXPIRED: 'EXPIRED',
+};
 
-function deliveryB({ messageId, at, error }: Told, facts: SentFacts, name: StatusName): string {
-  const status = IN_WORDS[name] ?? 'ERROR';
+function deliveryBodyB({ messageId, at, error }: WebhookEvent, facts: SentFacts, name: StatusName): string {
+  const status = STATUS_TEXTS[name] ?? 'ERROR';
   return JSON.stringify({
     messageId,
     ...customerMessageId(facts),
@@ -86,15 +91,18 @@ function deliveryB({ messageId, at, error }: Told, facts: SentFacts, name: Statu
   });
 }
 
-function read({ messageId, at }: Told, facts: SentFacts): string {
+function readBody({ messageId, at }: WebhookEvent, facts: SentFacts): string {
   const { destination, channel } = facts;
   return JSON.stringify({ eventType: 'READ', messageId, destination, channel, timestamp: timestampOf(at, facts) });
 }
 
-/** Carriers write numbers without the plus; what is no full number (a short code, a name) stays as it is. */
+/** Carriers write numbers without the plus; anything but a full number (a short code, a name) stays as it is. */
 const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
 
-const inbound = ({ at }: Told, { source, destination, text, channel, messageType }: ReceivedFacts): string =>
+const inboundBody = (
+  { at }: WebhookEvent,
+  { source, destination, text, channel, messageType }: ReceivedFacts,
+): string =>
   JSON.stringify({
     eventType: 'INBOUND',
     source: withPlus(source),

@@ -2,35 +2,35 @@ import type { Pool } from 'pg';
 import type { Db } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { deleteRetries, insertLog, insertRetries, type LogEntry } from '../delivery-log/sql.ts';
-import type { LaneEvent, Settled, Target } from './lane.ts';
+import type { QueuedEvent, SettledEvent, Target } from './account-queue.ts';
 import { deleteOutbox, listOwnAccounts } from '../outbox/sql.ts';
-import { retryDelayMs } from './schedule.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import { moveToDisabled, moveToFailing, moveToSucceeding } from './targets/sql.ts';
 
-const GIVEN_UP_AFTER_MS = 5 * 24 * 3600 * 1000;
+const DISABLE_AFTER_MS = 5 * 24 * 3600 * 1000;
 
-/** An outbox row without a further event. */
+/** An outbox row whose events have all ended. */
 export type DoneRow = { readonly id: number; readonly accountId: number };
 
 /**
- * Commits what became of events: the log, the next attempts, the state of the webhooks; and takes from the outbox the
- * rows that are told to their end. Until then nothing is forgotten, so after a crash the events since the last call go
- * out again, under the same ids.
+ * Commits the results of events: the log, the next attempts and the state of the webhooks; and deletes completed rows from
+ * the outbox. Nothing is forgotten before that commit, so after a crash the events since the last call are sent again,
+ * under the same ids.
  *
- * What concerns accounts that are another worker's by now is dropped: that one tells all of it again.
+ * Results of accounts that another worker has taken over are dropped: that worker sends their events again.
  *
- * @returns the accounts that are still this worker's
+ * @returns the accounts that this worker still owns
  */
-export function record(
+export function recordSettled(
   pool: Pool,
-  { owner, settled, done }: { owner: number; settled: readonly Settled[]; done: readonly DoneRow[] },
+  { owner, settled, done }: { owner: number; settled: readonly SettledEvent[]; done: readonly DoneRow[] },
 ): Promise<ReadonlySet<number>> {
   return transaction(pool, async (tx) => {
     const accountIds = [...settled.map(({ event }) => event.accountId), ...done.map(({ accountId }) => accountId)];
     const own = await listOwnAccounts(tx, { owner, accountIds: [...new Set(accountIds)] });
     const mine = settled.filter(({ event }) => own.has(event.accountId));
     const ids = done.filter(({ accountId }) => own.has(accountId)).map(({ id }) => id);
-    await recordEvents(tx, mine.map(judge));
+    await recordEvents(tx, mine.map(verdictOf));
     if (ids.length > 0) await deleteOutbox(tx, { ids });
     for (const [id, ofTarget] of Map.groupBy(mine, ({ target }) => target?.id))
       if (id !== undefined) await recordHealth(tx, ofTarget);
@@ -38,18 +38,18 @@ export function record(
   });
 }
 
-type Judged = {
-  readonly event: LaneEvent;
-  /** Null: nothing was tried, and nothing will be. */
+type Verdict = {
+  readonly event: QueuedEvent;
+  /** Null: nothing was tried, and nothing will be tried. */
   readonly entry: LogEntry | null;
   readonly next: 'none' | 'later' | 'behind';
 };
 
-/** What an ending means for the event. */
-function judge({ event, ending }: Settled): Judged {
-  switch (ending.kind) {
+/** What a result means for its event. */
+function verdictOf({ event, result }: SettledEvent): Verdict {
+  switch (result.kind) {
     case 'acknowledged': {
-      const { code, durationMs, at, answer } = ending;
+      const { code, durationMs, at, answer } = result;
       const entry = entryOf(event, {
         state: 'DELIVERED',
         attempts: event.attempts + 1,
@@ -61,7 +61,7 @@ function judge({ event, ending }: Settled): Judged {
       return { event, entry, next: 'none' };
     }
     case 'failed':
-      return judgeFailed(event, ending);
+      return verdictOfFailure(event, result);
     case 'behind':
       return { event, entry: entryOf(event, { failure: 'waits for an earlier event of its message' }), next: 'behind' };
     case 'left out': {
@@ -69,11 +69,11 @@ function judge({ event, ending }: Settled): Judged {
       return { event, entry, next: 'none' };
     }
     case 'given up':
-      return { event, entry: entryOf(event, { state: 'DEAD', failure: ending.reason }), next: 'none' };
+      return { event, entry: entryOf(event, { state: 'DEAD', failure: result.reason }), next: 'none' };
   }
 }
 
-function judgeFailed(event: LaneEvent, failed: Extract<Settled['ending'], { kind: 'failed' }>): Judged {
+function verdictOfFailure(event: QueuedEvent, failed: Extract<SettledEvent['result'], { kind: 'failed' }>): Verdict {
   const { code, reason, durationMs, retryAfterMs, at, answer } = failed;
   const attempts = event.attempts + 1;
   const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs);
@@ -85,12 +85,12 @@ function judgeFailed(event: LaneEvent, failed: Extract<Settled['ending'], { kind
     triedAt: at,
     answer,
     ...(delayMs === null ? { state: 'DEAD' } : { nextAttemptAt: new Date(Date.now() + delayMs) }),
-    failed: { at: at.toISOString(), code, reason, ms: durationMs, answer },
+    failures: [{ at: at.toISOString(), code, reason, ms: durationMs, answer }],
   });
   return { event, entry, next: delayMs === null ? 'none' : 'later' };
 }
 
-const entryOf = (event: LaneEvent, more: Partial<LogEntry>): LogEntry => ({
+const entryOf = (event: QueuedEvent, more: Partial<LogEntry>): LogEntry => ({
   accountId: event.accountId,
   id: event.id,
   messageId: event.messageId,
@@ -104,17 +104,17 @@ const entryOf = (event: LaneEvent, more: Partial<LogEntry>): LogEntry => ({
   durationMs: null,
   failure: null,
   nextAttemptAt: null,
-  failed: null,
+  failures: [],
   triedAt: null,
   answer: null,
   ...more,
 });
 
-/** Those that wait are written before those that end: the end of one lets go what waits behind it. */
-async function recordEvents(tx: Db, judged: readonly Judged[]): Promise<void> {
-  const entries = judged.flatMap(({ entry }) => entry ?? []);
-  const later = judged.filter(({ next }) => next !== 'none');
-  const ended = judged.filter(
+/** Waiting events are written before ended ones: the end of an event makes the one behind it due. */
+async function recordEvents(tx: Db, verdicts: readonly Verdict[]): Promise<void> {
+  const entries = verdicts.flatMap(({ entry }) => entry ?? []);
+  const later = verdicts.filter(({ next }) => next !== 'none');
+  const ended = verdicts.filter(
     ({ event, entry, next }) => next === 'none' && (event.outboxId === null || isDead(entry)),
   );
   if (entries.length > 0) await insertLog(tx, entries);
@@ -132,15 +132,15 @@ async function recordEvents(tx: Db, judged: readonly Judged[]): Promise<void> {
 
 const isDead = (entry: LogEntry | null): boolean => entry?.state === 'DEAD';
 
-/** What the answers say of one webhook. One success among failures makes it one that works. */
-async function recordHealth(tx: Db, settled: readonly Settled[]): Promise<void> {
+/** Updates the state of one webhook from its answers. One success among failures counts as working. */
+async function recordHealth(tx: Db, settled: readonly SettledEvent[]): Promise<void> {
   const last = settled.at(-1);
   if (!last?.target || last.target.disabledReason !== null) return;
   const webhook = { accountId: last.event.accountId, id: last.target.id };
-  const failures = settled.flatMap(({ ending }) => (ending.kind === 'failed' ? [ending] : []));
+  const failures = settled.flatMap(({ result }) => (result.kind === 'failed' ? [result] : []));
   if (failures.some(({ unwanted }) => unwanted))
     await moveToDisabled(tx, { ...webhook, reason: 'the receiver answered 410 Gone' });
-  else if (settled.some(({ ending }) => ending.kind === 'acknowledged')) await recordSuccess(tx, webhook, last.target);
+  else if (settled.some(({ result }) => result.kind === 'acknowledged')) await recordSuccess(tx, webhook, last.target);
   else if (failures.length > 0) await recordFailure(tx, webhook, last.target);
 }
 
@@ -152,6 +152,6 @@ async function recordSuccess(tx: Db, webhook: Webhook, { failingSince }: Target)
 
 async function recordFailure(tx: Db, webhook: Webhook, { failingSince }: Target): Promise<void> {
   if (failingSince === null) await moveToFailing(tx, webhook);
-  else if (Date.now() - failingSince.getTime() > GIVEN_UP_AFTER_MS)
+  else if (Date.now() - failingSince.getTime() > DISABLE_AFTER_MS)
     await moveToDisabled(tx, { ...webhook, reason: 'it has failed for five days without one success' });
 }

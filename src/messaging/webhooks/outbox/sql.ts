@@ -1,34 +1,35 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { bigint, int, rowsOf, smallint, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, onePlan, sql } from '../../../platform/db/query.ts';
-import { isAlive } from '../../../platform/db/worker-session.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import { isOwnerAlive } from '../../../platform/db/worker-session.ts';
 
-/** What can happen that a webhook is told of. */
+/** The kinds of events that webhooks receive. */
 export const WEBHOOK_EVENT_KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
 export type WebhookEventKind = (typeof WEBHOOK_EVENT_KINDS)[number];
 
 export type NewWebhookEvent = {
   readonly accountId: number;
   readonly kind: WebhookEventKind;
-  /** Of the message that was sent, or of the inbound one. */
+  /** The id of the sent or the inbound message. */
   readonly messageId: string;
-  /** Of a DELIVERY: the code of the specification's status table. */
+  /** For a DELIVERY: the code of the specification's status table. */
   readonly status: number | null;
-  /** When it happened; null: in this transaction. */
+  /** When it happened; null means in this transaction. */
   readonly at: Date | null;
-  /** What the carrier said of a failure. */
+  /** The carrier's text for a failure. */
   readonly error: string | null;
 };
 
-/** Told when events are committed, so that workers look at once. */
+/** NOTIFY channel that wakes workers when events are committed. */
 export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
 
-/** Bounds what one worker holds in memory of an account, and what it may have to send again after a crash. */
-const EVENTS_A_ROW = 500;
+/** Limits what one worker holds in memory per account, and what it may send again after a crash. */
+export const EVENTS_PER_ROW = 500;
 
 /**
- * Writes events for the accounts whose webhook wants them, one row for each account, kind and status. For an account
- * without a webhook this costs a look into a small table.
+ * Inserts events for the accounts whose webhook takes them, one row per account, kind and status. For an account without
+ * a webhook this costs one look-up in a small table.
  */
 export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): Promise<void> {
   await exec(
@@ -48,14 +49,14 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
         })} AS u
         WHERE EXISTS (SELECT FROM webhook_endpoint e
                       WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = 'DELIVERY'))
-        GROUP BY u.account_id, u.kind, u.status, u.n / ${EVENTS_A_ROW}
+        GROUP BY u.account_id, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
         ORDER BY u.account_id, min(u.n)
         RETURNING id)
         SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
   );
 }
 
-/** Each account once that has a row in a table whose index begins with it, by as many look-ups as there are such. */
+/** The accounts that have rows in the table, with one index look-up per account. */
 const accountsIn = (table: 'webhook_outbox' | 'webhook_retry') => {
   const from = table === 'webhook_outbox' ? sql`webhook_outbox` : sql`webhook_retry`;
   const due = table === 'webhook_outbox' ? sql`true` : sql`t.due_at IS NOT NULL`;
@@ -67,8 +68,8 @@ const accountsIn = (table: 'webhook_outbox' | 'webhook_retry') => {
 };
 
 /**
- * Claims accounts that have events to be sent now and whose claim is free, up to `limit`. Answers those and the accounts
- * that were claimed by this owner before and have such events.
+ * Claims up to `limit` accounts that have events to send now and that no living worker has claimed. Returns these and the
+ * accounts with such events that this owner had claimed before.
  */
 export async function claimAccounts(db: Db, { owner, limit }: { owner: number; limit: number }): Promise<number[]> {
   const rows = await many<{ accountId: number }>(
@@ -78,7 +79,7 @@ export async function claimAccounts(db: Db, { owner, limit }: { owner: number; l
                   WHERE EXISTS (SELECT FROM webhook_retry r WHERE r.account_id = l.account_id AND r.due_at <= now())),
         work AS MATERIALIZED (SELECT account_id FROM fresh WHERE account_id IS NOT NULL UNION SELECT account_id FROM later),
         dead AS MATERIALIZED (SELECT owner FROM (SELECT DISTINCT owner FROM webhook_claim) AS o
-                              WHERE owner <> ${owner} AND NOT ${isAlive(sql`o.owner`)}),
+                              WHERE owner <> ${owner} AND NOT ${isOwnerAlive(sql`o.owner`)}),
         taken AS (
           INSERT INTO webhook_claim AS c (account_id, owner)
           SELECT w.account_id, ${owner}::bigint FROM work w LEFT JOIN webhook_claim x ON x.account_id = w.account_id
@@ -93,7 +94,7 @@ export async function claimAccounts(db: Db, { owner, limit }: { owner: number; l
   return rows.map((row) => row.accountId);
 }
 
-/** Which of these accounts are still this owner's, until the transaction ends. */
+/** Lists which of these accounts are still this owner's; they stay so until the transaction ends. */
 export async function listOwnAccounts(
   db: Db,
   { owner, accountIds }: { owner: number; accountIds: readonly number[] },
@@ -106,7 +107,7 @@ export async function listOwnAccounts(
   return new Set(rows.map((row) => row.accountId));
 }
 
-/** Gives accounts back: any worker may claim them. */
+/** Releases accounts: any worker may claim them. */
 export async function deleteClaims(
   db: Db,
   { owner, accountIds }: { owner: number; accountIds: readonly number[] },
@@ -117,34 +118,36 @@ export async function deleteClaims(
   );
 }
 
-export type OutboxRow = {
-  id: number;
-  accountId: number;
-  seed: string;
-  kind: WebhookEventKind;
-  status: number | null;
-  messageIds: string[];
-  at: Date[];
-  errors: (string | null)[];
-};
+const OUTBOX_ROW = columns({
+  id: as<number>('o.id'),
+  accountId: as<number>('o.account_id'),
+  seed: as<string>('o.seed'),
+  kind: as<WebhookEventKind>('o.kind'),
+  status: as<number | null>('o.status'),
+  errors: as<(string | null)[]>('o.errors'),
+  messageIds: as<string>(`array_to_string(o.message_ids, ',')`),
+  at: as<string>(`(SELECT string_agg((extract(epoch FROM a.at) * 1000)::bigint::text, ',' ORDER BY a.n)
+                   FROM unnest(o.at) WITH ORDINALITY AS a (at, n))`),
+});
 
-export type Want = { readonly accountId: number; readonly limit: number };
+/** Up to 500 events of one account, kind and status. */
+export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
 
-/** The oldest rows of these accounts, so many of each, without those that are held already. */
+/** How many rows to load of an account. */
+export type AccountLimit = { readonly accountId: number; readonly limit: number };
+
+/** Lists the oldest rows of these accounts, up to the limit of each, without those held already. */
 export async function listOutbox(
   db: Db,
-  { wants, heldIds }: { wants: readonly Want[]; heldIds: readonly number[] },
+  { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly number[] },
 ): Promise<OutboxRow[]> {
-  const rows = await many<Omit<OutboxRow, 'messageIds' | 'at'> & { messageIds: string; at: string }>(
+  const rows = await many(
     db,
-    sql`SELECT o.id, o.account_id AS "accountId", o.seed, o.kind, o.status, o.errors,
-               array_to_string(o.message_ids, ',') AS "messageIds",
-               (SELECT string_agg((extract(epoch FROM a.at) * 1000)::bigint::text, ',' ORDER BY a.n)
-                FROM unnest(o.at) WITH ORDINALITY AS a (at, n)) AS at
-        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), most: int((w) => w.limit) })} AS u
+    sql`SELECT ${OUTBOX_ROW}
+        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), max: int((w) => w.limit) })} AS u
         CROSS JOIN LATERAL (
           SELECT * FROM webhook_outbox w
-          WHERE w.account_id = u.account_id AND w.id <> ALL(${plainArray(heldIds)}::bigint[]) ORDER BY w.id LIMIT u.most
+          WHERE w.account_id = u.account_id AND w.id <> ALL(${plainArray(heldIds)}::bigint[]) ORDER BY w.id LIMIT u.max
         ) AS o
         ORDER BY o.id`,
   );
@@ -155,7 +158,7 @@ export async function listOutbox(
   }));
 }
 
-/** Removes rows whose events are all in the log. */
+/** Deletes rows whose events are all in the log. */
 export async function deleteOutbox(db: Db, { ids }: { ids: readonly number[] }): Promise<number> {
   return exec(db, sql`DELETE FROM webhook_outbox WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }

@@ -6,8 +6,8 @@ const amount = (description: string) => Type.Number({ description });
 const LedgerKind = Type.Enum(['topup', 'freeze', 'settle', 'return'], {
   type: 'string',
   description:
-    'topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were ' +
-    'sent it was spent. return: of those that were not it can be spent again.',
+    'topup: credit was added. freeze: the price of accepted messages was reserved. settle: the price of sent messages was ' +
+    'charged. return: the price of messages that were not sent was released again.',
 });
 const BookName = Type.Enum(['outside', 'available', 'frozen', 'earned'], { type: 'string' });
 
@@ -24,25 +24,28 @@ export const LedgerOut = Type.Object({
 });
 export const EntryOut = Type.Object({
   ...LedgerOut.properties,
-  balance: Type.Union([amount('What could be spent after it; null in a list of one kind.'), Type.Null()]),
+  balance: Type.Union([amount('The available credit after this entry; null in a list of one kind.'), Type.Null()]),
 });
 
-/** An entry as the interface writes it. */
+/** Converts an entry to the form of the API. */
 export const toLedger = ({ at, amountMicros, ...row }: LedgerRow): Static<typeof LedgerOut> => ({
   ...row,
   at: at.toISOString(),
   amount: fromMicros(amountMicros),
 });
 
-/** Entries that follow one another, the newest first, with what could be spent after each; null: not told. */
+/**
+ * Converts consecutive entries, the newest first, with the available credit after each: `newestMicros` after the first one;
+ * null leaves it out.
+ */
 export function toEntries(rows: readonly LedgerRow[], newestMicros: number | null): Static<typeof EntryOut>[] {
   let micros = newestMicros;
   return rows.map((row) => {
     const entry = { ...toLedger(row), balance: micros === null ? null : fromMicros(micros) };
-    if (micros !== null) micros -= movedOf(row);
+    if (micros !== null) micros -= changeOf(row);
     return entry;
   });
 }
 
-const movedOf = ({ from, to, amountMicros }: LedgerRow): number =>
+const changeOf = ({ from, to, amountMicros }: LedgerRow): number =>
   to === 'available' ? amountMicros : from === 'available' ? -amountMicros : 0;

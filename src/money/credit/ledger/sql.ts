@@ -1,32 +1,32 @@
 import { type Db, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Book, LedgerKind } from '../sql.ts';
 
-export type LedgerRow = {
-  id: string;
-  at: Date;
-  kind: LedgerKind;
-  from: Book;
-  to: Book;
-  amountMicros: number;
-  messages: number;
-  reference: string;
-};
+const LEDGER_ROW = columns({
+  id: as<string>('id'),
+  at: as<Date>('created_at'),
+  kind: as<LedgerKind>('kind'),
+  from: as<Book>('from_book'),
+  to: as<Book>('to_book'),
+  amountMicros: as<number>('amount_micros'),
+  messages: as<number>('messages'),
+  reference: as<string>('reference'),
+});
+export type LedgerRow = RowOf<typeof LEDGER_ROW>;
 
 type LedgerFilter = { readonly accountId: number; readonly kind: LedgerKind | null };
 
 const inLedger = ({ accountId, kind }: LedgerFilter) => sql`
   FROM ledger_entry WHERE account_id = ${accountId} AND (${kind}::text IS NULL OR kind = ${kind})`;
 
-/** The newest first: ids are in the order of time. */
+/** Lists a page of ledger entries, the newest first: ids are in the order of time. */
 export async function listLedger(
   db: Db,
   filter: LedgerFilter & { readonly limit: number; readonly offset: number },
 ): Promise<LedgerRow[]> {
   return many(
     db,
-    sql`SELECT id, created_at AS at, kind, from_book AS "from", to_book AS "to", amount_micros AS "amountMicros",
-               messages, reference
-        ${inLedger(filter)} ORDER BY id DESC LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    sql`SELECT ${LEDGER_ROW} ${inLedger(filter)} ORDER BY id DESC LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
 
@@ -35,10 +35,10 @@ export async function countLedger(db: Db, filter: LedgerFilter): Promise<number>
 }
 
 /**
- * What could be spent after this entry and after those of its account that are older: what can be spent now without
- * what newer ones moved. One statement, so that both are of one instant.
+ * Returns the available credit, in millionths, right after this entry: the current credit minus the changes of newer entries.
+ * One statement, so that both are of the same time.
  */
-export async function findAvailableAfter(
+export async function findAvailableAfterEntry(
   db: Db,
   { accountId, id }: { readonly accountId: number; readonly id: string },
 ): Promise<number> {

@@ -1,132 +1,91 @@
-import { type Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { operatorName } from '../../../identity/audit/record.ts';
 import type { CommandContext } from '../../../platform/cli.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { loadSecretKey } from '../../../platform/secret-key.ts';
-import { type Added, addConnection, callbackUrlOf } from '../add.ts';
+import { addConnection, type AddedConnection, callbackUrlOf } from '../add.ts';
+import { isRoutedBySender } from '../kinds/kind.ts';
+import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts';
+import type { SecretField } from '../kinds/secret.ts';
 import type { NewConnection } from '../save.ts';
-import type { ConnectionKind } from '../sql.ts';
+import { secretOption, settingOption } from './options.ts';
 import { readJsonFile, readSettings } from './read-settings.ts';
 
-/** `connection add smpp`, `whatsapp` and `rcs`. What their options leave out is given with `--set`. */
+/** Registers `connection add` for each kind. Settings that have no option of their own are given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
-  addSmpp(add, context);
-  addWhatsapp(add, context);
-  addRcs(add, context);
+  for (const kind of CONNECTION_KINDS) registerKind(add, context, kind);
 }
 
-type Named = { name: string; set: string[] };
-type SmppFlags = Named & {
-  host: string;
-  port: number;
-  systemId: string;
-  password: string;
-  bind: string;
-  binds: number;
-  window: number;
-  tps: number;
-  tls?: true;
-};
+type Flags = Readonly<Record<string, unknown>> & { readonly name: string; readonly set: string[] };
 
-function addSmpp(add: Command, context: CommandContext): void {
-  add
-    .command('smpp')
-    .description('add an SMPP 3.4 carrier')
-    .requiredOption('--name <name>', 'name of the connection')
-    .requiredOption('--host <host>', 'host of the carrier')
-    .option('--port <port>', 'port of the carrier', Number, 2775)
-    .requiredOption('--system-id <id>', 'system_id')
-    .requiredOption('--password <password>', 'password')
-    .addOption(new Option('--bind <mode>', 'bind mode').choices(['trx', 'tx+rx', 'tx', 'rx']).default('trx'))
-    .option('--binds <n>', 'number of concurrent binds', Number, 1)
-    .option('--window <n>', 'maximum unacknowledged messages per bind', Number, 10)
-    .option('--tps <n>', 'maximum parts per second over all binds; 0 means no limit', Number, 0)
-    .option('--tls', 'TLS from the first byte')
-    .option('--set <name=value...>', 'any other setting; see docs/carriers.md', [])
-    .action(async ({ name, password, set, ...flags }: SmppFlags) => {
-      const settings = { ...flags, tls: flags.tls ?? false, ...readSettings(set) };
-      const { id } = await create(context, { name, kind: 'smpp', settings, secret: password });
-      context.report(
-        { id, name },
-        () => `Connection ${name} (id ${id}) was added. Add a route: route add --channel SMS --connection ${name}`,
-      );
-    });
+function registerKind(add: Command, context: CommandContext, kind: ConnectionKind): void {
+  const { leadsTo, callbacks, settings, secret } = kindOf({ kind });
+  const command = add
+    .command(kind)
+    .description(`add ${leadsTo}`)
+    .requiredOption('--name <name>', `name of the connection${callbacks ? '; part of its callback URL' : ''}`);
+  const settingOptions = settings
+    .filter(({ group }) => group !== 'more')
+    .map((field) => ({ field, option: settingOption(field) }));
+  const secretOptions = secret.fields.map((field) => ({ field, option: secretOption(field) }));
+  for (const { option } of [...settingOptions, ...secretOptions]) command.addOption(option);
+  command.option('--set <name=value...>', 'any other setting, see docs/carriers.md', []);
+  command.action(async (flags: Flags) => {
+    const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
+    const input = {
+      name: flags.name,
+      kind,
+      settings: { ...given(named), ...readSettings(flags.set) },
+      secret: given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
+    };
+    report(context, input, await create(context, input));
+  });
 }
 
-type WhatsappFlags = Named & {
-  wabaId: string;
-  phoneNumberId: string[];
-  accessToken: string;
-  appSecret: string;
-  appId?: string;
-  verifyToken?: string;
-};
+type Entry = readonly [name: string, value: unknown];
 
-function addWhatsapp(add: Command, context: CommandContext): void {
-  add
-    .command('whatsapp')
-    .description('add a WhatsApp business account (Cloud API)')
-    .requiredOption('--name <name>', 'name of the connection, which is part of its callback URL')
-    .requiredOption('--waba-id <id>', 'id of the business account')
-    .requiredOption('--phone-number-id <id...>', 'ids of its phone numbers')
-    .requiredOption('--access-token <token>', 'token of a system user')
-    .requiredOption('--app-secret <secret>', 'secret of the app, which signs the callbacks')
-    .option('--app-id <id>', 'id of the app; required for templates with files')
-    .option('--verify-token <token>', 'token with which Meta verifies the callback URL; generated by default')
-    .option('--set <name=value...>', 'any other setting; see docs/carriers.md', [])
-    .action(async ({ name, wabaId, phoneNumberId, set, accessToken, appSecret, ...flags }: WhatsappFlags) => {
-      const app = flags.appId === undefined ? {} : { appId: flags.appId };
-      const settings = { wabaId, ...app, phoneNumberIds: phoneNumberId, ...readSettings(set) };
-      const secret = { accessToken, appSecret, ...(flags.verifyToken && { verifyToken: flags.verifyToken }) };
-      const { id, tokens } = await create(context, { name, kind: 'whatsapp', settings, secret });
-      const added = { id, name, callbackUrl: callbackUrl(context, 'whatsapp', name), ...tokens };
-      context.report(added, ({ callbackUrl: url }) =>
-        [
-          `Connection ${name} (id ${id}) was added. Enter these values in Meta:`,
-          `  callback URL  ${url}`,
-          `  verify token  ${tokens['verifyToken']}`,
-          ...phoneNumberId.map((number) => give(number, name)),
-        ].join('\n'),
-      );
-    });
+const given = (entries: readonly Entry[]): Record<string, unknown> =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+
+async function readSecret(
+  { field, option }: { readonly field: SecretField; readonly option: Option },
+  flags: Flags,
+): Promise<Entry> {
+  const value = flags[option.attributeName()];
+  const isFile = field.type === 'json' && typeof value === 'string';
+  return [field.name, isFile ? await readJsonFile(option.long ?? field.name, value) : value];
 }
 
-type RcsFlags = Named & { serviceAccount: string; clientToken?: string };
+type Input = Omit<NewConnection, 'sandbox'>;
 
-function addRcs(add: Command, context: CommandContext): void {
-  add
-    .command('rcs')
-    .description('add a Google RBM partner account')
-    .requiredOption('--name <name>', 'name of the connection, which is part of its callback URL')
-    .requiredOption('--service-account <file>', 'key file of the service account, as downloaded from Google')
-    .option('--client-token <token>', 'token with which Google signs the callbacks; generated by default')
-    .option('--set <name=value...>', 'any other setting; see docs/carriers.md', [])
-    .action(async ({ name, serviceAccount, set, ...flags }: RcsFlags) => {
-      const own = flags.clientToken === undefined ? {} : { clientToken: flags.clientToken };
-      const secret = { ...(await readJsonFile('--service-account', serviceAccount)), ...own };
-      const { id, tokens } = await create(context, { name, kind: 'rcs', settings: readSettings(set), secret });
-      const added = { id, name, callbackUrl: callbackUrl(context, 'rcs', name), ...tokens };
-      context.report(added, ({ callbackUrl: url }) =>
-        [
-          `Connection ${name} (id ${id}) was added. Enter these values at Google:`,
-          `  webhook URL   ${url}`,
-          `  client token  ${tokens['clientToken']}`,
-          give('<agent id>', name),
-        ].join('\n'),
-      );
-    });
-}
-
-const give = (id: string, name: string): string =>
-  `Assign it to an account: sender assign --id ${id} --connection ${name} --account <account>`;
-
-const callbackUrl = (context: CommandContext, kind: ConnectionKind, name: string): string | null =>
-  callbackUrlOf(context.config().publicUrl, { kind, name });
-
-type Input = Omit<NewConnection, 'sandbox' | 'kind'> & { readonly kind: ConnectionKind };
-
-async function create(context: CommandContext, input: Input): Promise<Added> {
+async function create(context: CommandContext, input: Input): Promise<AddedConnection> {
   const key = await loadSecretKey(context.config());
-  const wanted = { ...input, by: operatorName() };
-  return context.withDatabase((pool) => transaction(pool, (tx) => addConnection(tx, key, wanted)));
+  const added = { ...input, by: operatorName() };
+  return context.withDatabase((pool) => transaction(pool, (tx) => addConnection(tx, key, added)));
 }
+
+/** Reports what was added, what the carrier has to be given, and how the connection gets its messages. */
+function report(context: CommandContext, { name, kind, settings }: Input, { id, tokens }: AddedConnection): void {
+  const { channel, senderIdsOf } = kindOf({ kind });
+  const callbackUrl = callbackUrlOf(context.config().publicUrl, { kind, name });
+  const result = { id, name, ...(callbackUrl !== null && { callbackUrl }), ...tokens };
+  const senderIds = isRoutedBySender(channel) ? senderIdsOf(settings) : [];
+  const next = isRoutedBySender(channel)
+    ? (senderIds.length > 0 ? senderIds : ['<sender id>']).map(
+        (sender) => `Give it to an account: sender assign --id ${sender} --connection ${name} --account <account>`,
+      )
+    : [`Give it a route: route add --channel ${channel} --connection ${name}`];
+  context.report(result, () =>
+    [
+      `Connection ${name} (id ${id}) was added.`,
+      ...(callbackUrl === null
+        ? []
+        : ['Enter these in the settings of the carrier:', `  callback URL: ${callbackUrl}`]),
+      ...Object.entries(tokens).map(([token, value]) => `  ${titleOf(token)}: ${value}`),
+      ...next,
+    ].join('\n'),
+  );
+}
+
+/** `verifyToken` → `verify token` */
+const titleOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../../platform/errors.ts';
 
-/** `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a text, and so is all else. */
+/**
+ * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a
+ * text, and so is everything else.
+ */
 export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     pairs.map((pair) => {
@@ -13,7 +16,7 @@ export const readSettings = (pairs: readonly string[]): Record<string, unknown> 
     }),
   );
 
-/** What is no JSON stays a text, which the setting then refuses by its name. */
+/** Invalid JSON stays a text, which the validation of that setting then refuses. */
 function readJson(value: string): unknown {
   try {
     return JSON.parse(value);
@@ -22,11 +25,13 @@ function readJson(value: string): unknown {
   }
 }
 
-/** A file with one JSON object. Errors: 400 naming the option. */
-export async function readJsonFile(option: string, path: string): Promise<object> {
+/** Reads a file with one JSON object. Errors: 400 naming the option. */
+export async function readJsonFile(option: string, path: string): Promise<Record<string, unknown>> {
   const text = await readFile(path, 'utf8').catch((cause: Error) => refuse(option, cause.message));
   const json: unknown = await new Response(text).json().catch(() => refuse(option, 'the file is not JSON'));
-  return typeof json === 'object' && json !== null ? json : refuse(option, 'the file must hold one JSON object');
+  return typeof json === 'object' && json !== null
+    ? { ...json }
+    : refuse(option, 'the file must contain one JSON object');
 }
 
 function refuse(field: string, message: string): never {

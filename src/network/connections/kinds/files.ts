@@ -8,13 +8,14 @@ import type { WhatsappSecrets, WhatsappSettings } from '../../../carriers/whatsa
 import { guardedLookup } from '../../../platform/outbound/connect.ts';
 import { createGuard } from '../../../platform/outbound/guard.ts';
 
-/** A file of a message that came in, or why it cannot be had; `retry`: not now. */
+/** A file of an inbound message, or why it could not be fetched; `retry` is true when a later attempt may succeed. */
 export type FetchedFile =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly retry: boolean; readonly reason: string };
 
-/** Never rejects. */
+/** Where the files of inbound messages are fetched from. */
 export type FileSource = {
+  /** Fetches a file of up to `maxBytes`; never rejects. */
   fetch(media: InboundMedia, maxBytes: number): Promise<FetchedFile>;
   close(): Promise<void>;
 };
@@ -24,12 +25,12 @@ const FETCH_MS = 60_000;
 
 const lost = (reason: string): FetchedFile => ({ ok: false, retry: false, reason });
 
-/** By the id, with the token of the connection (protocol sheet whatsapp, section 3). */
+/** Fetches files by their id, with the access token of the connection (protocol sheet whatsapp, section 3). */
 export function whatsappFiles(settings: WhatsappSettings, secrets: WhatsappSecrets): FileSource {
   const client = createGraphClient(settings, secrets);
   return {
     async fetch({ id }, maxBytes) {
-      if (id === null) return lost('the network names no file');
+      if (id === null) return lost('the callback contains no file id');
       const answer = await downloadMedia(client, { id, maxBytes });
       if (answer.ok) return { ok: true, bytes: answer.value.bytes };
       return { ok: false, retry: answer.fault.retry, reason: answer.fault.text };
@@ -38,11 +39,11 @@ export function whatsappFiles(settings: WhatsappSettings, secrets: WhatsappSecre
   };
 }
 
-const guard = createGuard({ openBlocks: [], ports: [443] });
+const guard = createGuard({ allowedBlocks: [], ports: [443] });
 
 /**
- * By the address in the callback (protocol sheet rcs, section 4): of the network's own host, or by HTTPS at a public
- * address. The callback is signed, but what stands in it may come from the person's handset.
+ * Fetches files by the URL in the callback (protocol sheet rcs, section 4): from the network's own host, or by HTTPS from a
+ * public address. The callback is signed, but the URL in it may come from the person's handset.
  */
 export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
   const options = { connections: 4, connectTimeoutMs: CONNECT_MS, timeoutMs: FETCH_MS };
@@ -50,11 +51,11 @@ export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
   return {
     async fetch({ url }, maxBytes) {
       const target = URL.parse(url ?? '');
-      if (!target) return lost('the network tells no address');
+      if (!target) return lost('the callback contains no valid URL');
       if (target.origin === parseBaseUrl('baseUrl', baseUrl).origin) return get(own, target, maxBytes);
-      if (target.protocol !== 'https:' || target.port !== '') return lost('the address is not one that may be called');
-      // The look-up is never asked about an address; a name is looked up again where it is dialled.
-      const refused = await guard.addressesOf(target.hostname.replace(/^\[|\]$/g, '')).then(
+      if (target.protocol !== 'https:' || target.port !== '') return lost('the URL is not allowed');
+      // The guarded lookup of the client is not called for IP addresses, only for names: check both here.
+      const refused = await guard.resolveAllowed(target.hostname.replace(/^\[|\]$/g, '')).then(
         () => null,
         (error: Error) => error.message,
       );
@@ -68,7 +69,7 @@ export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
 
 async function get(client: HttpClient, { origin, pathname, search }: URL, maxBytes: number): Promise<FetchedFile> {
   const answer = await client.request({ method: 'GET', origin, path: `${pathname}${search}`, headers: {}, maxBytes });
-  if (answer.kind === 'failed') return { ok: false, retry: !/longer than/.test(answer.reason), reason: answer.reason };
+  if (answer.kind === 'failed') return { ok: false, retry: answer.tooLarge !== true, reason: answer.reason };
   if (answer.status === 200) return { ok: true, bytes: answer.body };
   return { ok: false, retry: answer.status >= 500 || answer.status === 429, reason: `answered with ${answer.status}` };
 }

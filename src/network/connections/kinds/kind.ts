@@ -50,7 +50,7 @@ export const ROUTED_BY = { SMS: 'prefix', RCS: 'sender', WHATSAPP: 'sender' } as
 >;
 export type RoutedBy = (typeof ROUTED_BY)[Channel];
 
-/** A channel whose messages find their connection by their sender. */
+/** A channel whose messages find their connection by their sender, which the network knows by an id. */
 export type SenderChannel = { [C in Channel]: (typeof ROUTED_BY)[C] extends 'sender' ? C : never }[Channel];
 
 /** Returns whether messages of this channel find their connection by their sender. */

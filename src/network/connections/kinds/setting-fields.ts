@@ -62,11 +62,7 @@ type JsonSchema = {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 };
 
-const toField = (
-  name: string,
-  schema: JsonSchema,
-  place: Pick<SettingField, 'group' | 'required'>,
-): SettingField => ({
+const toField = (name: string, schema: JsonSchema, place: Pick<SettingField, 'group' | 'required'>): SettingField => ({
   name,
   type: typeOf(schema),
   ...place,

@@ -9,7 +9,7 @@ import { listChunks, queueMessages, statesOf } from '../../../../test/support/qu
 import { accepted, createScriptedCarrier, retry } from '../../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../../test/support/until.ts';
 import { rescueChunks } from '../rescue.ts';
-import { claimChunks, findNextDueMs, moveChunkToQueue, moveIntents, moveRestToQueue } from '../sql.ts';
+import { claimChunks, findNextDueMs, moveChunkToQueue, updateIntents, moveRestToQueue } from '../sql.ts';
 import * as db from './sql.ts';
 
 const CAMPAIGN = { campaignId: 5 };
@@ -43,7 +43,7 @@ test('parked chunks of one campaign are claimed by nobody and due at no time, un
 
 test('the connections at which a campaign waits are told once each', async () => {
   for (const connectionId of [3, 1, 3]) await queueMessages(pool, { ...CAMPAIGN, connectionId });
-  expect(await db.listConnectionsOf(pool, CAMPAIGN)).toEqual([1, 3]);
+  expect(await db.listCampaignConnections(pool, CAMPAIGN)).toEqual([1, 3]);
 });
 
 test('chunks keep their campaign when they are cut, given back, tried again, sent elsewhere or rescued', async () => {
@@ -54,7 +54,7 @@ test('chunks keep their campaign when they are cut, given back, tried again, sen
   await moveChunkToQueue(pool, { owner: 7, id: whole?.id ?? 0, ids: ids.slice(1, 2) });
   expect(await campaignsOf()).toEqual([5, 5]);
   const [, rest] = await claim();
-  await moveIntents(pool, { owner: 7, intents: new Map([[rest?.id ?? 0, 1]]) });
+  await updateIntents(pool, { owner: 7, intents: new Map([[rest?.id ?? 0, 1]]) });
   await rescueChunks(pool, settleOutcomes);
   expect(await campaignsOf()).toEqual([5, 5]);
 });

@@ -1,18 +1,18 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
 
-type OfCampaign = { readonly campaignId: number };
+type CampaignKey = { readonly campaignId: number };
 
-/** Whether a message `m` of a chunk `c` was not withdrawn. */
+/** Whether message `m` of chunk `c` was not withdrawn. */
 const STAYS = sql`(c.withdrawn IS NULL OR m.id <> ALL (c.withdrawn))`;
 
 /**
- * How many messages of a campaign wait in chunks that nobody has claimed, and how many in claimed ones are not written
- * yet; withdrawn ones left out. Answers that are under way may still bring some back to be tried again.
+ * Counts the messages of a campaign that wait in unclaimed chunks, and those in claimed chunks that are not written yet;
+ * without withdrawn ones. Answers that are under way may still return messages to the queue.
  */
 export async function countCampaignChunks(
   db: Db,
-  { campaignId }: OfCampaign,
+  { campaignId }: CampaignKey,
 ): Promise<{ waiting: number; owned: number }> {
   return one(
     db,
@@ -23,10 +23,10 @@ export async function countCampaignChunks(
 }
 
 /**
- * Puts a campaign's chunks out of reach until `moveChunksFromParked`. Claimed ones as well: their worker learns of it
- * before it writes more of them, and gives them back. Answers how many chunks there were.
+ * Parks the chunks of a campaign: nobody claims them until `moveChunksFromParked`. Claimed chunks are parked as well: their
+ * worker notices before it writes more of them, and returns them. Returns the number of chunks.
  */
-export async function moveChunksToParked(db: Db, { campaignId }: OfCampaign): Promise<number> {
+export async function moveChunksToParked(db: Db, { campaignId }: CampaignKey): Promise<number> {
   return exec(
     db,
     sql`UPDATE dispatch_chunk c SET parked_until = c.available_at, available_at = 'infinity'
@@ -36,8 +36,8 @@ export async function moveChunksToParked(db: Db, { campaignId }: OfCampaign): Pr
   );
 }
 
-/** Puts the parked chunks of a campaign back to where they were. Answers how many there were. */
-export async function moveChunksFromParked(db: Db, { campaignId }: OfCampaign): Promise<number> {
+/** Makes the parked chunks of a campaign available again at their former time. Returns their number. */
+export async function moveChunksFromParked(db: Db, { campaignId }: CampaignKey): Promise<number> {
   return exec(
     db,
     sql`UPDATE dispatch_chunk c SET available_at = c.parked_until, parked_until = NULL
@@ -47,8 +47,8 @@ export async function moveChunksFromParked(db: Db, { campaignId }: OfCampaign): 
   );
 }
 
-/** The connections at which a campaign's messages wait: whoever makes them available wakes their pumps. */
-export async function listConnectionsOf(db: Db, { campaignId }: OfCampaign): Promise<number[]> {
+/** Lists the connections at which messages of a campaign wait, so that their pumps can be woken. */
+export async function listCampaignConnections(db: Db, { campaignId }: CampaignKey): Promise<number[]> {
   const rows = await many<{ id: number }>(
     db,
     sql`SELECT DISTINCT connection_id AS id FROM dispatch_chunk WHERE campaign_id = ${campaignId} ORDER BY 1`,
@@ -56,10 +56,10 @@ export async function listConnectionsOf(db: Db, { campaignId }: OfCampaign): Pro
   return rows.map((row) => row.id);
 }
 
-/** Locks the oldest chunks of a campaign in which messages wait, `limit` of them. */
+/** Locks the oldest `limit` chunks of a campaign in which messages wait; returns their ids. */
 export async function claimCampaignChunks(
   db: Db,
-  { accountId, campaignId }: OfCampaign & { readonly accountId: number },
+  { accountId, campaignId }: CampaignKey & { readonly accountId: number },
   limit: number,
 ): Promise<number[]> {
   const rows = await many<{ id: number }>(
@@ -72,8 +72,8 @@ export async function claimCampaignChunks(
   return rows.map((row) => row.id);
 }
 
-/** Marks all that wait in these locked chunks as withdrawn. Answers the ids. */
-export async function moveAllWithdrawn(db: Db, { chunkIds }: { chunkIds: readonly number[] }): Promise<string[]> {
+/** Marks all waiting messages of these locked chunks as withdrawn; returns the ids of the messages. */
+export async function moveAllToWithdrawn(db: Db, { chunkIds }: { chunkIds: readonly number[] }): Promise<string[]> {
   const rows = await many<{ ids: string }>(
     db,
     sql`UPDATE dispatch_chunk d SET withdrawn = coalesce(d.withdrawn, '{}') || hit.ids

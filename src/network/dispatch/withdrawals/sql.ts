@@ -2,13 +2,13 @@ import { plainArray } from '../../../platform/db/array.ts';
 import { bigint, rowsOf, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
 
-export type Key = { readonly accountId: number; readonly id: string };
+export type MessageKey = { readonly accountId: number; readonly id: string };
 
-const keysOf = (keys: readonly Key[]) =>
+const keysOf = (keys: readonly MessageKey[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
 
-/** Locks the chunks that hold any of these messages of their own account, lowest id first. */
-export async function claimChunksHolding(db: Db, keys: readonly Key[]): Promise<number[]> {
+/** Locks the chunks that contain any of these messages, lowest id first; returns the ids of the chunks. */
+export async function claimChunksHolding(db: Db, keys: readonly MessageKey[]): Promise<number[]> {
   const accountIds = [...new Set(keys.map((key) => key.accountId))];
   const rows = await many<{ id: number }>(
     db,
@@ -22,12 +22,12 @@ export async function claimChunksHolding(db: Db, keys: readonly Key[]): Promise<
 }
 
 /**
- * Marks messages as withdrawn in those of the locked chunks where they wait: behind the intent, so that nobody has
- * written them. Answers which these were.
+ * Marks messages as withdrawn in the locked chunks where they wait: behind the intent, so that no worker has written them.
+ * Returns the ids of those messages.
  */
-export async function moveWithdrawn(
+export async function moveToWithdrawn(
   db: Db,
-  { chunkIds, keys }: { chunkIds: readonly number[]; keys: readonly Key[] },
+  { chunkIds, keys }: { chunkIds: readonly number[]; keys: readonly MessageKey[] },
 ): Promise<Set<string>> {
   const rows = await many<{ ids: string }>(
     db,
@@ -44,7 +44,7 @@ export async function moveWithdrawn(
   return new Set(rows.flatMap((row) => row.ids.split(',')));
 }
 
-/** Removes those of the locked chunks that nobody has claimed and all of whose messages were withdrawn. */
+/** Deletes those of the locked chunks that are unclaimed and contain only withdrawn messages. */
 export async function deleteEmptyChunks(db: Db, { chunkIds }: { chunkIds: readonly number[] }): Promise<number> {
   return exec(
     db,

@@ -1,7 +1,7 @@
 import { changePlan } from '../../accounts/change-plan.ts';
 import { changeStatus } from '../../../identity/accounts/change-status.ts';
 import { renameAccount } from '../../../identity/accounts/rename.ts';
-import { openToAll, setRate } from '../../../identity/accounts/security/operate.ts';
+import { clearAllowList, setRate } from '../../../identity/accounts/security/change.ts';
 import type { Author } from '../../../identity/audit/record.ts';
 import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
 import type { Db } from '../../../platform/db/query.ts';
@@ -31,7 +31,7 @@ export async function changeAccount(
   if (patch.contactLimits !== undefined) await setLimits(tx, author, patch.contactLimits);
   if (patch.defaultCountry !== undefined)
     await setDefaultCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
-  if (patch.allowListEnforced === false) await openToAll(tx, author);
+  if (patch.allowListEnforced === false) await clearAllowList(tx, author);
   if (patch.status !== undefined) await moveStatus(tx, actor, author, patch.status);
 }
 

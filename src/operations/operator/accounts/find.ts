@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { findAllowList } from '../../../identity/accounts/security/sql.ts';
 import { findBook } from '../../../engagement/contacts/book/sql.ts';
 import { limitsOf } from '../../../engagement/contacts/limits.ts';
-import { booksAgree } from '../../../money/credit/agree.ts';
+import { ledgerBalances } from '../../../money/credit/show.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { findEndpoint } from '../../../messaging/webhooks/sql.ts';
@@ -40,6 +40,6 @@ export async function describeAccount(
     apiKeys,
     people: people.map(toPerson),
     webhook: endpoint ? toWebhook(endpoint, events) : null,
-    ledgerAgrees: await booksAgree(db, { accountId }),
+    ledgerAgrees: await ledgerBalances(db, { accountId }),
   };
 }

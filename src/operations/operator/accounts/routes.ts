@@ -1,3 +1,4 @@
+import { enableEndpoint } from '../../../messaging/webhooks/endpoint.ts';
 import { Type } from 'typebox';
 import { openAccount } from '../../accounts/create.ts';
 import { addCredit } from '../../../money/credit/add.ts';
@@ -9,11 +10,10 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { onceForAll } from '../../../platform/http/idempotency.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { toMicros } from '../../../platform/lib/money.ts';
 import { changeChannels } from '../../subscription/change-channels.ts';
-import { enableEndpoint } from '../../../messaging/webhooks/enable.ts';
 import { authorOf, byOf } from '../by.ts';
 import { Id, Nothing, PATH } from '../fields.ts';
 import { changeAccount } from './change.ts';
@@ -60,7 +60,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       body: schema.AccountIn,
       response: { 201: schema.AccountMade },
     },
-    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
       const { name, plan = 'production', credit = 0, ratePerMinute, channels } = body;
       const creditMicros = toMicros(credit);
       if (creditMicros === null) throw invalidFields([{ field: 'credit', message: 'must have at most 6 decimals' }]);
@@ -118,7 +118,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
       body: schema.CreditIn,
       response: { 201: CreditOut },
     },
-    handler: onceForAll(deps, 201, async ({ actor, params, body }, tx) => {
+    handler: idempotentGlobal(deps, 201, async ({ actor, params, body }, tx) => {
       await accountOf(tx, params);
       const { amount, reference = '' } = body;
       await addCredit(tx, authorOf(actor, params.id), { amount, reference });
@@ -154,7 +154,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
       params: Id,
       response: { 204: Nothing },
     },
-    handler: onceForAll(deps, 204, async ({ actor, params }, tx) => {
+    handler: idempotentGlobal(deps, 204, async ({ actor, params }, tx) => {
       await enableEndpoint(tx, authorOf(actor, params.id));
       return null;
     }),

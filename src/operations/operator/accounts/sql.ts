@@ -1,5 +1,5 @@
 import type { AccountStatus } from '../../../identity/accounts/sql.ts';
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
 import type { Plan } from '../../../platform/lib/plan.ts';
 import type { Role } from '../../../platform/lib/scope.ts';
@@ -44,7 +44,7 @@ export type AccountFilter = {
 };
 
 const matches = ({ search, status, plan, id = null }: AccountFilter) => sql`
-  (${search}::text IS NULL OR lower(a.name) LIKE ${search === null ? '' : inside(search)} OR a.id::text = ${search})
+  (${search}::text IS NULL OR lower(a.name) LIKE ${search === null ? '' : containsPattern(search)} OR a.id::text = ${search})
   AND (${status}::text IS NULL OR a.status = ${status}) AND (${plan}::text IS NULL OR a.plan = ${plan})
   AND (${id}::bigint IS NULL OR a.id = ${id})`;
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { GATEWAY } from '../../../identity/audit/record.ts';
-import { AuditOut, listed } from '../../../identity/audit/schema.ts';
+import { GATEWAY_ACCOUNT_ID } from '../../../identity/audit/record.ts';
+import { AuditOut, toAuditOut } from '../../../identity/audit/schema.ts';
 import { countAuditEntries, listAuditEntries } from '../../../identity/audit/sql.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
@@ -35,9 +35,9 @@ export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
     handler: async ({ query }) => {
       const { action = null, subject = null } = query;
       const range = { fromId: idAt(query.from), toId: idAt(query.to) };
-      const filter = { accountId: query.accountId ?? GATEWAY, action, subject, ...range };
+      const filter = { accountId: query.accountId ?? GATEWAY_ACCOUNT_ID, action, subject, ...range };
       const rows = await listAuditEntries(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(listed), await countAuditEntries(pool, filter));
+      return pageOf(query, rows.map(toAuditOut), await countAuditEntries(pool, filter));
     },
   });
 }

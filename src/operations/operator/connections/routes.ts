@@ -1,21 +1,21 @@
-import { addConnection, withOwnToken } from '../../../network/connections/add.ts';
+import { addConnection, withGeneratedTokens } from '../../../network/connections/add.ts';
 import { changeConnection } from '../../../network/connections/change.ts';
 import { connectionNamed, unknownConnection } from '../../../network/connections/find.ts';
 import { removeConnection } from '../../../network/connections/remove.ts';
-import { checkLinks, secretOf } from '../../../network/connections/save.ts';
-import { tryConnection } from '../../../network/connections/try.ts';
+import { validateSetup, secretOf } from '../../../network/connections/save.ts';
+import { probeConnection } from '../../../network/connections/probe.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping, onceForAll } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler, idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
 import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/templates.ts';
 import { syncNamed } from '../../../network/templates/sync.ts';
 import { byOf } from '../by.ts';
 import { Nothing, PATH } from '../fields.ts';
+import { kindRoutes } from './kinds.ts';
 import * as schema from './schema.ts';
-import { secretFor } from './secret.ts';
 import { type ConnectionRow, countConnections, listConnectionPage, listMinutes } from './sql.ts';
 
 const tags = ['Operator: connections'];
@@ -23,6 +23,7 @@ const CONNECTIONS = `${PATH}/connections`;
 
 /** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
 export function operatorConnectionRoutes(app: App, deps: PlatformDeps): void {
+  kindRoutes(app);
   readingRoutes(app, deps);
   changingRoutes(app, deps);
   tryingRoutes(app, deps);
@@ -98,9 +99,8 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       body: schema.ConnectionIn,
       response: { 201: schema.ConnectionMade },
     },
-    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
-      const secret = secretFor(body.kind, body.secret);
-      const { tokens } = await addConnection(tx, secretKey, { ...body, secret, by: byOf(actor) });
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
+      const { tokens } = await addConnection(tx, secretKey, { ...body, by: byOf(actor) });
       return { ...(await show(tx, body)), tokens };
     }),
   });
@@ -118,9 +118,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: ({ actor, params, body }) =>
       transaction(pool, async (tx) => {
-        const { kind } = await connectionNamed(tx, params.name);
-        const secret = body.secret && secretFor(kind, body.secret);
-        await changeConnection(tx, secretKey, { ...params, ...body, secret, by: byOf(actor) });
+        await changeConnection(tx, secretKey, { ...params, ...body, by: byOf(actor) });
         return show(tx, params);
       }),
   });
@@ -160,9 +158,9 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       body: schema.LinksIn,
       response: { 200: schema.TriedOut },
     },
-    handler: keeping(deps, ({ body: { kind, settings, secret: given } }) => {
-      const { secret } = withOwnToken({ kind, secret: secretFor(kind, given) });
-      return tryConnection({ kind, ...checkLinks(kind, { settings, secret }) });
+    handler: idempotentHandler(deps, ({ body: { kind, settings, secret: given } }) => {
+      const { secret } = withGeneratedTokens({ kind, secret: given });
+      return probeConnection({ kind, ...validateSetup(kind, { settings, secret }) });
     }),
   });
 
@@ -176,9 +174,9 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       params: schema.ConnectionName,
       response: { 200: schema.TriedOut },
     },
-    handler: keeping(deps, async ({ params }) => {
+    handler: idempotentHandler(deps, async ({ params }) => {
       const connection = await connectionNamed(pool, params.name);
-      return tryConnection({ ...connection, secret: secretOf(connection, secretKey) });
+      return probeConnection({ ...connection, secret: secretOf(connection, secretKey) });
     }),
   });
 
@@ -192,7 +190,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       params: schema.ConnectionName,
       response: { 200: schema.SyncOut },
     },
-    handler: keeping(deps, async ({ params }) => {
+    handler: idempotentHandler(deps, async ({ params }) => {
       const synced = await syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, params.name);
       return synced.ok ? { ...synced, detail: null } : { ok: false, templates: null, detail: synced.why };
     }),

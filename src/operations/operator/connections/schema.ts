@@ -2,10 +2,10 @@ import { type Static, Type } from 'typebox';
 import { callbackUrlOf } from '../../../network/connections/add.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import { amount, isoOf } from '../fields.ts';
+import { KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from './kinds.ts';
 import type { ConnectionRow, MinuteRow } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
-const Kind = Type.Enum(['smpp', 'whatsapp', 'rcs'], { type: 'string' });
 const Status = Type.Enum(['active', 'paused'], {
   type: 'string',
   description: 'Paused: its messages go over the next connection of their route, or wait.',
@@ -23,8 +23,10 @@ export const CountsOut = Type.Object({
 const connection = {
   id: Type.Integer(),
   name: Type.String(),
-  kind: Kind,
+  kind: KindName,
   channel: channelName(),
+  routedBy: RoutedBy,
+  syncsTemplates: SyncsTemplates,
   status: Status,
   sandbox: Type.Boolean({ description: 'To the sandbox carrier of this program.' }),
   up: Type.Boolean({ description: 'A worker can submit over it.' }),
@@ -62,17 +64,14 @@ export const ConnectionOut = Type.Object(connection);
 export const ConnectionMade = Type.Object({
   ...connection,
   tokens: Type.Record(Type.String(), Type.String(), {
-    description: 'What the carrier must be told besides: `verifyToken` of WhatsApp, `clientToken` of RCS.',
+    description: `What the carrier must be given besides: ${TOKENS}.`,
   }),
 });
 
 const Settings = anything('As docs/carriers.md has them for this kind.');
-const Secret = anything(
-  'SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: ' +
-    '`serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out).',
-);
+const Secret = anything(SECRETS);
 
-export const LinksIn = Type.Object({ kind: Kind, settings: Settings, secret: Secret });
+export const LinksIn = Type.Object({ kind: KindName, settings: Settings, secret: Secret });
 
 export const ConnectionIn = Type.Object({
   name: Type.String({
@@ -123,7 +122,7 @@ export function listed(row: ConnectionRow, publicUrl: string): Static<typeof Con
   return {
     ...rest,
     ...limitsOf(row),
-    channel: kindOf(row).channel,
+    ...traitsOf(kindOf(row)),
     downSince: isoOf(downSince),
     lastErrorAt: isoOf(lastErrorAt),
     lastHour: { accepted, refused, retried, unknown },

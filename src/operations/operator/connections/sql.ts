@@ -1,7 +1,8 @@
-import { type ConnectionKind, LAST_ERROR } from '../../../network/connections/sql.ts';
+import type { ConnectionKind } from '../../../network/connections/kinds/kinds.ts';
+import { LAST_ERROR } from '../../../network/connections/sql.ts';
 import type { Counts } from '../../../network/connections/tally.ts';
 import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
-import { isAlive } from '../../../platform/db/worker-session.ts';
+import { isOwnerAlive } from '../../../platform/db/worker-session.ts';
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
 
 export type ConnectionRow = {
@@ -39,7 +40,7 @@ const SEEN = sql`
          coalesce(sum(s.in_flight), 0)::int AS "inFlight", coalesce(sum(s.per_second), 0)::float8 AS "perSecond",
          max(s.fault) AS fault
   FROM connection_status s
-  WHERE s.connection_id = c.id AND s.updated_at > now() - interval '1 minute' AND ${isAlive(raw('s.worker'))}`;
+  WHERE s.connection_id = c.id AND s.updated_at > now() - interval '1 minute' AND ${isOwnerAlive(raw('s.worker'))}`;
 
 const LAST_HOUR = sql`
   SELECT coalesce(sum(m.accepted), 0)::bigint AS accepted, coalesce(sum(m.refused), 0)::bigint AS refused,

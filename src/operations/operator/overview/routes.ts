@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { amount, PATH } from '../fields.ts';
+import { KindName } from '../connections/kinds.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { describeGateway } from './describe.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
@@ -46,7 +47,7 @@ const OverviewOut = Type.Object({
   connections: Type.Array(
     Type.Object({
       name: Type.String(),
-      kind: Type.Enum(['smpp', 'whatsapp', 'rcs'], { type: 'string' }),
+      kind: KindName,
       channel: channelName(),
       status: Type.Enum(['active', 'paused'], { type: 'string' }),
       up: Type.Boolean(),

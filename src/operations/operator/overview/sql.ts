@@ -1,4 +1,4 @@
-import type { ConnectionKind } from '../../../network/connections/sql.ts';
+import type { ConnectionKind } from '../../../network/connections/kinds/kinds.ts';
 import { type Db, many, one, sql } from '../../../platform/db/query.ts';
 
 export type AccountTotals = { total: number; active: number; suspended: number };

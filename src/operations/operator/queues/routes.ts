@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
 import { cancelMissed, releaseMissed } from '../../../messaging/schedules/decide.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
@@ -152,7 +152,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
       params: Id,
       response: { 200: Decided },
     },
-    handler: keeping(deps, async ({ actor, params }) => ({
+    handler: idempotentHandler(deps, async ({ actor, params }) => ({
       messages: await releaseMissed(pool, { id: params.id, by: byOf(actor) }),
     })),
   });
@@ -166,7 +166,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
       params: Id,
       response: { 200: Decided },
     },
-    handler: keeping(deps, async ({ actor, params }) => ({
+    handler: idempotentHandler(deps, async ({ actor, params }) => ({
       messages: await cancelMissed(pool, { id: params.id, by: byOf(actor), now: clock.now() }),
     })),
   });

@@ -4,7 +4,7 @@ import { confirmQueued, discardQueued, pauseSending } from '../../restore-guard/
 import { findGuardStatus, listUnsent, listUnsentCampaigns } from '../../../messaging/restore-guard/sql.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { byOf } from '../by.ts';
 import { isoOf, PATH } from '../fields.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
@@ -81,7 +81,7 @@ export function operatorFenceRoutes(app: App, deps: PlatformDeps): void {
       body: PauseIn,
       response: { 200: FenceOut },
     },
-    handler: keeping(deps, async ({ actor, body }) => {
+    handler: idempotentHandler(deps, async ({ actor, body }) => {
       await pauseSending(pool, { by: byOf(actor), reason: body.reason });
       return show(pool);
     }),
@@ -97,7 +97,7 @@ export function operatorFenceRoutes(app: App, deps: PlatformDeps): void {
       body: ResumeIn,
       response: { 200: Resumed },
     },
-    handler: keeping(deps, async ({ actor, body }) => {
+    handler: idempotentHandler(deps, async ({ actor, body }) => {
       const by = byOf(actor);
       const discarded = body?.discard === true ? await discardQueued(pool, { by, now: clock.now() }) : null;
       if (discarded === null) await confirmQueued(pool, { by });

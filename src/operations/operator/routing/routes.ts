@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { onceForAll } from '../../../platform/http/idempotency.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { addRoute, removeRoute } from '../../../network/routing/change.ts';
 import { byOf } from '../by.ts';
@@ -74,7 +74,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       body: RouteIn,
       response: { 201: RouteOut },
     },
-    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
       const { priority = 100, onUnknown = 'hold', ...rest } = body;
       return findRoute(tx, await addRoute(tx, { ...rest, priority, onUnknown, by: byOf(actor) }));
     }),

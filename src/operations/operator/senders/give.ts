@@ -1,8 +1,8 @@
 import { connectionNamed } from '../../../network/connections/find.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../../platform/errors.ts';
-import { CHANNEL_OF, giveSender, registerAgent, removeSender } from '../../../network/assignments/assign.ts';
-import type { SenderChannel } from '../../../network/senders/sql.ts';
+import { assignSenderIn, registerAgent, removeSender, senderChannelOf } from '../../../network/assignments/assign.ts';
+import type { SenderChannel } from '../../../network/connections/kinds/kind.ts';
 import { accountOf } from '../accounts/find.ts';
 import { findSender, type SenderRow } from './sql.ts';
 
@@ -26,7 +26,7 @@ type Gift = {
 export async function give(tx: Db, by: string, { accountId, connection, ...sender }: Gift): Promise<SenderRow> {
   const link = await findLink(tx, connection);
   if (accountId !== null) await accountOf(tx, { id: accountId });
-  return senderOf(tx, await giveSender(tx, by, { ...sender, ...link, ownerId: accountId }));
+  return senderOf(tx, await assignSenderIn(tx, by, { ...sender, ...link, ownerId: accountId }));
 }
 
 /** Gives an agent that an account has asked for its id. Call it in a transaction. Errors: 400, 404. */
@@ -49,8 +49,8 @@ export async function takeAway(tx: Db, by: string, { id }: { readonly id: number
 }
 
 async function findLink(tx: Db, name: string): Promise<{ connectionId: number; channel: SenderChannel }> {
-  const { id, kind } = await connectionNamed(tx, name);
-  const channel = CHANNEL_OF[kind];
+  const connection = await connectionNamed(tx, name);
+  const channel = senderChannelOf(connection);
   if (!channel) throw invalidFields([{ field: 'connection', message: 'must be a connection to WhatsApp or RCS' }]);
-  return { connectionId: id, channel };
+  return { connectionId: connection.id, channel };
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { onceForAll } from '../../../platform/http/idempotency.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { assignNumber, removeNumber } from '../../../messaging/inbound/assign.ts';
 import { accountOf } from '../accounts/find.ts';
@@ -60,7 +60,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       body: schema.SenderIn,
       response: { 201: schema.SenderOut },
     },
-    handler: onceForAll(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
+    handler: idempotentGlobal(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
       schema.toSender(await give(tx, byOf(actor), { ...body, name })),
     ),
   });
@@ -75,7 +75,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       body: schema.Registration,
       response: { 200: schema.SenderOut },
     },
-    handler: onceForAll(deps, 200, async ({ actor, params, body }, tx) =>
+    handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
       schema.toSender(await register(tx, byOf(actor), { ...params, ...body })),
     ),
   });
@@ -126,7 +126,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       body: schema.NumberIn,
       response: { 201: schema.NumberMade },
     },
-    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
       await accountOf(tx, { id: body.accountId });
       const { number } = await assignNumber(tx, { ...body, by: byOf(actor) });
       return { number, connection: body.connection, accountId: body.accountId };

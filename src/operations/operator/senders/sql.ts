@@ -1,4 +1,4 @@
-import { inside } from '../../../platform/db/like.ts';
+import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 
@@ -22,7 +22,7 @@ type Filter = { readonly channel: Channel | null; readonly search: string | null
 
 const senders = ({ channel, search }: Filter) => sql`FROM ${SENDERS}
   WHERE (${channel}::text IS NULL OR s.channel = ${channel})
-    AND (${search}::text IS NULL OR lower(s.name) LIKE ${inside(search ?? '')} OR lower(s.identity) LIKE ${inside(search ?? '')})`;
+    AND (${search}::text IS NULL OR lower(s.name) LIKE ${containsPattern(search ?? '')} OR lower(s.identity) LIKE ${containsPattern(search ?? '')})`;
 
 /** Those that wait to be registered first. */
 export async function listSenderPage(
@@ -85,7 +85,7 @@ type TemplateFilter = Filter & { readonly status: string | null };
 const templates = ({ channel, status, search }: TemplateFilter) => sql`
   FROM template t LEFT JOIN connection c ON c.id = t.connection_id LEFT JOIN account a ON a.id = t.owner_id
   WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
-    AND (${search}::text IS NULL OR lower(t.name) LIKE ${inside(search ?? '')})`;
+    AND (${search}::text IS NULL OR lower(t.name) LIKE ${containsPattern(search ?? '')})`;
 
 /** Those that changed last first. */
 export async function listTemplatePage(

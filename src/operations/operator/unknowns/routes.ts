@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { keeping } from '../../../platform/http/idempotency.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { maskNumber } from '../../../platform/lib/mask.ts';
 import { VERDICTS } from '../../../messaging/unknown-outcomes/settle.ts';
@@ -84,7 +84,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: SettleOut },
     },
     // A message is settled once, whoever asks again.
-    handler: keeping(deps, async ({ actor, body }) => {
+    handler: idempotentHandler(deps, async ({ actor, body }) => {
       const results = await settleAll(pool, { ...body, by: byOf(actor), now: clock.now() });
       return { settled: results.filter(({ settled }) => settled).length, results };
     }),

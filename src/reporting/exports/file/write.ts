@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Snapshot } from '../../../platform/db/snapshot.ts';
-import { openTemporary } from '../../../platform/storage/temporary-file.ts';
+import { openTemporaryFile } from '../../../platform/storage/temporary-file.ts';
 import type { ExportFormat } from '../filters.ts';
 import { type Column, type Rows, selectRows } from '../rows/cells.ts';
 import { countLines, type OnRows, toCrlf } from './lines.ts';
@@ -58,7 +58,7 @@ export async function openSheet(
   { dataDir, name, columns }: Workbook,
   signal: AbortSignal,
 ): Promise<FileHandle> {
-  const target = await openTemporary(dataDir);
+  const target = await openTemporaryFile(dataDir);
   try {
     const cells = columns.map((column) => ({ name: column.name, isNumber: column.kind === 'number' }));
     await writeSheet({ source: source.fd, target: target.fd, name, columns: cells }, signal);

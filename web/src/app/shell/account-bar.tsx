@@ -7,7 +7,7 @@ import { Hint } from '../../ui/hint.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { Money } from '../../ui/values/money.tsx';
 
-/** Which account one looks at, its plan and its credit. */
+/** The current account with its plan and credit. */
 export function AccountBar() {
   const { t } = useTranslation('app');
   const { account } = useSession();

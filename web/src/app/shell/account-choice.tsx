@@ -10,16 +10,16 @@ import { SearchField } from '../../ui/filter-bar.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { useSwitchAccount } from './switch-account.ts';
 
-const SHOWN = 8;
+const MAX_SHOWN = 8;
 
 const listAccounts = (search: string, signal: AbortSignal) => {
-  const query = { page: 0, limit: SHOWN, ...(search !== '' && { search }) };
+  const query = { page: 0, limit: MAX_SHOWN, ...(search !== '' && { search }) };
   return ok(api.GET('/api/operator/v1/accounts', { params: { query }, signal }));
 };
 
 type AccountChoiceProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** For operators: which account to look at. */
+/** Dialog in which operators switch to another account. */
 export function AccountChoice({ opened, onClose }: AccountChoiceProps) {
   const { t } = useTranslation('app');
   return (
@@ -45,9 +45,9 @@ function Accounts({ onChosen }: { readonly onChosen: () => void }) {
       {data?.data.map(({ id, name }) => (
         <AccountLine key={id} id={id} name={name} onChosen={onChosen} />
       ))}
-      {data && data.total > SHOWN && (
+      {data && data.total > MAX_SHOWN && (
         <Text size="xs" c="dimmed">
-          {t('switch.more', { count: data.total - SHOWN })}
+          {t('switch.more', { count: data.total - MAX_SHOWN })}
         </Text>
       )}
       {data?.total === 0 && <Text size="sm">{t('switch.none')}</Text>}

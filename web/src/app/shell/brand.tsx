@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import icon from '../../ui/icon.svg';
 
-/** The mark and the name, which lead to the overview. */
+/** The logo and the name, linked to the overview. */
 export function Brand() {
   const { t } = useTranslation('app');
   return (

@@ -7,7 +7,7 @@ import { Hint } from '../../ui/hint.tsx';
 import { NAV_GROUPS, type NavGroup, type PageEntry } from '../page-entry.ts';
 import classes from './shell.module.css';
 
-/** All pages that have a place in it; those of operators are shown to operators alone. */
+/** The navigation. Operator pages are shown to operators only. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
   const session = useSession();
   const shown = pages.filter(({ nav, need }) => nav && (need?.operator !== true || session.isOperator));
@@ -20,12 +20,12 @@ export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) 
   );
 }
 
-/** What stands above or below the link that is scrolled to. */
+/** Space kept above or below the link that is scrolled into view, in pixels. */
 const MARGIN = 44;
 
 /**
- * Operators have more pages than a low window has room for: the one that is open is scrolled to. Not by `scrollIntoView`,
- * after which the Tab key would begin there.
+ * Scrolls the active link into view: operators have more pages than fit into a low window. `scrollIntoView` is not
+ * used, because the Tab key would then start there.
  */
 function useActiveInView() {
   const list = useRef<HTMLDivElement>(null);
@@ -60,7 +60,7 @@ function NavSection({ group, pages }: { readonly group: NavGroup; readonly pages
   );
 }
 
-/** A page that the person may not see stays in its place, and says why. */
+/** One navigation link; if the user may not see the page, it is disabled and says why. */
 function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
   const { t } = useTranslation('app');
   const refusal = useSession().refusal(need ?? {});

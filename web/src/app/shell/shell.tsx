@@ -13,7 +13,7 @@ import { UserMenu } from './user-menu.tsx';
 
 const MAIN_ID = 'main';
 
-/** What stands around every page of somebody who is signed in. */
+/** The frame around every page of a signed-in user: header, navigation and content. */
 export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
   const { t } = useTranslation('app');
   const [isOpen, { toggle, close }] = useDisclosure();

@@ -4,14 +4,14 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { sessionQuery } from '../../api/session.ts';
 
-/** For operators: looks at another account from now on, or at one's own again (null). */
+/** For operators: switches to another account, or back to their own (null). */
 export function useSwitchAccount(onDone?: () => void) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return useAction({
     run: (accountId: number | null) => ok(api.PUT('/api/partner-gateway/v1/session/account', { body: { accountId } })),
     onDone(session) {
-      // Nothing of the account before may be shown as the new one's.
+      // No data of the previous account may be shown as the new one's.
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
       queries.setQueryData(sessionQuery.queryKey, session);
       onDone?.();

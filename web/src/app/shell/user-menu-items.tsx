@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
-import { type OpenerButton, useArrival } from '../../ui/on-demand.tsx';
+import { type OpenerButton, useOpenWhenDrawn } from '../../ui/on-demand.tsx';
 import { AccountChoice } from './account-choice.tsx';
 import { changeLanguage, type Language, LANGUAGES } from '../i18n.ts';
 
@@ -17,14 +17,14 @@ const SCHEMES = [
   { scheme: 'auto', icon: Monitor },
 ] as const;
 
-/** `UserMenu` loads it with the first click. */
+/** The items of the user menu, loaded by `UserMenu` on the first click. */
 export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
   const { t } = useTranslation('app');
   const { user, role } = useSession();
   const [isChoosing, choosing] = useDisclosure();
   const signOut = useSignOut();
   const navigate = useNavigate();
-  const { target, ...state } = useArrival(button);
+  const { target, ...state } = useOpenWhenDrawn(button);
   return (
     <>
       <Menu width={240} {...state}>

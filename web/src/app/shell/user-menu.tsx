@@ -7,7 +7,7 @@ import { OnDemand } from '../../ui/on-demand.tsx';
 
 const LazyItems = lazy(() => import('./user-menu-items.tsx').then(({ UserMenuItems }) => ({ default: UserMenuItems })));
 
-/** Who is signed in, how the console looks and in which language, and the way out. */
+/** The user menu: profile, color scheme, language and sign-out. */
 export function UserMenu() {
   const { t } = useTranslation('app');
   const { user } = useSession();

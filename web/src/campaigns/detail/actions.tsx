@@ -6,8 +6,8 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { useFormat } from '../../ui/values/format.ts';
-import { MayButton } from '../../ui/actions/may-button.tsx';
-import { type Campaign, isDeletable, isOpen, isOver, isUnderWay, NEED, ONE } from '../campaign.ts';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
+import { type Campaign, isDeletable, isEditable, isFinished, isSending, NEED, CAMPAIGN } from '../campaign.ts';
 import { DeleteDialog } from '../delete-dialog.tsx';
 import { ExportDialog } from './export-dialog.tsx';
 import { useDuplicate } from '../use-duplicate.ts';
@@ -15,7 +15,7 @@ import { useDuplicate } from '../use-duplicate.ts';
 type ActionsProps = { readonly campaign: Campaign };
 type Open = 'delete' | 'cancel' | 'export' | null;
 
-/** What can be done with a campaign where it is in its life. */
+/** The actions that a campaign's status allows. */
 export function Actions({ campaign }: ActionsProps) {
   const { t } = useTranslation('campaigns');
   const navigate = useNavigate();
@@ -24,7 +24,7 @@ export function Actions({ campaign }: ActionsProps) {
   const duplicate = useDuplicate();
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={NEED}
         variant="default"
         leftSection={<Copy size={16} />}
@@ -32,33 +32,38 @@ export function Actions({ campaign }: ActionsProps) {
         onClick={() => duplicate.run(campaign)}
       >
         {t('menu.duplicate')}
-      </MayButton>
+      </GuardedButton>
       {!isDeletable(campaign) && (
-        <MayButton
+        <GuardedButton
           need={{ scope: 'exports', write: true }}
           variant="default"
           leftSection={<Download size={16} />}
           onClick={() => setOpen('export')}
         >
           {t('export.open')}
-        </MayButton>
+        </GuardedButton>
       )}
       {isDeletable(campaign) && (
-        <MayButton need={NEED} variant="default" leftSection={<Trash2 size={16} />} onClick={() => setOpen('delete')}>
+        <GuardedButton
+          need={NEED}
+          variant="default"
+          leftSection={<Trash2 size={16} />}
+          onClick={() => setOpen('delete')}
+        >
           {t('menu.delete')}
-        </MayButton>
+        </GuardedButton>
       )}
-      {isOpen(campaign) && (
-        <MayButton
+      {isEditable(campaign) && (
+        <GuardedButton
           need={NEED}
           variant="default"
           leftSection={<Pencil size={16} />}
           onClick={() => void navigate({ to: '/campaigns/editor', search: { id: campaign.id } })}
         >
           {t('menu.edit')}
-        </MayButton>
+        </GuardedButton>
       )}
-      {canBeHeld(campaign) && <Hold campaign={campaign} onCancel={() => setOpen('cancel')} />}
+      {canPauseOrResume(campaign) && <SendingActions campaign={campaign} onCancel={() => setOpen('cancel')} />}
       <DeleteDialog
         campaign={open === 'delete' ? campaign : null}
         onClose={close}
@@ -70,36 +75,36 @@ export function Actions({ campaign }: ActionsProps) {
   );
 }
 
-/** What is being sent, and what missed its time and waits for somebody to resume it. */
-const canBeHeld = (campaign: Campaign): boolean =>
-  !isOver(campaign) && !campaign.cancelled && (isUnderWay(campaign) || campaign.paused);
+/** A campaign that is being sent, or that missed its time and waits to be resumed. */
+const canPauseOrResume = (campaign: Campaign): boolean =>
+  !isFinished(campaign) && !campaign.cancelled && (isSending(campaign) || campaign.paused);
 
-function useMove(move: 'pause' | 'resume' | 'cancel', id: number, onDone?: () => void) {
+function useStatusChange(move: 'pause' | 'resume' | 'cancel', id: number, onDone?: () => void) {
   const { t } = useTranslation('campaigns');
   return useAction({
-    run: () => ok(api.PUT(`${ONE}/${move}`, { params: { path: { id } } })),
+    run: () => ok(api.PUT(`${CAMPAIGN}/${move}`, { params: { path: { id } } })),
     refresh: [['campaign', id], ['campaigns'], ['credit']],
     done: t(`${move}.done`),
     ...(onDone && { onDone }),
   });
 }
 
-function Hold({ campaign, onCancel }: ActionsProps & { readonly onCancel: () => void }) {
+function SendingActions({ campaign, onCancel }: ActionsProps & { readonly onCancel: () => void }) {
   const { t } = useTranslation('campaigns');
   const { id, paused } = campaign;
-  const pause = useMove('pause', id);
-  const resume = useMove('resume', id);
+  const pause = useStatusChange('pause', id);
+  const resume = useStatusChange('resume', id);
   const [move, Sign, word] = paused ? [resume, Play, 'resume'] : [pause, Pause, 'pause'];
   return (
     <>
-      {isUnderWay(campaign) && (
-        <MayButton need={NEED} variant="default" leftSection={<X size={16} />} onClick={onCancel}>
+      {isSending(campaign) && (
+        <GuardedButton need={NEED} variant="default" leftSection={<X size={16} />} onClick={onCancel}>
           {t('cancel.open')}
-        </MayButton>
+        </GuardedButton>
       )}
-      <MayButton need={NEED} leftSection={<Sign size={16} />} loading={move.busy} onClick={() => move.run()}>
+      <GuardedButton need={NEED} leftSection={<Sign size={16} />} loading={move.busy} onClick={() => move.run()}>
         {t(`${word}.open`)}
-      </MayButton>
+      </GuardedButton>
     </>
   );
 }
@@ -109,7 +114,7 @@ type CancelDialogProps = ActionsProps & { readonly opened: boolean; readonly onC
 function CancelDialog({ campaign, opened, onClose }: CancelDialogProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const cancel = useMove('cancel', campaign.id, onClose);
+  const cancel = useStatusChange('cancel', campaign.id, onClose);
   const { name, totalPending } = campaign;
   return (
     <ConfirmDialog

@@ -18,7 +18,7 @@ const EXPORTS = '/api/partner-gateway/v1/exports';
 
 type ExportDialogProps = { readonly campaign: Campaign; readonly opened: boolean; readonly onClose: () => void };
 
-/** The delivery report of a campaign as a file: asked for, waited for, and fetched here. */
+/** Dialog that requests a campaign's delivery report, waits for it and offers the download. */
 export function ExportDialog({ campaign, opened, onClose }: ExportDialogProps) {
   const { t } = useTranslation('campaigns');
   return (
@@ -35,7 +35,7 @@ function Export({ id }: { readonly id: number }) {
     run: () => ok(api.POST(`${EXPORTS}/delivery-reports`, { body: { campaignId: id, format } })),
     refresh: [['exports']],
   });
-  if (ask.made !== undefined) return <Job exportId={ask.made.exportId} />;
+  if (ask.result !== undefined) return <Job exportId={ask.result.exportId} />;
   return (
     <Stack>
       <Text size="sm">{t('export.text')}</Text>

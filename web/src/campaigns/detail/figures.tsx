@@ -6,10 +6,10 @@ import { Num } from '../../ui/values/num.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
-import { type Campaign, isUnderWay, toneOf } from '../campaign.ts';
+import { type Campaign, isSending, toneOf } from '../campaign.ts';
 import { SkipReasons } from '../price/goal.tsx';
 
-/** How far it is, how fast it goes, what came of it and what it has cost. */
+/** Progress, speed, results and cost of a campaign. */
 export function Figures({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
@@ -17,7 +17,7 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
   const total = totalSuccess + totalFailed + totalPending;
   const share = (count: number): string => (total === 0 ? '' : format.percent(count / total));
   return (
-    <Section title={t('figures.title')} actions={isUnderWay(campaign) && <Rate campaign={campaign} />}>
+    <Section title={t('figures.title')} actions={isSending(campaign) && <Rate campaign={campaign} />}>
       <Stack>
         {total > 0 && (
           <JobProgress

@@ -8,27 +8,27 @@ import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
-import { type Campaign, chainOf, isUnderWay, ONE } from '../campaign.ts';
+import { type Campaign, chainOf, isSending, CAMPAIGN } from '../campaign.ts';
 import classes from './funnel.module.css';
 
 const findFunnel = (id: number, signal: AbortSignal) =>
-  ok(api.GET(`${ONE}/funnel`, { params: { path: { id } }, signal }));
+  ok(api.GET(`${CAMPAIGN}/funnel`, { params: { path: { id } }, signal }));
 
 type Funnel = Awaited<ReturnType<typeof findFunnel>>;
 type FunnelStep = Funnel['steps'][number];
 
 const POLL_MS = 2000;
 
-/** How far the recipients came, channel by channel: who was reached on each, and who went on to the next. */
+/** The results by channel: how many recipients were reached on each, and how many moved on to the next. */
 export function Funnel({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const { id, sendingMode, status } = campaign;
   const { data, error, refetch } = useQuery({
-    // With the status: once more when it ends.
+    // The status is part of the key, so that the data is refetched once when the campaign ends.
     queryKey: ['campaign', id, 'funnel', status],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => findFunnel(id, signal),
-    refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
+    refetchInterval: isSending(campaign) ? POLL_MS : false,
   });
   const isCombined = chainOf(sendingMode).length > 1;
   return (
@@ -104,7 +104,7 @@ type BarProps = {
   readonly label: string;
 };
 
-/** As wide as the share of all recipients who were tried here. The figures stand below it as texts. */
+/** A bar as wide as the share of all recipients who were tried on this channel. The figures are below it as text. */
 const Bar = ({ parts, total, label }: BarProps) => (
   <div className={classes.bar} role="img" aria-label={label}>
     {parts.map(({ part, count }) => (

@@ -2,13 +2,13 @@ import { Text } from '@mantine/core';
 import { Check, CircleDot, CirclePause, CircleX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../../ui/values/date-time.tsx';
-import { type Campaign, isDeletable, isOpen, isOver, isUnderWay, stateOf, toIso } from '../campaign.ts';
+import { type Campaign, isDeletable, isEditable, isFinished, isSending, stateOf, toIso } from '../campaign.ts';
 import classes from './life-steps.module.css';
 
 type StepState = 'done' | 'current' | 'paused' | 'bad' | 'todo';
 type LifeStep = { readonly id: string; readonly state: StepState; readonly at: string | null };
 
-/** The life of a campaign as the specification has it, and how far this one has come. */
+/** The steps of a campaign's life cycle (specification), and how far this one has come. */
 export function LifeSteps({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   return (
@@ -64,12 +64,12 @@ function stepsOf(campaign: Campaign): readonly LifeStep[] {
 }
 
 const scheduledState = (campaign: Campaign): StepState =>
-  isOpen(campaign) ? 'todo' : isDeletable(campaign) && !campaign.paused ? 'current' : 'done';
+  isEditable(campaign) ? 'todo' : isDeletable(campaign) && !campaign.paused ? 'current' : 'done';
 
 function sendingState(campaign: Campaign): StepState {
-  if (isOver(campaign)) return 'done';
+  if (isFinished(campaign)) return 'done';
   if (stateOf(campaign) === 'PAUSED') return 'paused';
-  return isUnderWay(campaign) && !campaign.cancelled ? 'current' : isUnderWay(campaign) ? 'done' : 'todo';
+  return isSending(campaign) && !campaign.cancelled ? 'current' : isSending(campaign) ? 'done' : 'todo';
 }
 
 function lastOf(campaign: Campaign): LifeStep {

@@ -7,20 +7,20 @@ import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
-import { type Campaign, isUnderWay, ONE } from '../campaign.ts';
+import { type Campaign, isSending, CAMPAIGN } from '../campaign.ts';
 
 const DAY_MS = 86_400_000;
-/** Longer than this is shown by days. */
-const HOURS_UP_TO_MS = 4 * DAY_MS;
-const MOST = 1000;
+/** Longer periods are shown by day. */
+const MAX_HOURLY_MS = 4 * DAY_MS;
+const MAX_BUCKETS = 1000;
 const POLL_MS = 10_000;
 
 type Unit = 'hour' | 'day';
 
 const listBuckets = (id: number, aggregateOn: Unit, signal: AbortSignal) =>
   ok(
-    api.GET(`${ONE}/stats`, {
-      params: { path: { id }, query: { aggregateOn, direction: 'ASC', page: 0, limit: MOST } },
+    api.GET(`${CAMPAIGN}/stats`, {
+      params: { path: { id }, query: { aggregateOn, direction: 'ASC', page: 0, limit: MAX_BUCKETS } },
       signal,
     }),
   );
@@ -28,19 +28,19 @@ const listBuckets = (id: number, aggregateOn: Unit, signal: AbortSignal) =>
 function unitOf({ startedAt, completedAt }: Campaign): Unit {
   if (startedAt === null) return 'hour';
   const end = completedAt === null ? Date.now() : Date.parse(completedAt);
-  return end - Date.parse(startedAt) > HOURS_UP_TO_MS ? 'day' : 'hour';
+  return end - Date.parse(startedAt) > MAX_HOURLY_MS ? 'day' : 'hour';
 }
 
-/** What came of its messages over time, by when they were made. */
+/** A chart of the campaign's messages by creation time, with their outcome. */
 export function OverTime({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const unit = unitOf(campaign);
   const { data, error, refetch } = useQuery({
-    // With the status: once more when it ends.
+    // The status is part of the key, so that the data is refetched once when the campaign ends.
     queryKey: ['campaign', campaign.id, 'stats', unit, campaign.status],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => listBuckets(campaign.id, unit, signal),
-    refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
+    refetchInterval: isSending(campaign) ? POLL_MS : false,
   });
   const rows = useRows(data?.data, unit);
   const series = [

@@ -7,7 +7,7 @@ import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { CampaignStatus } from '../../ui/values/statuses.tsx';
 import { Actions } from './actions.tsx';
-import { type Campaign, findCampaign, isDeletable, isOpen, isUnderWay, stateOf } from '../campaign.ts';
+import { type Campaign, findCampaign, isDeletable, isEditable, isSending, stateOf } from '../campaign.ts';
 import { Figures } from './figures.tsx';
 import { Funnel } from './funnel.tsx';
 import { LifeSteps } from './life-steps.tsx';
@@ -16,17 +16,17 @@ import { PlannedGoal } from './planned-goal.tsx';
 import { RecipientsTable } from './recipients-table.tsx';
 import { Settings } from './settings.tsx';
 
-/** While it is being sent, and while a scheduled one may begin. */
+/** While the campaign is being sent. */
 const SENDING_POLL_MS = 2000;
 const WAITING_POLL_MS = 10_000;
 
 function pollOf(campaign: Campaign | undefined): number | false {
-  if (campaign === undefined || isOpen(campaign)) return false;
-  if (isUnderWay(campaign)) return SENDING_POLL_MS;
+  if (campaign === undefined || isEditable(campaign)) return false;
+  if (isSending(campaign)) return SENDING_POLL_MS;
   return isDeletable(campaign) ? WAITING_POLL_MS : false;
 }
 
-/** One campaign: where it is in its life, what came of it, and what can be done with it. */
+/** The page of one campaign: status, results and actions. */
 export function Page() {
   const { t } = useTranslation('campaigns');
   const params: { readonly id?: string } = useParams({ strict: false });
@@ -76,7 +76,7 @@ function Content({ campaign }: { readonly campaign: Campaign }) {
       )}
       {isDeletable(campaign) ? <PlannedGoal campaign={campaign} /> : <Results campaign={campaign} />}
       <Settings campaign={campaign} />
-      {!isOpen(campaign) && <RecipientsTable campaign={campaign} />}
+      {!isEditable(campaign) && <RecipientsTable campaign={campaign} />}
     </>
   );
 }

@@ -6,10 +6,10 @@ import { Money } from '../../ui/values/money.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
-import { type Campaign, isOpen, toIso } from '../campaign.ts';
+import { type Campaign, isEditable, toIso } from '../campaign.ts';
 import { SkipReasons } from '../price/goal.tsx';
 
-/** Before it begins: whom it is for, what it will cost, and when it starts or what is to be done next. */
+/** Before the start: recipients, estimated cost, start time or the next step. */
 export function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const { id, goalCalculatedAt, totalDestinations, totalSkipped, estimatedCost, currency, scheduledDate } = campaign;
@@ -23,7 +23,7 @@ export function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
           <Stat
             label={t('goal.price')}
             value={isCounted ? <Money amount={estimatedCost} currency={currency} /> : '–'}
-            note={t(isOpen(campaign) ? 'goal.priceNote' : 'planned.frozen')}
+            note={t(isEditable(campaign) ? 'goal.priceNote' : 'planned.frozen')}
           />
           <Stat
             label={t('planned.start')}
@@ -31,11 +31,11 @@ export function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
               scheduledDate === null ? t('planned.atOnce') : <DateTime value={toIso(scheduledDate)} show="exact" />
             }
             {...(scheduledDate !== null &&
-              !isOpen(campaign) && { note: <Countdown to={toIso(scheduledDate)} ended={t('planned.starting')} /> })}
+              !isEditable(campaign) && { note: <Countdown to={toIso(scheduledDate)} ended={t('planned.starting')} /> })}
           />
         </SimpleGrid>
         {isCounted && <SkipReasons skipped={campaign.skipped} />}
-        {isOpen(campaign) && (
+        {isEditable(campaign) && (
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
               {t(isCounted ? 'planned.toConfirm' : 'planned.toCount')}

@@ -14,12 +14,23 @@ import { ChannelBadge, MessageStatus } from '../../ui/values/statuses.tsx';
 import { choice, whole, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { useCountryName } from '../price/breakdown.tsx';
-import { type Campaign, isOver, isUnderWay, ONE } from '../campaign.ts';
+import { type Campaign, isFinished, isSending, CAMPAIGN } from '../campaign.ts';
 
 const STATUSES = [
-  ...(['PENDING', 'SKIPPED', 'ACCEPTED', 'DELIVERED', 'UNKNOWN', 'DELETED', 'REJECTED', 'EXPIRED'] as const),
-  ...(['UNDELIVERABLE', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
-];
+  'PENDING',
+  'SKIPPED',
+  'ACCEPTED',
+  'DELIVERED',
+  'UNKNOWN',
+  'DELETED',
+  'REJECTED',
+  'EXPIRED',
+  'UNDELIVERABLE',
+  'ERROR',
+  'DISABLED',
+  'UNSUPPORTED',
+  'CONVERSATION_CLOSED',
+] as const;
 const FIELDS = { page: whole(), limit: whole(10), status: choice(STATUSES) };
 const POLL_MS = 5000;
 
@@ -27,7 +38,7 @@ type Search = { readonly page: number; readonly limit: number; readonly status: 
 
 const listRecipients = (id: number, { page, limit, status }: Search, signal: AbortSignal) =>
   ok(
-    api.GET(`${ONE}/recipients`, {
+    api.GET(`${CAMPAIGN}/recipients`, {
       params: { path: { id }, query: { page, limit, ...(status && { status }) } },
       signal,
     }),
@@ -35,16 +46,16 @@ const listRecipients = (id: number, { page, limit, status }: Search, signal: Abo
 
 type Recipient = Awaited<ReturnType<typeof listRecipients>>['data'][number];
 
-/** The recipients, page by page as the server has them, and what became of each. */
+/** The recipients with the outcome for each, paged by the server. */
 export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useUrlState(FIELDS);
-  const columns = useColumns(isOver(campaign));
+  const columns = useColumns(isFinished(campaign));
   const query = useListQuery(
-    // With the status: once more when it ends.
+    // The status is part of the key, so that the data is refetched once when the campaign ends.
     ['campaign', campaign.id, 'recipients', search, campaign.status],
     (signal) => listRecipients(campaign.id, search, signal),
-    { refetchInterval: isUnderWay(campaign) ? POLL_MS : false },
+    { refetchInterval: isSending(campaign) ? POLL_MS : false },
   );
   return (
     <Section title={t('reached.title')} description={t('reached.hint')}>
@@ -100,7 +111,7 @@ function PhoneNumber({ row: { phoneNumber, contactId } }: { readonly row: Recipi
 
 type StatusProps = { readonly row: Recipient; readonly isAtEnd: boolean };
 
-/** Who waits when the campaign is over waits for nothing: it was cancelled before their turn. */
+/** A recipient still waiting when the campaign has ended was never sent to: the campaign was cancelled first. */
 function Status({ row: { status, read, skipReason }, isAtEnd }: StatusProps) {
   const { t } = useTranslation('campaigns');
   if (isAtEnd && status === 'PENDING') return <StatusBadge tone="neutral">{t('reached.notSent')}</StatusBadge>;
@@ -116,7 +127,7 @@ function Status({ row: { status, read, skipReason }, isAtEnd }: StatusProps) {
   );
 }
 
-/** One message for each channel that was tried. */
+/** Links to the messages, one for each channel tried. */
 function Messages({ ids }: { readonly ids: readonly string[] }) {
   const { t } = useTranslation('campaigns');
   if (ids.length === 0) return <span>–</span>;

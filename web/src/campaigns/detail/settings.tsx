@@ -13,7 +13,7 @@ import { senderQuery, templateQuery } from '../../api/networks.ts';
 
 type SettingsProps = { readonly campaign: Campaign };
 
-/** What it was set up as: channels, senders, texts, recipients, time. */
+/** The settings of the campaign: channels, senders, texts, recipients and time. */
 export function Settings({ campaign }: SettingsProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(campaign.sendingMode);
@@ -36,7 +36,7 @@ export function Settings({ campaign }: SettingsProps) {
   );
 }
 
-/** Senders and templates by the names that people know them by. */
+/** The senders and templates of the channels, by name. */
 function useContents(campaign: Campaign, chain: readonly Channel[]): readonly Fact[] {
   const { t } = useTranslation('campaigns');
   const nameOf = useNames(chain);

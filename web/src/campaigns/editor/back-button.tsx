@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { ArrowLeft } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 
-/** To the step before. */
+/** Button to the previous step. */
 export function BackButton({ onClick }: { readonly onClick: () => void }) {
   const { t } = useTranslation('campaigns');
   return (

@@ -2,13 +2,19 @@ import type { FieldFault } from '../../api/errors.ts';
 import { type Campaign, type CampaignIn, chainOf, type Channel, type SendingMode, toIso } from '../campaign.ts';
 import { instantAt, ownZone, wallTimeAt } from './time-zone.ts';
 
-/** Ends after which the next channel is tried, unless fewer are chosen. */
+/** Final statuses after which the next channel is tried, unless fewer are chosen. */
 export const FAILURES = [
-  ...(['REJECTED', 'EXPIRED', 'UNDELIVERABLE', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
-];
+  'REJECTED',
+  'EXPIRED',
+  'UNDELIVERABLE',
+  'ERROR',
+  'DISABLED',
+  'UNSUPPORTED',
+  'CONVERSATION_CLOSED',
+] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** A campaign as its form holds it. */
+/** The values of the campaign form. */
 export type Draft = {
   name: string;
   description: string;
@@ -19,26 +25,26 @@ export type Draft = {
   rcsTemplateId: string;
   whatsappPhoneNumberId: string;
   whatsappTemplateId: string;
-  /** Lists and numbers are either or. */
+  /** A campaign goes either to lists or to numbers. */
   recipients: 'lists' | 'numbers';
   contactListIds: number[];
-  /** One on a line. */
+  /** Numbers, one per line. */
   destinations: string;
-  /** Seconds after which the next channel is tried. */
+  /** Wait before the next channel is tried, in seconds. */
   afterWhatsapp: number;
   afterRcs: number;
-  onStatus: Failure[];
+  onStatus: readonly Failure[];
   when: 'now' | 'later';
   wallTime: string;
   zone: string;
   quiet: 'account' | 'own' | 'off';
   quietFrom: string;
   quietTo: string;
-  /** Recipients a second at most; '' for as fast as carriers take them. */
+  /** Maximum recipients per second; '' for no limit. */
   rate: number | '';
 };
 
-/** What the server takes for granted. */
+/** The server's defaults, in seconds. */
 const DEFAULT_AFTER = { WHATSAPP: 3600, RCS: 300 } as const;
 
 export const newDraft = (channels: readonly string[]): Draft => ({
@@ -66,7 +72,7 @@ export const newDraft = (channels: readonly string[]): Draft => ({
   rate: '',
 });
 
-/** Of the channels that the account has. */
+/** The first single-channel mode that the account may use. */
 function firstMode(channels: readonly string[]): SendingMode {
   const modes = ['SMS', 'WHATSAPP', 'RCS'] as const;
   return modes.find((mode) => channels.includes(mode)) ?? 'SMS';
@@ -111,14 +117,14 @@ function quietOf({ quietHours }: Campaign): Pick<Draft, 'quiet' | 'quietFrom' | 
   return { quiet: quietHours === null ? 'account' : 'off', quietFrom: '21:00', quietTo: '08:00' };
 }
 
-/** The numbers that somebody has written or pasted, with anything between them that no number has. */
+/** The phone numbers in a text, separated by line breaks, commas, semicolons or tabs. */
 export const numbersIn = (text: string): string[] =>
   text
     .split(/[\n\r,;\t]+/)
     .map((number) => number.trim())
     .filter((number) => number !== '');
 
-/** The channel fields of its mode, and whom it is for: what the preview takes, too. */
+/** The content and the recipients of a draft, with the fields of its channels only. The preview takes the same. */
 export function contentOf(draft: Draft) {
   const { sendingMode, recipients, contactListIds, destinations } = draft;
   const chain = chainOf(sendingMode);
@@ -140,7 +146,7 @@ export function scheduledAt({ when, wallTime, zone }: Pick<Draft, 'when' | 'wall
   return when === 'now' ? null : instantAt(wallTime, zone);
 }
 
-/** As the server takes it, for a new campaign and for a change of one alike. */
+/** The request body, for creating and for changing a campaign. */
 export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
   const { name, description, rate } = draft;
   return {
@@ -163,7 +169,7 @@ function fallbackOf({ sendingMode, afterWhatsapp, afterRcs, onStatus }: Draft): 
       ...(hops.includes('WHATSAPP') && { WHATSAPP: afterWhatsapp }),
       ...(hops.includes('RCS') && { RCS: afterRcs }),
     },
-    ...(onStatus.length < FAILURES.length && { onStatus }),
+    ...(onStatus.length < FAILURES.length && { onStatus: [...onStatus] }),
   };
 }
 
@@ -175,7 +181,7 @@ function quietHoursOf({ quiet, quietFrom: from, quietTo: to }: Draft): CampaignI
 export const STEPS = ['channels', 'recipients', 'text', 'time', 'review'] as const;
 export type StepId = (typeof STEPS)[number];
 
-/** The field of the form, and its step, for what the server says of a field of its own. */
+/** The form field, and its step, for each field that the server reports. */
 const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId]>> = {
   name: ['name', 'channels'],
   description: ['description', 'channels'],
@@ -200,11 +206,11 @@ const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId
   rate: ['rate', 'time'],
 };
 
-/** Where what the server, or the form, says of a field is to be mended; undefined: in none of the steps. */
+/** The form field and the step where an error of this field is corrected; undefined if no step has it. */
 export const placeOf = (field: string) => PLACES[field.split(/[.[]/, 1)[0] ?? ''];
 
-/** The faults that fields of the form can show, by field; the rest stays for a sentence of its own. */
-export function sortFaults(faults: readonly FieldFault[]): { byField: Record<string, string>; rest: FieldFault[] } {
+/** Splits errors into those that form fields can show, by field, and the rest. */
+export function groupFaults(faults: readonly FieldFault[]): { byField: Record<string, string>; rest: FieldFault[] } {
   const byField: Record<string, string> = {};
   const rest: FieldFault[] = [];
   for (const fault of faults) {
@@ -215,10 +221,13 @@ export function sortFaults(faults: readonly FieldFault[]): { byField: Record<str
   return { byField, rest };
 }
 
-type Words = (key: 'required' | 'pastTime') => string;
+type FaultText = (key: 'required' | 'pastTime') => string;
 
-/** What is missing before the server is asked: channel fields are wanted of drafts, too (its rule 1). */
-export function missingOf(draft: Draft, now: Date, words: Words): Record<string, string> {
+/**
+ * The fields that must be filled before saving, each with its error. The server requires channel fields of drafts too
+ * (its rule 1).
+ */
+export function missingOf(draft: Draft, now: Date, words: FaultText): Record<string, string> {
   const required: Readonly<Record<Channel, readonly (keyof Draft)[]>> = {
     SMS: ['smsSender', 'smsBody'],
     RCS: ['rcsAgentId', 'rcsTemplateId'],

@@ -11,13 +11,13 @@ import { LeaveGuard } from './leave-guard.tsx';
 import { modeName } from '../mode-name.ts';
 import { type EditorInput, type EditorState, useEditor } from './use-editor.ts';
 
-/** Each with its first visit: together they are more than a page should bring. */
+/** Each step is loaded on its first visit: together they would be too large for the page. */
 const RecipientsStep = lazy(() => import('./recipients/step.tsx').then((file) => ({ default: file.RecipientsStep })));
 const TextStep = lazy(() => import('./text/step.tsx').then((file) => ({ default: file.TextStep })));
 const TimeStep = lazy(() => import('./time-step.tsx').then((file) => ({ default: file.TimeStep })));
 const ReviewStep = lazy(() => import('./review/step.tsx').then((file) => ({ default: file.ReviewStep })));
 
-/** A campaign that is not confirmed, in five steps that can be gone to in any order. */
+/** The editor of an unconfirmed campaign, in five steps that can be visited in any order. */
 export function Editor(input: EditorInput) {
   const { t } = useTranslation('campaigns');
   const editor = useEditor(input);
@@ -86,7 +86,7 @@ function Footer({ step, goTo }: FooterProps) {
   );
 }
 
-/** What was chosen in each step, in a few words. */
+/** A short summary of the choices in each step. */
 function useNotes({ form }: EditorState): Partial<Record<StepId, string>> {
   const { t } = useTranslation('campaigns');
   const { sendingMode, recipients, contactListIds, when } = form.getValues();

@@ -2,7 +2,10 @@ import { useBlocker } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 
-/** Asks before unsaved changes are left, by a link or by closing the window. Steps of the same page are not left. */
+/**
+ * Asks before the user leaves unsaved changes by a link or by closing the window. Changing the step does not count as
+ * leaving.
+ */
 export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
   const { t } = useTranslation('campaigns');
   const { status, proceed, reset } = useBlocker({

@@ -5,10 +5,10 @@ import { CAMPAIGNS } from '../campaign.ts';
 import { contentOf, type Draft } from './draft.ts';
 
 const TYPING_MS = 400;
-/** The server takes so many numbers; some of them will do. */
-const MOST_NUMBERS = 1000;
-/** As far as the server goes into a list. */
-export const MOST_OFFSET = 1000;
+/** The maximum number of destinations that the server previews. */
+const MAX_NUMBERS = 1000;
+/** The maximum offset that the server previews. */
+export const MAX_OFFSET = 1000;
 
 type Range = { readonly limit: number; readonly offset: number };
 type Content = ReturnType<typeof contentOf> & Range;
@@ -19,10 +19,10 @@ export type Preview = Awaited<ReturnType<typeof preview>>;
 export type Sample = Preview['data'][number];
 export type SampleStep = Sample['steps'][number];
 
-/** What the draft would send to some of its recipients, a moment after the last change. Nothing is stored. */
+/** What the draft would send to some of its recipients, updated shortly after each change. Nothing is stored. */
 export function usePreview(draft: Draft, range: Range) {
   const content = contentOf(draft);
-  const body = { ...content, destinations: content.destinations.slice(0, MOST_NUMBERS), ...range };
+  const body = { ...content, destinations: content.destinations.slice(0, MAX_NUMBERS), ...range };
   const [asked] = useDebouncedValue(JSON.stringify(body), TYPING_MS);
   return useQuery({
     queryKey: ['campaign-preview', asked],
@@ -31,7 +31,7 @@ export function usePreview(draft: Draft, range: Range) {
   });
 }
 
-/** Characters, parts and alphabet of a text as an SMS. */
+/** The characters, parts and encoding of a text as an SMS. */
 export const usePartsOf = (text: string) =>
   useQuery({
     queryKey: ['sms-parts', text],
@@ -42,10 +42,10 @@ export const usePartsOf = (text: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** The first channel on which a recipient is tried; null: on none. */
+/** The first channel on which a recipient is tried; null if none. */
 export const firstStepOf = ({ steps, skip }: Sample): SampleStep | null =>
   skip === null ? (steps.find(({ reachable }) => reachable) ?? null) : null;
 
-/** What one message costs; null where there is no price. */
+/** The price of one message; null if there is none. */
 export const priceOf = ({ parts, unitPrice }: Pick<SampleStep, 'parts' | 'unitPrice'>): number | null =>
   unitPrice === null ? null : parts * unitPrice;

@@ -11,7 +11,7 @@ import type { DraftForm } from './use-editor.ts';
 
 type FormProps = { readonly form: DraftForm };
 
-/** When it is sent, when people are left alone, and how fast it goes. */
+/** The step for the send time, quiet hours and speed. */
 export function TimeStep({ form }: FormProps) {
   const { t } = useTranslation('campaigns');
   return (

@@ -1,6 +1,6 @@
 const DIGITS = /^GMT(?:([+-])(\d{2}):(\d{2})(?::\d{2})?)?$/;
 
-/** How far a zone is from UTC at an instant, in minutes: 60 in Rome in winter. */
+/** The offset of a time zone from UTC at an instant, in minutes: 60 in Rome in winter. */
 function offsetMinutes(instant: Date, zone: string): number {
   const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(instant);
   const [, sign, hours = '0', minutes = '0'] =
@@ -11,8 +11,8 @@ function offsetMinutes(instant: Date, zone: string): number {
 const MINUTE_MS = 60_000;
 
 /**
- * The instant at which the clocks of a zone show this time (`2027-01-31T09:00`). A time that they skip in spring is taken
- * an hour later; of one that they show twice in autumn the first is meant. Null for what is no time.
+ * The instant of a local time (`2027-01-31T09:00`) in a zone. A time skipped in spring is moved an hour later; of a
+ * time that occurs twice in autumn, the first is used. Null for invalid times.
  */
 export function instantAt(wallTime: string, zone: string): Date | null {
   const asUtc = Date.parse(`${wallTime}Z`);
@@ -26,13 +26,13 @@ export function instantAt(wallTime: string, zone: string): Date | null {
   return new Date(offsetMinutes(new Date(second), zone) === after ? second : first);
 }
 
-/** What the clocks of a zone show at an instant, as `<input type="datetime-local">` takes it. */
+/** The local time of a zone at an instant, in the format of `<input type="datetime-local">`. */
 export const wallTimeAt = (instant: Date, zone: string): string =>
   new Date(instant.getTime() + offsetMinutes(instant, zone) * MINUTE_MS).toISOString().slice(0, 16);
 
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** All zones that the browser knows, one's own first. */
+/** All time zones that the browser knows, the user's own first. */
 export function zones(): readonly string[] {
   const own = ownZone();
   return [own, ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== own)];

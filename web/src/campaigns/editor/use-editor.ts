@@ -5,31 +5,34 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { ApiError, type FieldFault } from '../../api/errors.ts';
 import { useProblemText } from '../../api/problem-text.ts';
-import { tell } from '../../api/tell.ts';
+import { notify } from '../../api/notify.ts';
 import { choice, useUrlState } from '../../ui/url-state.ts';
-import { type Campaign, CAMPAIGNS, ONE } from '../campaign.ts';
-import { type Draft, missingOf, placeOf, sortFaults, type StepId, STEPS, toBody } from './draft.ts';
+import { type Campaign, CAMPAIGNS, CAMPAIGN } from '../campaign.ts';
+import { type Draft, missingOf, placeOf, groupFaults, type StepId, STEPS, toBody } from './draft.ts';
 
 const FIELDS = { step: choice(STEPS, 'channels') };
 
 export type EditorInput = {
   readonly initial: Draft;
-  /** 0: not saved yet. */
+  /** 0 if the campaign is not saved yet. */
   readonly id: number;
-  readonly onMade?: (id: number) => void;
+  readonly onCreated?: (id: number) => void;
 };
 
-/** The form of a campaign, the step that is open, and how it is saved. */
-export function useEditor({ initial, id, onMade }: EditorInput) {
+/** The state of the editor: the form, the open step, and saving. */
+export function useEditor({ initial, id, onCreated }: EditorInput) {
   const { t } = useTranslation('campaigns');
   const form = useForm<Draft>({ initialValues: initial });
   const [{ step }, setSearch] = useUrlState(FIELDS);
   const goTo = (next: StepId): void => setSearch({ step: next });
-  const send = useSend(id, onMade);
+  const send = useSave(id, onCreated);
   const fail = useFailure(form.setErrors, goTo);
   const [saving, setSaving] = useState(false);
 
-  /** The campaign as it is saved now; null when something is missing or refused, which its fields say then. */
+  /**
+   * Saves the campaign and returns it; null if something is missing or rejected, in which case the fields show the
+   * errors.
+   */
   async function save(): Promise<Campaign | null> {
     const draft = form.getValues();
     const missing = missingOf(draft, new Date(), (key) => t(`fault.${key}`));
@@ -52,8 +55,8 @@ export function useEditor({ initial, id, onMade }: EditorInput) {
 export type EditorState = ReturnType<typeof useEditor>;
 export type DraftForm = EditorState['form'];
 
-/** Makes the campaign with the first saving, changes it with those after. */
-function useSend(id: number, onMade: ((id: number) => void) | undefined) {
+/** Returns a function that creates the campaign on the first save and changes it afterwards. */
+function useSave(id: number, onCreated: ((id: number) => void) | undefined) {
   const queries = useQueryClient();
   const known = useRef(id);
   return async (draft: Draft): Promise<Campaign> => {
@@ -61,20 +64,20 @@ function useSend(id: number, onMade: ((id: number) => void) | undefined) {
     const isNew = known.current === 0;
     const campaign = isNew
       ? await ok(api.POST(CAMPAIGNS, { body }))
-      : await ok(api.PUT(ONE, { params: { path: { id: known.current } }, body }));
+      : await ok(api.PUT(CAMPAIGN, { params: { path: { id: known.current } }, body }));
     known.current = campaign.id;
-    if (isNew) onMade?.(campaign.id);
+    if (isNew) onCreated?.(campaign.id);
     void queries.invalidateQueries({ queryKey: ['campaigns'] });
     void queries.invalidateQueries({ queryKey: ['campaign', campaign.id] });
     return campaign;
   };
 }
 
-/** Shows faults at their fields, opens the first step that has one, and tells the rest. */
+/** Shows errors at their fields, opens the first step that has one, and shows the rest in a notification. */
 function useFailure(setErrors: (faults: Record<string, string>) => void, goTo: (step: StepId) => void) {
   const { t } = useTranslation('campaigns');
   const problemText = useProblemText();
-  const say = (message: string): void => void tell({ message, tone: 'bad', closeLabel: t('ui:close') });
+  const say = (message: string): void => void notify({ message, tone: 'bad', closeLabel: t('ui:close') });
   const missing = (faults: Record<string, string>): null => {
     setErrors(faults);
     const steps = Object.keys(faults).map((field) => placeOf(field)?.[1]);
@@ -87,7 +90,7 @@ function useFailure(setErrors: (faults: Record<string, string>) => void, goTo: (
       say(problemText(error));
       return null;
     }
-    const { byField, rest } = sortFaults(error.details);
+    const { byField, rest } = groupFaults(error.details);
     if (rest.length > 0) say(rest.map(sentence).join('; '));
     return missing(byField);
   };

@@ -57,7 +57,7 @@ export function useCampaignColumns(): readonly Column<Campaign>[] {
   );
 }
 
-/** Unknown until they were counted. */
+/** The number of recipients; null until they have been counted. */
 const recipientsOf = ({ goalCalculatedAt, totalDestinations }: Campaign): number | null =>
   goalCalculatedAt === null ? null : totalDestinations;
 

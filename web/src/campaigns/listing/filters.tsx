@@ -32,7 +32,7 @@ export const NO_FILTERS = { q: '', state: '', mode: '', from: '', to: '' } as co
 export const isFiltered = (search: Search): boolean =>
   [search.q, search.state, search.mode, search.from, search.to].some((value) => value !== '');
 
-/** What the server is asked for each state; it tells READY and SCHEDULED, both 1, apart by `isProgrammed`. */
+/** The server's filters for each status. READY and SCHEDULED are both status 1 and differ in `isProgrammed`. */
 const BY_STATE: Readonly<Record<(typeof STATES)[number], CampaignQuery>> = {
   DRAFT: { status: '0' },
   READY: { status: '1', isProgrammed: false },
@@ -44,7 +44,7 @@ const BY_STATE: Readonly<Record<(typeof STATES)[number], CampaignQuery>> = {
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The server wants both days or none: what is open ends long before or after anything. */
+/** The server's date filter, which needs both days or none: an open end is set far in the past or future. */
 function windowOf({ from, to }: Pick<Search, 'from' | 'to'>): CampaignQuery {
   const [first, last] = [DAY.test(from), DAY.test(to)];
   if (!first && !last) return {};

@@ -8,16 +8,16 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
-import { type Campaign, isUnderWay, listCampaigns, NEED } from '../campaign.ts';
+import { type Campaign, isSending, listCampaigns, NEED } from '../campaign.ts';
 import { useCampaignColumns } from './columns.tsx';
 import { DeleteDialog } from '../delete-dialog.tsx';
 import { Filters, isFiltered, LIST_FIELDS, NO_FILTERS, queryOf } from './filters.tsx';
 import { RowMenu } from './row-menu.tsx';
 
-/** While something is being sent, its figures move. */
+/** Poll interval while a campaign is being sent. */
 const POLL_MS = 5000;
 
-/** The campaigns of the account, the newest first. */
+/** The page of the account's campaigns, newest first. */
 export function Page() {
   const { t } = useTranslation('campaigns');
   const [doomed, setDoomed] = useState<Campaign | null>(null);
@@ -43,7 +43,7 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
   const navigate = useNavigate();
   const columns = useCampaignColumns();
   const query = useListQuery(['campaigns', search], (signal) => listCampaigns(queryOf(search), signal), {
-    refetchInterval: ({ state }) => (state.data?.data.some(isUnderWay) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data?.data.some(isSending) ? POLL_MS : false),
   });
   const clear = (): void => setSearch(NO_FILTERS);
   return (

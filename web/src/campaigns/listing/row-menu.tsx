@@ -2,18 +2,18 @@ import { useNavigate } from '@tanstack/react-router';
 import { Copy, Eye, Pencil, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { ActionsMenu } from '../../ui/actions/actions-menu.tsx';
-import { useReason } from '../../ui/actions/may-button.tsx';
-import { type Campaign, isDeletable, isOpen, NEED } from '../campaign.ts';
+import { useDisabledReason } from '../../ui/actions/guarded-button.tsx';
+import { type Campaign, isDeletable, isEditable, NEED } from '../campaign.ts';
 import { useDuplicate } from '../use-duplicate.ts';
 
 type RowMenuProps = { readonly campaign: Campaign; readonly onDelete: () => void };
 
-/** What can be done with one campaign of the list. */
+/** The menu of actions for one campaign in the list. */
 export function RowMenu({ campaign, onDelete }: RowMenuProps) {
   const { t } = useTranslation('campaigns');
   const navigate = useNavigate();
   const duplicate = useDuplicate();
-  const reason = useReason(NEED);
+  const reason = useDisabledReason(NEED);
   const { id, name } = campaign;
   const begun = isDeletable(campaign) ? undefined : t('delete.begun');
   const edit = {
@@ -31,7 +31,7 @@ export function RowMenu({ campaign, onDelete }: RowMenuProps) {
           icon: <Eye size={16} />,
           onClick: () => void navigate({ to: `/campaigns/${id}` }),
         },
-        ...(isOpen(campaign) ? [edit] : []),
+        ...(isEditable(campaign) ? [edit] : []),
         { label: t('menu.duplicate'), icon: <Copy size={16} />, reason, onClick: () => duplicate.run(campaign) },
         {
           label: t('menu.delete'),

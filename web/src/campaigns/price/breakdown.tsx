@@ -10,7 +10,7 @@ import classes from './breakdown.module.css';
 import lists from '../../ui/choice-list.module.css';
 import type { Price } from './price.ts';
 
-/** The price by channel, country and length of the messages. */
+/** The price by channel, country and number of parts. */
 export function Breakdown({ price }: { readonly price: Price }) {
   return useIsPhone() ? <Lines price={price} /> : <Figures price={price} />;
 }
@@ -20,7 +20,7 @@ type PriceProps = { readonly price: Price };
 const keyOf = ({ channel, country, parts, unitPrice }: Price['breakdown'][number]): string =>
   `${channel} ${country} ${parts} ${unitPrice}`;
 
-/** Where six columns have no room: one line above the other. */
+/** On narrow windows, one block per line of the price instead of a table. */
 function Lines({ price: { breakdown, currency } }: PriceProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
@@ -105,7 +105,7 @@ function Figures({ price: { breakdown, currency, price } }: PriceProps) {
   );
 }
 
-/** A country by its code, in the reader's language. */
+/** Returns a function that names a country by its code, in the user's language. */
 export function useCountryName(): (code: string) => string {
   const { t, i18n } = useTranslation('campaigns');
   return useMemo(() => {

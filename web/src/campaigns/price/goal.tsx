@@ -11,10 +11,10 @@ import { Stat } from '../../ui/values/stat.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { Breakdown } from './breakdown.tsx';
 import type { Campaign } from '../campaign.ts';
-import type { Counted } from './price.ts';
+import type { PricedCampaign } from './price.ts';
 
-/** What counting found: recipients, who is left out and why, the price and what of it is for whom. */
-export function Goal({ counted: { campaign, price } }: { readonly counted: Counted }) {
+/** The result of the calculation: recipients, skipped numbers with reasons, and the price with its breakdown. */
+export function Goal({ counted: { campaign, price } }: { readonly counted: PricedCampaign }) {
   const { t } = useTranslation('campaigns');
   const { totalDestinations, totalSkipped, estimatedCost, currency } = campaign;
   return (
@@ -54,9 +54,9 @@ function CreditAfter({ cost }: { readonly cost: number }) {
   );
 }
 
-const REASONS = [...(['invalid', 'unsupported', 'optedOut', 'text', 'noRoute', 'noPrice', 'duplicate'] as const)];
+const REASONS = ['invalid', 'unsupported', 'optedOut', 'text', 'noRoute', 'noPrice', 'duplicate'] as const;
 
-/** Why nothing is sent to some: those reasons that there are. */
+/** The reasons for skipped recipients, with counts; reasons without recipients are left out. */
 export function SkipReasons({ skipped }: Pick<Campaign, 'skipped'>) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { Need } from '../../api/session.ts';
 import { ActionsMenu } from '../../ui/actions/actions-menu.tsx';
 import { useFormat } from '../../ui/values/format.ts';
-import { MayButton, MayIcon, useReason } from '../../ui/actions/may-button.tsx';
+import { GuardedButton, GuardedIcon, useDisabledReason } from '../../ui/actions/guarded-button.tsx';
 import { useIsPhone } from '../../ui/use-is-phone.ts';
 import { useLast } from '../../ui/use-last.ts';
 import type { BulkAction } from './dialogs.tsx';
@@ -14,7 +14,7 @@ import { NEED } from '../contact.ts';
 
 type BulkBarProps = {
   readonly target: Target;
-  /** How many match; undefined while it is not known. */
+  /** The number of matching contacts; undefined while unknown. */
   readonly total: number | undefined;
   readonly listId: number | undefined;
   readonly onDone: () => void;
@@ -30,13 +30,13 @@ const ACTIONS = [
 ] as const;
 const EXPORT: Need = { scope: 'exports', write: true };
 
-/** How many contacts there are; while some are chosen, what can be done with them. */
+/** The number of contacts or, while some are selected, the actions on them. */
 export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
   const [open, setOpen] = useState<BulkAction | null>(null);
   const wasOpen = useLast(open) !== null;
-  // While a dialog closes it still says how many it was about.
+  // While a dialog closes, it still shows its number of contacts.
   const about = useLast(open === null ? null : target) ?? target;
   const { count } = target;
   return (
@@ -53,9 +53,9 @@ export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
               shown: format.number(count),
             })}
           </Text>
-          <MayIcon need={{ write: false }} label={t('select.none')} onClick={onDone}>
+          <GuardedIcon need={{ write: false }} label={t('select.none')} onClick={onDone}>
             <X size={16} />
-          </MayIcon>
+          </GuardedIcon>
           <Actions onOpen={setOpen} />
         </Group>
       )}
@@ -68,16 +68,16 @@ export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
   );
 }
 
-/** Buttons, or a menu where there is no room for them. */
+/** The actions as buttons, or as a menu on narrow windows. */
 function Actions({ onOpen }: { readonly onOpen: (what: BulkAction) => void }) {
   const { t } = useTranslation('contacts');
   const isPhone = useIsPhone();
-  const noExport = useReason(EXPORT);
+  const noExport = useDisabledReason(EXPORT);
   if (!isPhone) return ACTIONS.map(([what, Icon]) => <Action key={what} what={what} Icon={Icon} onOpen={onOpen} />);
   const button = (
-    <MayButton need={NEED} size="xs" variant="default" rightSection={<ChevronDown size={14} />}>
+    <GuardedButton need={NEED} size="xs" variant="default" rightSection={<ChevronDown size={14} />}>
       {t('bulk.menu')}
-    </MayButton>
+    </GuardedButton>
   );
   const actions = ACTIONS.map(([what, Icon]) => ({
     label: t(`bulk.${what}`),
@@ -98,7 +98,7 @@ type ActionProps = {
 function Action({ what, Icon, onOpen }: ActionProps) {
   const { t } = useTranslation('contacts');
   return (
-    <MayButton
+    <GuardedButton
       need={what === 'export' ? EXPORT : NEED}
       size="xs"
       variant={what === 'delete' ? 'light' : 'default'}
@@ -107,6 +107,6 @@ function Action({ what, Icon, onOpen }: ActionProps) {
       onClick={() => onOpen(what)}
     >
       {t(`bulk.${what}`)}
-    </MayButton>
+    </GuardedButton>
   );
 }

@@ -4,34 +4,40 @@ import { listContacts } from '../contact.ts';
 import type { Query } from '../search.ts';
 import type { Selection } from './selection.ts';
 
-/** Contacts that something is to be done with: those chosen of what the filters show. */
+/** The contacts of a bulk action: a selection among those that match the filters. */
 export type Target = {
   readonly selection: Selection;
   readonly query: Query;
-  /** How many they are. */
+  /** The number of selected contacts. */
   readonly count: number;
-  /** All contacts of the account, or all of a list, but for a few: the server knows these without their ids. */
+  /**
+   * Whether everything in the account or list is selected except `selection.ids`; the server then needs no list of
+   * IDs.
+   */
   readonly isWhole: boolean;
 };
 
 export type Progress = { readonly phase: 'finding' | 'working'; readonly done: number; readonly total: number };
 export type OnProgress = (progress: Progress) => void;
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
-/** Their ids. Whatever matches is asked for page by page, in the order of ids, which no change upsets. */
+/**
+ * Resolves with the IDs of the selected contacts. Matching contacts are fetched page by page in the order of IDs,
+ * which changes do not affect.
+ */
 export async function idsOf({ selection, query, count }: Target, onProgress: OnProgress): Promise<readonly number[]> {
   if (!selection.all) return [...selection.ids];
   const found: number[] = [];
   for (let page = 0; ; page += 1) {
-    const { data } = await listContacts({ ...query, sortBy: 'id', sortOrder: 'asc', page, limit: PAGE });
+    const { data } = await listContacts({ ...query, sortBy: 'id', sortOrder: 'asc', page, limit: PAGE_SIZE });
     for (const { id } of data) if (!selection.ids.has(id)) found.push(id);
     onProgress({ phase: 'finding', done: found.length, total: Math.max(count, found.length) });
-    if (data.length < PAGE) return found;
+    if (data.length < PAGE_SIZE) return found;
   }
 }
 
-/** Runs over the ids batch by batch, and sums up what each answers. */
+/** Runs an action on the IDs in batches, and returns the sum of the results. */
 export async function inBatches(
   ids: readonly number[],
   { size, run, onProgress }: { size: number; run: (batch: number[]) => Promise<number>; onProgress: OnProgress },
@@ -50,7 +56,9 @@ type BulkOptions<I, O> = {
   readonly onDone?: (output: O) => void;
 };
 
-/** Something that is done with many contacts, and how far it is. What was done stays done when it fails half-way. */
+/**
+ * Runs an action on many contacts and reports its progress. If it fails half-way, the batches already done stay done.
+ */
 export function useBulk<I, O>({ work, done, onDone }: BulkOptions<I, O>) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const action = useAction<I, O>({

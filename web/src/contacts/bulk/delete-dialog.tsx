@@ -14,12 +14,12 @@ type BulkDialogProps = {
   readonly onDone: () => void;
 };
 
-/** More than so many are deleted only when their number is typed. */
-const FEW = 100;
-/** As many ids as fit into an address. */
-const BATCH = 1000;
+/** To delete more contacts than this, the user must type their number. */
+const MAX_WITHOUT_TYPING = 100;
+/** IDs per request; more do not fit into a URL. */
+const BATCH_SIZE = 1000;
 
-/** Asks before contacts are deleted for good. */
+/** Confirms that contacts are permanently deleted. */
 export function BulkDeleteDialog({ target, opened, onClose, onDone }: BulkDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
@@ -40,7 +40,7 @@ export function BulkDeleteDialog({ target, opened, onClose, onDone }: BulkDialog
       action={t('delete.submit', { count, shown: format.number(count) })}
       onConfirm={() => remove.run(target)}
       busy={remove.busy}
-      {...(count > FEW && { typed: String(count) })}
+      {...(count > MAX_WITHOUT_TYPING && { typed: String(count) })}
     >
       <Stack gap="sm">
         {t('delete.text')}
@@ -53,7 +53,7 @@ export function BulkDeleteDialog({ target, opened, onClose, onDone }: BulkDialog
 async function removeAll(target: Target, onProgress: OnProgress): Promise<number> {
   const ids = await idsOf(target, onProgress);
   return inBatches(ids, {
-    size: BATCH,
+    size: BATCH_SIZE,
     onProgress,
     run: async (batch) => (await ok(api.DELETE(CONTACTS, { params: { query: { ids: batch.join(',') } } }))).deleted,
   });

@@ -7,14 +7,14 @@ export type BulkAction = 'add' | 'remove' | 'export' | 'delete';
 
 type BulkDialogsProps = {
   readonly target: Target;
-  /** null: all are closed. */
+  /** The open dialog; null if all are closed. */
   readonly open: BulkAction | null;
   readonly listId: number | undefined;
   readonly onClose: () => void;
   readonly onDone: () => void;
 };
 
-/** What is asked before something is done with the chosen contacts; `BulkBar` loads it with the first of them. */
+/** The dialogs of the bulk actions, loaded by `BulkBar` when the first one opens. */
 export function BulkDialogs({ open, listId, ...shared }: BulkDialogsProps) {
   return (
     <>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../../ui/dialog/dialog-form.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { ButtonLink } from '../../ui/link.tsx';
 import { BulkProgress } from './progress.tsx';
@@ -18,10 +18,10 @@ type BulkExportDialogProps = {
 
 const FORMATS = ['csv', 'xlsx', 'csv.gz'] as const;
 type ExportFormat = (typeof FORMATS)[number];
-/** Of contacts that are named one by one. */
-const MOST_NAMED = 100_000;
+/** The maximum number of contacts in an export that lists their IDs. */
+const MAX_SELECTED = 100_000;
 
-/** Has contacts written into a file, which waits among the exports. */
+/** Dialog that exports contacts to a file, which is then found under Exports. */
 export function BulkExportDialog({ target, opened, listId, onClose }: BulkExportDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
@@ -40,11 +40,11 @@ function Export({ target, listId, onClose }: Omit<BulkExportDialogProps, 'opened
   const request = useBulk({
     work: (_: void, onProgress) => requestExport({ target, listId, kind, onProgress }),
   });
-  const isTooMany = !isNamedShort(target) && target.count > MOST_NAMED;
-  if (request.made !== undefined) return <Requested onClose={onClose} />;
+  const isTooMany = !needsNoIds(target) && target.count > MAX_SELECTED;
+  if (request.result !== undefined) return <Requested onClose={onClose} />;
   return (
     <Stack>
-      {isTooMany && <Text size="sm">{t('export.tooMany', { most: format.number(MOST_NAMED) })}</Text>}
+      {isTooMany && <Text size="sm">{t('export.tooMany', { most: format.number(MAX_SELECTED) })}</Text>}
       <NativeSelect
         label={t('export.format')}
         data={FORMATS.map((value) => ({ value, label: t(`export.formats.${value.replace('.', '_')}`) }))}
@@ -52,7 +52,7 @@ function Export({ target, listId, onClose }: Omit<BulkExportDialogProps, 'opened
         onChange={({ currentTarget: { value } }) => setKind(FORMATS.find((each) => each === value) ?? 'csv')}
       />
       <BulkProgress progress={request.progress} />
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t('export.submit')}
         busy={request.busy}
@@ -80,8 +80,8 @@ function Requested({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** All of the account or of a list need no ids. */
-const isNamedShort = ({ isWhole, selection }: Target): boolean => isWhole && selection.ids.size === 0;
+/** Whether the selection is the whole account or list, which an export can name without IDs. */
+const needsNoIds = ({ isWhole, selection }: Target): boolean => isWhole && selection.ids.size === 0;
 
 type Work = {
   readonly target: Target;
@@ -92,6 +92,6 @@ type Work = {
 
 async function requestExport({ target, listId, kind, onProgress }: Work) {
   const whole = listId === undefined ? {} : { listIds: [listId] };
-  const wanted = isNamedShort(target) ? whole : { contactIds: [...(await idsOf(target, onProgress))] };
-  return ok(api.POST('/api/partner-gateway/v1/exports/contacts', { body: { ...wanted, format: kind } }));
+  const scope = needsNoIds(target) ? whole : { contactIds: [...(await idsOf(target, onProgress))] };
+  return ok(api.POST('/api/partner-gateway/v1/exports/contacts', { body: { ...scope, format: kind } }));
 }

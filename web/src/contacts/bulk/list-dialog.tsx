@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../../ui/dialog/dialog-form.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { useLast } from '../../ui/use-last.ts';
 import { BulkProgress } from './progress.tsx';
@@ -13,15 +13,15 @@ import { idOfChoice, isComplete, ListChoiceField, NO_LIST } from '../list-choice
 
 type BulkListDialogProps = {
   readonly target: Target;
-  /** null: closed. */
+  /** What to do with the contacts; null if the dialog is closed. */
   readonly what: 'add' | 'remove' | null;
-  /** The list whose page this is: what is taken out is taken out of it. */
+  /** The list whose page this is; contacts are removed from it. */
   readonly listId: number | undefined;
   readonly onClose: () => void;
   readonly onDone: () => void;
 };
 
-/** Puts contacts into a list, or takes them out of one. */
+/** Dialog that adds contacts to a list or removes them from one. */
 export function BulkListDialog({ what, ...props }: BulkListDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
@@ -68,7 +68,7 @@ function Choice({ target, what, listId, onClose, onDone }: BulkListDialogProps &
         />
       )}
       <BulkProgress progress={act.progress} />
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t(`bulk.${what}Submit`)}
         busy={act.busy}
@@ -80,11 +80,14 @@ function Choice({ target, what, listId, onClose, onDone }: BulkListDialogProps &
 }
 
 type Work = { readonly target: Target; readonly list: number; readonly onProgress: OnProgress };
-/** Contacts in one request. */
-const BATCH = 10_000;
+/** Contacts per request. */
+const BATCH_SIZE = 10_000;
 const MEMBERS = `${CONTACTS}/list/contacts` as const;
 
-/** How many were not in it before. All contacts of the account are put in by one request. */
+/**
+ * Adds the contacts and returns how many were not in the list before. All contacts of the account are added by one
+ * request.
+ */
 async function addAll({ target, list, onProgress }: Work): Promise<number> {
   const listIds = [list];
   const { selection, query } = target;
@@ -93,17 +96,17 @@ async function addAll({ target, list, onProgress }: Work): Promise<number> {
     return (await ok(api.POST(MEMBERS, { body: { listIds, allContacts: true, excludeIdsAllContacts } }))).created;
   }
   return inBatches(await idsOf(target, onProgress), {
-    size: BATCH,
+    size: BATCH_SIZE,
     onProgress,
     run: async (contactIds) => (await ok(api.POST(MEMBERS, { body: { listIds, contactIds } }))).created,
   });
 }
 
-/** How many were in it. */
+/** Removes the contacts and returns how many were in the list. */
 async function removeAll({ target, list, onProgress }: Work): Promise<number> {
   const listIds = [list];
   return inBatches(await idsOf(target, onProgress), {
-    size: BATCH,
+    size: BATCH_SIZE,
     onProgress,
     run: async (contactIds) => (await ok(api.DELETE(MEMBERS, { body: { listIds, contactIds } }))).deleted,
   });

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import type { Progress } from './bulk.ts';
 
-/** How far something is that is done with many contacts; nothing while nothing is. */
+/** The progress of a bulk action; nothing while none is running. */
 export function BulkProgress({ progress }: { readonly progress: Progress | null }) {
   const { t } = useTranslation('contacts');
   if (progress === null) return null;

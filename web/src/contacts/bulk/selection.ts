@@ -1,10 +1,10 @@
-/** Which contacts are chosen: these, or with `all` whatever matches the filters but these. */
+/** The selected contacts: `ids`, or with `all` everything that matches the filters except `ids`. */
 export type Selection = { readonly all: boolean; readonly ids: ReadonlySet<number> };
 
 export const NOBODY: Selection = { all: false, ids: new Set() };
 export const EVERYBODY: Selection = { all: true, ids: new Set() };
 
-export const isChosen = ({ all, ids }: Selection, id: number): boolean => all !== ids.has(id);
+export const isSelected = ({ all, ids }: Selection, id: number): boolean => all !== ids.has(id);
 
 export const countOf = ({ all, ids }: Selection, total: number): number =>
   all ? Math.max(0, total - ids.size) : ids.size;

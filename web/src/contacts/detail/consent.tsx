@@ -5,7 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { Hint } from '../../ui/hint.tsx';
-import { useReason } from '../../ui/actions/may-button.tsx';
+import { useDisabledReason } from '../../ui/actions/guarded-button.tsx';
 import { Section } from '../../ui/section.tsx';
 import { CHANNELS, type Contact, CONTACTS, NEED, useSaveContact } from '../contact.ts';
 
@@ -15,7 +15,7 @@ const listOptOuts = (id: number, signal: AbortSignal) =>
   ok(api.GET(`${CONTACTS}/{id}/opt-outs`, { params: { path: { id } }, signal }));
 type OptOut = Awaited<ReturnType<typeof listOptOuts>>[number];
 
-/** On which channels the contact wants messages; where not, since when and who said so. */
+/** The contact's consent per channel; for opt-outs, since when and who recorded them. */
 export function Consent({ contact }: { readonly contact: Contact }) {
   const { t } = useTranslation('contacts');
   const optOuts = useQuery({
@@ -47,7 +47,7 @@ type ChannelConsentProps = {
 function ChannelConsent({ contact, channel, optOut }: ChannelConsentProps) {
   const { t } = useTranslation('contacts');
   const save = useSaveContact();
-  const reason = useReason(NEED, contact.phoneNumber === null && t('consent.noNumber'));
+  const reason = useDisabledReason(NEED, contact.phoneNumber === null && t('consent.noNumber'));
   const name = t(`ui:channel.${channel}`);
   const isOut = contact.optedOut.includes(channel);
   const change = useAction({

@@ -9,14 +9,14 @@ import { Section } from '../../ui/section.tsx';
 import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import type { Contact } from '../contact.ts';
 
-const SHOWN = 10;
+const MAX_SHOWN = 10;
 
 const findConversations = async (search: string, signal: AbortSignal) => {
   const path = '/api/partner-gateway/v1/inbox/conversations';
-  return ok(api.GET(path, { params: { query: { search, limit: SHOWN } }, signal }));
+  return ok(api.GET(path, { params: { query: { search, limit: MAX_SHOWN } }, signal }));
 };
 
-/** The conversations with the contact, one a channel. */
+/** The conversations with the contact, one per channel. */
 export function Conversations({ contact: { id, phoneNumber } }: { readonly contact: Contact }) {
   const { t } = useTranslation('contacts');
   const conversations = useQuery({

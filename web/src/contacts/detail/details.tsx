@@ -5,7 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { Facts } from '../../ui/values/facts.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Channels } from '../../ui/values/statuses.tsx';
 import { ContactFields, type ContactValues, toPatch, toValues } from '../contact-form.tsx';
@@ -13,7 +13,7 @@ import { type Contact, type CustomField, NEED, useSaveContact } from '../contact
 
 type DetailsProps = { readonly contact: Contact; readonly fields: readonly CustomField[] };
 
-/** What the contact is called and reached by, and the values of custom fields, to be changed. */
+/** The form with the contact's names, addresses and custom fields. */
 export function Details({ contact, fields }: DetailsProps) {
   const { t } = useTranslation('contacts');
   const { may } = useSession();
@@ -34,24 +34,24 @@ export function Details({ contact, fields }: DetailsProps) {
         <Stack>
           <ContactFields form={form} fields={fields} readOnly={!may(NEED)} />
           <Group justify="flex-end">
-            <MayButton
+            <GuardedButton
               need={NEED}
               type="submit"
               loading={change.busy}
-              because={!form.isDirty() && t('detail.unchanged')}
+              reason={!form.isDirty() && t('detail.unchanged')}
             >
               {t('ui:save')}
-            </MayButton>
+            </GuardedButton>
           </Group>
         </Stack>
       </form>
-      <Known contact={contact} />
+      <ReadOnlyFacts contact={contact} />
     </Section>
   );
 }
 
-/** What nobody writes: it follows from the number, or from what was sent. */
-function Known({ contact }: Pick<DetailsProps, 'contact'>) {
+/** Read-only facts, derived from the number or from messages sent. */
+function ReadOnlyFacts({ contact }: Pick<DetailsProps, 'contact'>) {
   const { t, i18n } = useTranslation('contacts');
   const { country, numberType, communicationSupported, lastContactType, lastContactDate } = contact;
   const countries = new Intl.DisplayNames([i18n.language], { type: 'region' });

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
@@ -15,10 +15,10 @@ import { Consent } from './consent.tsx';
 import { type Contact, contactQuery, type CustomField, fieldsQuery, NEED } from '../contact.ts';
 import { Conversations } from './conversations.tsx';
 import { Details } from './details.tsx';
-import { Lists } from './lists-of-contact.tsx';
+import { Lists } from './lists.tsx';
 import { RecentMessages } from './recent-messages.tsx';
 
-/** One contact: what is known, what they agreed to, what was written. */
+/** The page of one contact: details, consent, lists, conversations and recent messages. */
 export function Page() {
   const { t } = useTranslation('contacts');
   const params: { readonly id?: string } = useParams({ strict: false });
@@ -89,7 +89,7 @@ function Delete({ contact: { id } }: Pick<LoadedProps, 'contact'>) {
   const target = { selection: { all: false, ids: new Set([id]) }, query: {}, count: 1, isWhole: false };
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={NEED}
         variant="light"
         color="red"
@@ -97,7 +97,7 @@ function Delete({ contact: { id } }: Pick<LoadedProps, 'contact'>) {
         onClick={() => setAsking(true)}
       >
         {t('bulk.delete')}
-      </MayButton>
+      </GuardedButton>
       <BulkDeleteDialog
         target={target}
         opened={isAsking}

@@ -10,16 +10,16 @@ import { Section } from '../../ui/section.tsx';
 import { ChannelBadge, MessageStatus } from '../../ui/values/statuses.tsx';
 import type { Contact } from '../contact.ts';
 
-const SHOWN = 5;
+const MAX_SHOWN = 5;
 const DAYS = 30;
 
 const listMessages = (destination: string, signal: AbortSignal) => {
   const from = new Date(Date.now() - DAYS * 86_400_000).toISOString();
-  const query = { destination, from, limit: SHOWN };
+  const query = { destination, from, limit: MAX_SHOWN };
   return ok(api.GET('/api/partner-gateway/v1/messages', { params: { query }, signal }));
 };
 
-/** What was last written to the number. */
+/** The last messages to the number. */
 export function RecentMessages({ contact: { phoneNumber } }: { readonly contact: Contact }) {
   const { t } = useTranslation('contacts');
   const messages = useQuery({

@@ -7,11 +7,11 @@ import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { CONTACTS, type CustomField, NEED } from '../contact.ts';
 
-/** The dialog that is open, and what it is about. */
+/** The open dialog and the item it is about. */
 export type OpenField =
   | { readonly what: 'create' }
   | { readonly what: 'edit' | 'delete'; readonly field: CustomField }
@@ -23,37 +23,37 @@ const TYPES = ['text', 'number', 'boolean', 'date'] as const;
 
 type FieldActionsProps = { readonly field: CustomField; readonly onOpen: (open: OpenField) => void };
 
-/** What can be done with one field. */
+/** The actions for one custom field. */
 export function FieldActions({ field, onOpen }: FieldActionsProps) {
   const { t } = useTranslation('contacts');
   const { name } = field;
   return (
     <>
-      <MayIcon need={NEED} label={t('fields.edit', { name })} onClick={() => onOpen({ what: 'edit', field })}>
+      <GuardedIcon need={NEED} label={t('fields.edit', { name })} onClick={() => onOpen({ what: 'edit', field })}>
         <Pencil size={16} />
-      </MayIcon>
-      <MayIcon need={NEED} label={t('fields.delete', { name })} onClick={() => onOpen({ what: 'delete', field })}>
+      </GuardedIcon>
+      <GuardedIcon need={NEED} label={t('fields.delete', { name })} onClick={() => onOpen({ what: 'delete', field })}>
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
     </>
   );
 }
 
 type FieldDialogProps = { readonly open: OpenField; readonly onClose: () => void };
 
-/** Makes a field, or changes its name and description; null closes it. */
+/** Dialog that creates a custom field, or changes its name and description; null closes it. */
 export function FieldDialog({ open, onClose }: FieldDialogProps) {
   const { t } = useTranslation('contacts');
-  const wanted = open?.what === 'delete' ? null : open;
-  const shown = useLast(wanted);
+  const editing = open?.what === 'delete' ? null : open;
+  const shown = useLast(editing);
   const field = shown?.what === 'edit' ? shown.field : null;
   return (
     <Dialog
-      opened={wanted !== null}
+      opened={editing !== null}
       onClose={onClose}
       title={field ? t('fields.edit', { name: field.name }) : t('fields.new')}
     >
-      {wanted && <FieldForm field={field} onClose={onClose} />}
+      {editing && <FieldForm field={field} onClose={onClose} />}
     </Dialog>
   );
 }
@@ -110,7 +110,7 @@ function FieldForm({ field, onClose }: FieldFormProps) {
 
 type DeleteFieldProps = { readonly field: CustomField | null; readonly onClose: () => void };
 
-/** Asks before a field goes with its values; null closes it. */
+/** Confirms that a custom field is deleted with all its values; null closes the dialog. */
 export function DeleteFieldDialog({ field, onClose }: DeleteFieldProps) {
   const { t } = useTranslation('contacts');
   const name = useLast(field)?.name ?? '';

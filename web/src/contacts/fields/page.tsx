@@ -13,19 +13,19 @@ import { type CustomField, fieldsQuery, NEED } from '../contact.ts';
 import { DeleteFieldDialog, FieldActions, FieldDialog, type OpenField } from './dialogs.tsx';
 
 const FIELDS = listFields();
-const MOST = 100;
+const MAX_FIELDS = 100;
 
-/** What is kept of contacts besides names, number and address. */
+/** The page of the account's custom fields. */
 export function Page() {
   const { t } = useTranslation('contacts');
   const [open, setOpen] = useState<OpenField>(null);
   const fields = useQuery(fieldsQuery);
-  const isFull = (fields.data?.length ?? 0) >= MOST;
+  const isFull = (fields.data?.length ?? 0) >= MAX_FIELDS;
   const close = (): void => setOpen(null);
   const create = (
     <AddButton
       need={NEED}
-      because={isFull && t('fields.full', { count: MOST })}
+      reason={isFull && t('fields.full', { count: MAX_FIELDS })}
       onClick={() => setOpen({ what: 'create' })}
     >
       {t('fields.new')}
@@ -55,7 +55,7 @@ function FieldTable({ create, onOpen }: FieldTableProps) {
   const [search, setSearch] = useUrlState(FIELDS);
   const { page, limit } = search;
   const columns = useColumns();
-  // They come all at once: what is turned over are pages of what is here.
+  // The server returns all fields at once; they are paged here.
   const pageOf = useCallback(
     (fields: readonly CustomField[]): ListPage<CustomField> => ({
       data: fields.slice(page * limit, (page + 1) * limit),

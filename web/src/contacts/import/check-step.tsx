@@ -5,11 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { NEED } from '../contact.ts';
 import { Back } from './file-step.tsx';
-import { type Import, importQuery, isUnderWay, sendFile } from './import.ts';
+import { type Import, importQuery, isRunning, sendFile } from './import.ts';
 import type { Draft } from './draft.ts';
 import { Summary } from './summary.tsx';
 import { idOfChoice } from '../list-choice.tsx';
@@ -20,30 +20,30 @@ type CheckStepProps = {
   readonly onImported: (id: number) => void;
 };
 
-/** What would come of the file, row by row; then it is brought in. */
+/** The step that shows the result of a trial run, and then imports the file. */
 export function CheckStep({ draft, onBack, onImported }: CheckStepProps) {
-  const trial = useSending(draft, true);
+  const trial = useUpload(draft, true);
   const { run } = trial;
   useEffect(() => run(null), [run, draft]);
   if (trial.error !== null) return <ErrorState error={trial.error} onRetry={() => run(null)} />;
   return (
     <Paper p="lg">
-      {trial.made === undefined ? (
-        <Sending share={trial.share} />
+      {trial.result === undefined ? (
+        <UploadProgress share={trial.share} />
       ) : (
-        <Checked id={trial.made.importId} draft={draft} onBack={onBack} onImported={onImported} />
+        <Checked id={trial.result.importId} draft={draft} onBack={onBack} onImported={onImported} />
       )}
     </Paper>
   );
 }
 
-/** Sends the file, and tells how much of it is sent. */
-function useSending({ file, beginning, targets }: Draft, dryRun: boolean) {
+/** Uploads the file and reports the share sent. */
+function useUpload({ file, preview, targets }: Draft, dryRun: boolean) {
   const [share, setShare] = useState(0);
   const action = useAction<number | null, Import>({
     run(listId) {
       if (file === null) throw new Error('a file is chosen before it is sent');
-      const columns = beginning && { targets, hasHead: beginning.hasHead };
+      const columns = preview && { targets, hasHead: preview.hasHead };
       return sendFile({ file, dryRun, listId, columns, onSent: setShare });
     },
     quiet: dryRun,
@@ -51,7 +51,7 @@ function useSending({ file, beginning, targets }: Draft, dryRun: boolean) {
   return { ...action, share };
 }
 
-function Sending({ share }: { readonly share: number }) {
+function UploadProgress({ share }: { readonly share: number }) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
   return (
@@ -66,7 +66,7 @@ function Checked({ id, draft, onBack, onImported }: CheckStepProps & { readonly 
   const { t } = useTranslation('contacts');
   const format = useFormat();
   const { data, error, refetch } = useQuery(importQuery(id));
-  const real = useSending(draft, false);
+  const real = useUpload(draft, false);
   const start = useAction({
     run: async () => real.runAsync(await idOfChoice(draft.list)),
     refresh: [['contacts'], ['lists'], ['contact-fields'], ['imports']],
@@ -79,18 +79,18 @@ function Checked({ id, draft, onBack, onImported }: CheckStepProps & { readonly 
   const none = count === 0 && t('import.nothing');
   return (
     <Stack gap="lg">
-      <Summary made={data} />
-      {start.busy && <Sending share={real.share} />}
+      <Summary result={data} />
+      {start.busy && <UploadProgress share={real.share} />}
       <Group justify="space-between">
         <Back onBack={onBack} />
-        <MayButton
+        <GuardedButton
           need={NEED}
-          because={isUnderWay(data) ? t('import.wait') : none}
+          reason={isRunning(data) ? t('import.wait') : none}
           loading={start.busy}
           onClick={() => start.run()}
         >
           {t('import.submit', { count, shown: format.number(count) })}
-        </MayButton>
+        </GuardedButton>
       </Group>
     </Stack>
   );

@@ -2,10 +2,10 @@ import { Alert, Checkbox, Group, NativeSelect, Paper, Stack, Text } from '@manti
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { fieldsQuery, NEED } from '../contact.ts';
 import { Back } from './file-step.tsx';
-import { type Beginning, readBeginning, type Targets } from './import.ts';
+import { type FilePreview, previewFile, type Targets } from './import.ts';
 import type { Draft } from './draft.ts';
 import classes from './columns-step.module.css';
 
@@ -19,14 +19,14 @@ type ColumnsStepProps = {
 const STANDARD = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender', 'isTest', 'optedOut'] as const;
 const CUSTOM = 'customField.';
 
-/** What each column of the file becomes. */
-export function ColumnsStep({ draft: { file, beginning, targets }, onChange, onBack, onNext }: ColumnsStepProps) {
+/** The step that assigns each column of the file to a contact field. */
+export function ColumnsStep({ draft: { file, preview, targets }, onChange, onBack, onNext }: ColumnsStepProps) {
   const { t } = useTranslation('contacts');
-  const again = useAction<boolean, Beginning | null>({
-    run: async (hasHead) => file && readBeginning(file, hasHead),
-    onDone: (made) => made && onChange({ beginning: made, targets: made.fields }),
+  const again = useAction<boolean, FilePreview | null>({
+    run: async (hasHead) => file && previewFile(file, hasHead),
+    onDone: (next) => next && onChange({ preview: next, targets: next.fields }),
   });
-  if (beginning === null) return null;
+  if (preview === null) return null;
   const twice = new Set(targets.filter((target, at) => target !== null && targets.indexOf(target) !== at));
   const faults = [
     ...(targets.includes('phoneNumber') ? [] : [t('import.numberless')]),
@@ -37,16 +37,16 @@ export function ColumnsStep({ draft: { file, beginning, targets }, onChange, onB
       <Stack>
         <Checkbox
           label={t('import.hasHead')}
-          checked={beginning.hasHead}
+          checked={preview.hasHead}
           disabled={again.busy}
           onChange={(event) => again.run(event.currentTarget.checked)}
         />
         <ul className={classes.columns} aria-label={t('import.step.columns')}>
-          {beginning.columns.map((column, at) => (
+          {preview.columns.map((column, at) => (
             <ColumnChoice
               key={at}
               column={column}
-              samples={beginning.preview.map((row) => row[at] ?? '')}
+              samples={preview.preview.map((row) => row[at] ?? '')}
               target={targets[at] ?? null}
               isTwice={twice.has(targets[at] ?? null)}
               onChoose={(target) => onChange({ targets: replaced(targets, at, target) })}
@@ -60,9 +60,9 @@ export function ColumnsStep({ draft: { file, beginning, targets }, onChange, onB
         ))}
         <Group justify="space-between">
           <Back onBack={onBack} />
-          <MayButton need={NEED} because={faults[0]} onClick={onNext}>
+          <GuardedButton need={NEED} reason={faults[0]} onClick={onNext}>
             {t('import.next')}
-          </MayButton>
+          </GuardedButton>
         </Group>
       </Stack>
     </Paper>
@@ -83,7 +83,7 @@ type ColumnChoiceProps = {
 function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoiceProps) {
   const { t } = useTranslation('contacts');
   const groups = useTargets(column, target);
-  const said = samples.filter((sample) => sample.trim() !== '');
+  const filled = samples.filter((sample) => sample.trim() !== '');
   return (
     <li className={classes.column}>
       <div className={classes.source}>
@@ -91,7 +91,7 @@ function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoi
           {column}
         </Text>
         <Text size="xs" c="dimmed" truncate dir="auto">
-          {said.length > 0 ? said.join(' · ') : t('import.noSample')}
+          {filled.length > 0 ? filled.join(' · ') : t('import.noSample')}
         </Text>
       </div>
       <NativeSelect
@@ -106,12 +106,12 @@ function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoi
   );
 }
 
-/** The fields that a column can become: those of every contact, the custom ones, a new one by its name. */
+/** The fields a column can be imported as: the standard ones, the custom ones, and a new one named after the column. */
 function useTargets(column: string, target: string | null) {
   const { t } = useTranslation('contacts');
   const own = (useQuery(fieldsQuery).data ?? []).map(({ name }) => name);
-  const wanted = target?.startsWith(CUSTOM) ? target.slice(CUSTOM.length) : column;
-  const isThere = own.some((name) => name.toLowerCase() === wanted.toLowerCase());
+  const fieldName = target?.startsWith(CUSTOM) ? target.slice(CUSTOM.length) : column;
+  const isThere = own.some((name) => name.toLowerCase() === fieldName.toLowerCase());
   return [
     { value: '', label: t('import.passOver') },
     {
@@ -122,7 +122,7 @@ function useTargets(column: string, target: string | null) {
       group: t('fields.title'),
       items: [
         ...own.map((name) => ({ value: `${CUSTOM}${name}`, label: name })),
-        ...(isThere ? [] : [{ value: `${CUSTOM}${wanted}`, label: t('import.newField', { name: wanted }) }]),
+        ...(isThere ? [] : [{ value: `${CUSTOM}${fieldName}`, label: t('import.newField', { name: fieldName }) }]),
       ],
     },
   ];

@@ -1,11 +1,11 @@
-import type { Beginning, Targets } from './import.ts';
+import type { FilePreview, Targets } from './import.ts';
 import type { ListChoice } from '../list-choice.tsx';
 
-/** What is settled so far. */
+/** The choices made in the steps so far. */
 export type Draft = {
   readonly file: File | null;
   readonly list: ListChoice;
-  /** null before the file is read, and for a vCard. */
-  readonly beginning: Beginning | null;
+  /** The server's preview of the file; null before the file is read, and for vCards. */
+  readonly preview: FilePreview | null;
   readonly targets: Targets;
 };

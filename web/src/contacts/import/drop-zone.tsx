@@ -7,7 +7,7 @@ import classes from './drop-zone.module.css';
 
 type DropZoneProps = { readonly file: File | null; readonly accept: string; readonly onFile: (file: File) => void };
 
-/** A place for a file: dropped, or chosen by a button. */
+/** An area to drop a file on, with a button to choose one. */
 export function DropZone({ file, accept, onFile }: DropZoneProps) {
   const { t } = useTranslation('contacts');
   const [isOver, setOver] = useState(false);

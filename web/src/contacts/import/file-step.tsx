@@ -2,10 +2,10 @@ import { Alert, Button, Group, Paper, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useProblemText } from '../../api/problem-text.ts';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { NEED } from '../contact.ts';
 import { DropZone } from './drop-zone.tsx';
-import { type Beginning, isVcard, readBeginning } from './import.ts';
+import { type FilePreview, isVcard, previewFile } from './import.ts';
 import type { Draft } from './draft.ts';
 import { isComplete, ListChoiceField } from '../list-choice.tsx';
 
@@ -17,22 +17,22 @@ type FileStepProps = {
 
 const KINDS = '.csv,.tsv,.txt,.xlsx,.vcf,.vcard';
 
-/** Which file, and into which list. The file is looked into as soon as it is chosen. */
-export function FileStep({ draft: { file, list, beginning }, onChange, onNext }: FileStepProps) {
+/** The step for the file and the list. The file is previewed as soon as it is chosen. */
+export function FileStep({ draft: { file, list, preview }, onChange, onNext }: FileStepProps) {
   const { t } = useTranslation('contacts');
   const problemText = useProblemText();
-  const read = useAction<File, Beginning>({
-    run: (chosen) => readBeginning(chosen, null),
+  const read = useAction<File, FilePreview>({
+    run: (chosen) => previewFile(chosen, null),
     quiet: true,
-    onDone: (made) => onChange({ beginning: made, targets: made.fields }),
+    onDone: (next) => onChange({ preview: next, targets: next.fields }),
   });
   const choose = (chosen: File): void => {
-    onChange({ file: chosen, beginning: null, targets: [] });
+    onChange({ file: chosen, preview: null, targets: [] });
     read.reset();
     if (!isVcard(chosen)) read.run(chosen);
   };
-  const isReady = file !== null && (beginning !== null || isVcard(file));
-  const because = !isReady ? t('import.noFile') : list.list !== '' && !isComplete(list) && t('listChoice.nameMissing');
+  const isReady = file !== null && (preview !== null || isVcard(file));
+  const reason = !isReady ? t('import.noFile') : list.list !== '' && !isComplete(list) && t('listChoice.nameMissing');
   return (
     <Paper p="lg">
       <Stack>
@@ -49,16 +49,16 @@ export function FileStep({ draft: { file, list, beginning }, onChange, onNext }:
           onChange={(next) => onChange({ list: next })}
         />
         <Group justify="flex-end">
-          <MayButton need={NEED} because={because} loading={read.busy} onClick={onNext}>
+          <GuardedButton need={NEED} reason={reason} loading={read.busy} onClick={onNext}>
             {t('import.next')}
-          </MayButton>
+          </GuardedButton>
         </Group>
       </Stack>
     </Paper>
   );
 }
 
-/** The way back of a step. */
+/** Button to the previous step. */
 export function Back({ onBack }: { readonly onBack: () => void }) {
   const { t } = useTranslation('contacts');
   return (

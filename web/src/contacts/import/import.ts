@@ -6,25 +6,28 @@ const UPLOAD = `${CONTACTS}/upload` as const;
 
 type Answer<P extends 'upload' | 'upload/columns'> =
   Paths[`/api/partner-gateway/v1/contacts/${P}`]['post']['responses'][200]['content']['application/json'];
-/** What became of a file, or is becoming of it. */
+/** An import or a trial run, finished or running. */
 export type Import = Answer<'upload'>;
-/** How a file begins, and what its columns would become. */
-export type Beginning = Answer<'upload/columns'>;
+/** The first rows of a file, and the suggested field for each column. */
+export type FilePreview = Answer<'upload/columns'>;
 
-/** What each column becomes, in their order: the name of a field, or null for one that is passed over. */
+/** The field for each column, in order; null for columns that are not imported. */
 export type Targets = readonly (string | null)[];
 
 export const isVcard = ({ name }: File): boolean => /\.(vcf|vcard)$/i.test(name);
 
-const WHOLE_BYTES = 2 * 1024 * 1024;
+const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 const HEAD_BYTES = 1024 * 1024;
 const NEWLINE = 10;
-/** The marks that UTF-16 begins with are above it: there a line does not end where this byte is. */
+/**
+ * The first byte of a UTF-16 file with a byte order mark is at least this; there the byte 10 alone does not end a
+ * line.
+ */
 const UTF16_MARK = 0xfe;
 
-/** As much of a file as says how it begins: whole lines of a long text, everything else whole. */
-async function headOf(file: File): Promise<Blob> {
-  if (file.size <= WHOLE_BYTES || /\.xlsx$/i.test(file.name)) return file;
+/** The start of a file for the preview: whole lines of a long text file, other files in full. */
+async function readHead(file: File): Promise<Blob> {
+  if (file.size <= MAX_WHOLE_BYTES || /\.xlsx$/i.test(file.name)) return file;
   const octets = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
   const end = octets.lastIndexOf(NEWLINE) + 1;
   return end === 0 || (octets[0] ?? 0) >= UTF16_MARK ? file : new Blob([octets.subarray(0, end)]);
@@ -32,11 +35,11 @@ async function headOf(file: File): Promise<Blob> {
 
 const PREVIEW_ROWS = 3;
 
-/** Asks how a table begins. `hasHead` null: the server tells by itself whether the first row is names. */
-export async function readBeginning(file: File, hasHead: boolean | null): Promise<Beginning> {
+/** Previews a table. `hasHead` null: the server detects whether the first row contains column names. */
+export async function previewFile(file: File, hasHead: boolean | null): Promise<FilePreview> {
   return upload({
     path: `${UPLOAD}/columns`,
-    file: await headOf(file),
+    file: await readHead(file),
     fileName: file.name,
     fields: { limit: String(PREVIEW_ROWS), ...headField(hasHead) },
   });
@@ -45,17 +48,17 @@ export async function readBeginning(file: File, hasHead: boolean | null): Promis
 const headField = (hasHead: boolean | null): Record<string, string> =>
   hasHead === null ? {} : { removeHead: String(hasHead) };
 
-type Sending = {
+type UploadRequest = {
   readonly file: File;
   readonly dryRun: boolean;
   readonly listId: number | null;
-  /** null: of a vCard, whose columns are known. */
+  /** null for vCards, whose fields are known. */
   readonly columns: { readonly targets: Targets; readonly hasHead: boolean } | null;
   readonly onSent: (share: number) => void;
 };
 
-/** Sends the file to be tried or brought in. */
-export function sendFile({ file, dryRun, listId, columns, onSent }: Sending): Promise<Import> {
+/** Uploads the file for a trial run or an import. */
+export function sendFile({ file, dryRun, listId, columns, onSent }: UploadRequest): Promise<Import> {
   const mapping = columns && Object.fromEntries(columns.targets.map((target, at) => [at + 1, target]));
   return upload({
     path: columns === null ? `${UPLOAD}/vcard` : UPLOAD,
@@ -73,15 +76,15 @@ export function sendFile({ file, dryRun, listId, columns, onSent }: Sending): Pr
 
 const POLL_MS = 1000;
 
-/** An import, asked for again until it has ended. */
+/** An import, polled until it has ended. */
 export const importQuery = (id: number) => ({
   queryKey: ['imports', id],
   queryFn: ({ signal }: { signal: AbortSignal }): Promise<Import> =>
     ok(api.GET(`${CONTACTS}/imports/{id}`, { params: { path: { id } }, signal })),
   refetchInterval: ({ state }: { state: { data: Import | undefined } }) =>
-    state.data === undefined || isUnderWay(state.data) ? POLL_MS : false,
+    state.data === undefined || isRunning(state.data) ? POLL_MS : false,
 });
 
-export const isUnderWay = ({ status }: Pick<Import, 'status'>): boolean => status === 'PENDING' || status === 'RUNNING';
+export const isRunning = ({ status }: Pick<Import, 'status'>): boolean => status === 'PENDING' || status === 'RUNNING';
 
 export const rejectsUrl = (id: number): string => `${CONTACTS}/imports/${id}/rejects`;

@@ -7,12 +7,12 @@ import { ButtonLink } from '../../ui/link.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
-import { type Import, importQuery, isUnderWay } from './import.ts';
+import { type Import, importQuery, isRunning } from './import.ts';
 import { Summary } from './summary.tsx';
 
 type OutcomeProps = { readonly id: number; readonly onAgain: () => void };
 
-/** What becomes of a file that was sent, until it has ended and after. */
+/** The progress and the result of an import. */
 export function Outcome({ id, onAgain }: OutcomeProps) {
   const { t } = useTranslation('contacts');
   const { data, error, refetch } = useQuery(importQuery(id));
@@ -24,9 +24,9 @@ export function Outcome({ id, onAgain }: OutcomeProps) {
       </Paper>
     );
   return (
-    <Section title={data.fileName || t('import.file')} actions={<ImportStatus made={data} />}>
+    <Section title={data.fileName || t('import.file')} actions={<ImportStatus result={data} />}>
       <Stack gap="lg">
-        <Summary made={data} />
+        <Summary result={data} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onAgain}>
             {t('import.again')}
@@ -40,10 +40,10 @@ export function Outcome({ id, onAgain }: OutcomeProps) {
   );
 }
 
-/** When it has ended, what was fetched before shows less than there is. */
+/** Refetches contacts and lists once the import has ended. */
 function useRefresh(data: Import | undefined): void {
   const queries = useQueryClient();
-  const hasEnded = data !== undefined && !isUnderWay(data);
+  const hasEnded = data !== undefined && !isRunning(data);
   useEffect(() => {
     if (!hasEnded) return;
     for (const key of ['contacts', 'lists', 'contact-fields']) void queries.invalidateQueries({ queryKey: [key] });
@@ -57,8 +57,8 @@ const TONES: Readonly<Record<Import['status'], Tone>> = {
   FAILED: 'bad',
 };
 
-/** How far an import is, in a word; a trial is one. */
-export function ImportStatus({ made: { status, dryRun } }: { readonly made: Pick<Import, 'status' | 'dryRun'> }) {
+/** The status of an import or of a trial run. */
+export function ImportStatus({ result: { status, dryRun } }: { readonly result: Pick<Import, 'status' | 'dryRun'> }) {
   const { t } = useTranslation('contacts');
   const isTrial = dryRun && status === 'COMPLETED';
   return (

@@ -15,7 +15,7 @@ import { NO_LIST } from '../list-choice.tsx';
 
 const FIELDS = { list: text(), import: text() };
 
-/** Contacts out of a file: which file, what its columns are, what would come of it, what came of it. */
+/** The page of the contact import: file, columns, check and result. */
 export function Page() {
   const { t } = useTranslation('contacts');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -27,7 +27,7 @@ export function Page() {
       trail={[{ label: t('title'), to: '/contacts' }]}
     >
       {id === null ? (
-        <Wizard list={search.list} onImported={(made) => setSearch({ import: String(made), list: '' })} />
+        <Wizard list={search.list} onImported={(importId) => setSearch({ import: String(importId), list: '' })} />
       ) : (
         <Outcome id={id} onAgain={() => setSearch({ import: '' })} />
       )}
@@ -44,14 +44,14 @@ function Wizard({ list, onImported }: WizardProps) {
   const [draft, setDraft] = useState<Draft>({
     file: null,
     list: list === '' ? NO_LIST : { list, name: '' },
-    beginning: null,
+    preview: null,
     targets: [],
   });
   const change = (patch: Partial<Draft>): void => setDraft((before) => ({ ...before, ...patch }));
   const { file } = draft;
-  const isRead = file !== null && (draft.beginning !== null || isVcard(file));
+  const isRead = file !== null && (draft.preview !== null || isVcard(file));
   const go = (id: string): void => {
-    if (id === 'file' || (isRead && (id !== 'columns' || draft.beginning !== null))) setStep(id as StepId);
+    if (id === 'file' || (isRead && (id !== 'columns' || draft.preview !== null))) setStep(id as StepId);
   };
   const afterFile = (): void => setStep(file !== null && isVcard(file) ? 'check' : 'columns');
   const steps = [
@@ -70,7 +70,7 @@ function Wizard({ list, onImported }: WizardProps) {
       id: 'check',
       label: t('import.step.check'),
       content: (
-        <CheckStep draft={draft} onBack={() => go(draft.beginning ? 'columns' : 'file')} onImported={onImported} />
+        <CheckStep draft={draft} onBack={() => go(draft.preview ? 'columns' : 'file')} onImported={onImported} />
       ),
     },
   ];

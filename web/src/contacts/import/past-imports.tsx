@@ -17,7 +17,7 @@ const listImports = (page: number, limit: number, signal: AbortSignal) =>
   ok(api.GET(`${CONTACTS}/imports`, { params: { query: { page, limit } }, signal }));
 type PastImport = Awaited<ReturnType<typeof listImports>>['data'][number];
 
-/** Files that were brought in before, or tried; nothing when there are none. */
+/** Previous imports and trial runs; nothing if there are none. */
 export function PastImports() {
   const { t } = useTranslation('contacts');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -57,7 +57,7 @@ function useColumns(): readonly Column<PastImport>[] {
           </TextLink>
         ),
       },
-      { id: 'status', header: t('import.state'), cell: (made) => <ImportStatus made={made} /> },
+      { id: 'status', header: t('import.state'), cell: (row) => <ImportStatus result={row} /> },
       ...(['created', 'updated', 'errors'] as const).map(
         (figure): Column<PastImport> => ({
           id: figure,

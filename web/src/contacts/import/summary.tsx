@@ -5,30 +5,30 @@ import { useFormat } from '../../ui/values/format.ts';
 import { Num } from '../../ui/values/num.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
-import { type Import, isUnderWay, rejectsUrl } from './import.ts';
+import { type Import, isRunning, rejectsUrl } from './import.ts';
 import classes from './summary.module.css';
 
-type SummaryProps = { readonly made: Import };
+type SummaryProps = { readonly result: Import };
 
 const FIGURES = ['total', 'created', 'updated', 'skipped', 'errors'] as const;
 
-/** What became of a file, or would become of it: figures, then the rows that were left out with their faults. */
-export function Summary({ made }: SummaryProps) {
+/** The result of an import or a trial run: counts, then the rejected rows with their errors. */
+export function Summary({ result }: SummaryProps) {
   const { t } = useTranslation('contacts');
-  const { summary, dryRun, fileName } = made;
+  const { summary, dryRun, fileName } = result;
   const done = summary.created + summary.updated + summary.skipped + summary.errors;
   return (
     <Stack gap="lg">
-      {isUnderWay(made) && (
+      {isRunning(result) && (
         <JobProgress
           label={t(dryRun ? 'import.checking' : 'import.running', { fileName })}
           done={done}
           total={summary.total}
         />
       )}
-      {made.status === 'FAILED' && (
+      {result.status === 'FAILED' && (
         <Alert color="red" title={t('import.failed')} role="alert">
-          {made.failureReason}
+          {result.failureReason}
         </Alert>
       )}
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
@@ -41,13 +41,13 @@ export function Summary({ made }: SummaryProps) {
           />
         ))}
       </SimpleGrid>
-      {made.errors.length > 0 && <Faults made={made} />}
+      {result.errors.length > 0 && <Faults result={result} />}
     </Stack>
   );
 }
 
-/** The rows that are left out; what the answer does not hold is in the file. */
-function Faults({ made: { importId, errors, summary } }: SummaryProps) {
+/** The rejected rows in the response; the downloadable file has all of them. */
+function Faults({ result: { importId, errors, summary } }: SummaryProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
   const out = summary.errors + summary.skipped;

@@ -1,4 +1,4 @@
-import { changeHeaders } from '../../api/client.ts';
+import { mutationHeaders } from '../../api/client.ts';
 import { ApiError, readProblem } from '../../api/errors.ts';
 
 export type Upload = {
@@ -6,13 +6,13 @@ export type Upload = {
   readonly file: Blob;
   readonly fileName: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** From 0 to 1, while the file is on its way. */
+  /** Called during the upload with the share sent, from 0 to 1. */
   readonly onSent?: (share: number) => void;
 };
 
 /**
- * Sends a file as a form; resolves with what was answered. By XMLHttpRequest: fetch does not tell how much is sent.
- * Rejects with an ApiError.
+ * Uploads a file as multipart form data and resolves with the response. Uses XMLHttpRequest, because fetch does not
+ * report upload progress. Rejects with an ApiError.
  */
 export function upload<T>({ path, file, fileName, fields, onSent }: Upload): Promise<T> {
   const form = new FormData();
@@ -20,7 +20,7 @@ export function upload<T>({ path, file, fileName, fields, onSent }: Upload): Pro
   form.append('file', file, fileName);
   const request = new XMLHttpRequest();
   request.open('POST', path);
-  for (const [name, value] of Object.entries(changeHeaders('POST'))) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(mutationHeaders('POST'))) request.setRequestHeader(name, value);
   request.upload.onprogress = ({ loaded, total }) => onSent?.(total === 0 ? 0 : loaded / total);
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   request.onload = () => {

@@ -11,15 +11,15 @@ import { CHANNELS, type Contact, type CustomField, NEED, useSaveContact } from '
 import { CustomText, toCustomValue } from '../custom-value.tsx';
 import { EditCell } from './edit-cell.tsx';
 
-/** Custom fields that are shown until somebody chooses others. */
+/** The number of custom fields shown by default. */
 const SHOWN_FIELDS = 2;
 
 type Columns = readonly Column<Contact>[];
 
-/** The columns of the table: those that every contact has, then one for each custom field. */
+/** The columns of the table: the standard ones, then one per custom field. */
 export function useContactColumns(fields: readonly CustomField[]): Columns {
   const { t } = useTranslation('contacts');
-  // Asked once, not by each of some hundred cells.
+  // Checked once here rather than in hundreds of cells.
   const canEdit = useSession().may(NEED);
   return useMemo(
     () => [
@@ -96,8 +96,8 @@ const customColumn = (field: CustomField, { hidden, canEdit }: CustomColumn): Co
   cell: (contact) => <Custom field={field} contact={contact} canEdit={canEdit} />,
 });
 
-type OfContact = { readonly contact: Contact };
-type Editable = OfContact & { readonly canEdit: boolean };
+type ContactCellProps = { readonly contact: Contact };
+type Editable = ContactCellProps & { readonly canEdit: boolean };
 
 function Name({ contact, canEdit }: Editable) {
   const { t } = useTranslation('contacts');
@@ -125,7 +125,7 @@ function Name({ contact, canEdit }: Editable) {
   );
 }
 
-function Phone({ contact: { phoneNumber, isValid } }: OfContact) {
+function Phone({ contact: { phoneNumber, isValid } }: ContactCellProps) {
   const { t } = useTranslation('contacts');
   return (
     <Group gap={6} wrap="nowrap">
@@ -146,7 +146,7 @@ function Email({ contact: { id, name, email }, canEdit }: Editable) {
       value={email ?? ''}
       save={(next) => save(id, { email: next || null })}
     >
-      {email ?? <Nothing />}
+      {email ?? <Dash />}
     </EditCell>
   );
 }
@@ -164,12 +164,12 @@ function Custom({ field, contact: { id, name, customFields }, canEdit }: Editabl
       {...(field.type === 'boolean' ? { options: yesNo } : { type: field.type })}
       save={(next) => save(id, { customFields: { [field.name]: toCustomValue(field, next) } })}
     >
-      {value === undefined ? <Nothing /> : <CustomText value={value} field={field} />}
+      {value === undefined ? <Dash /> : <CustomText value={value} field={field} />}
     </EditCell>
   );
 }
 
-const Nothing = () => (
+const Dash = () => (
   <Text span size="sm" c="dimmed">
     –
   </Text>
@@ -177,19 +177,19 @@ const Nothing = () => (
 
 function Reach({ channels }: { readonly channels: Contact['communicationSupported'] }) {
   const { t } = useTranslation('ui');
-  if (channels.length === 0) return <Nothing />;
+  if (channels.length === 0) return <Dash />;
   return channels.map((channel) => t(`channel.${channel}`)).join(', ');
 }
 
 function OptedOut({ channels }: { readonly channels: Contact['optedOut'] }) {
   const { t } = useTranslation('contacts');
-  if (channels.length === 0) return <Nothing />;
+  if (channels.length === 0) return <Dash />;
   const isAll = channels.length === CHANNELS.length;
   const names = channels.map((channel) => t(`ui:channel.${channel}`)).join(', ');
   return <StatusBadge tone="warning">{isAll ? t('allChannels') : names}</StatusBadge>;
 }
 
-/** On a phone there is one column; what can be changed is changed on the contact's page. */
+/** On a phone there is one column; contacts are edited on their own page. */
 export function usePhoneColumns(): Columns {
   const { t } = useTranslation('contacts');
   return useMemo(
@@ -206,7 +206,7 @@ export function usePhoneColumns(): Columns {
   );
 }
 
-function Person({ contact }: OfContact) {
+function Person({ contact }: ContactCellProps) {
   const { id, name, phoneNumber, email, optedOut } = contact;
   return (
     <Group justify="space-between" wrap="nowrap" gap="xs">

@@ -16,16 +16,19 @@ import { useContactColumns, usePhoneColumns } from './columns.tsx';
 import { type Contact, type CustomField, fieldsQuery, listContacts } from '../contact.ts';
 import { Filters } from './filters.tsx';
 import { FIELDS, isFiltered, type Query, type Search, type SetSearch, toQuery } from '../search.ts';
-import { countOf, EVERYBODY, isChosen, NOBODY, type Selection, toggled } from '../bulk/selection.ts';
+import { countOf, EVERYBODY, isSelected, NOBODY, type Selection, toggled } from '../bulk/selection.ts';
 
 type ContactsTableProps = {
-  /** The contacts of this list alone. */
+  /** Shows the contacts of this list only. */
   readonly listId?: number;
-  /** In place of the table when there are none at all. */
+  /** Shown instead of the table if there are no contacts at all. */
   readonly empty: ReactNode;
 };
 
-/** The contacts of the account or of one list: filters, columns, choosing many of them, changing them at their place. */
+/**
+ * The table of the contacts of the account or of one list, with filters, column choice, selection and in-place
+ * editing.
+ */
 export function ContactsTable(props: ContactsTableProps) {
   const fields = useQuery(fieldsQuery);
   if (fields.error !== null && fields.data === undefined)
@@ -73,7 +76,7 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
   );
 }
 
-/** What was chosen holds for the filters it was chosen under; the order does not matter to it. */
+/** The selection, which is reset when the filters change, but not when the order changes. */
 function useSelection(query: Query) {
   const key = JSON.stringify({ ...query, sortBy: undefined, sortOrder: undefined });
   const [chosen, setChosen] = useState({ key, selection: NOBODY });
@@ -82,7 +85,7 @@ function useSelection(query: Query) {
 }
 
 const keyOf = (query: Query) => ['contacts', 'list', query];
-/** As VirtualTable asks for its first page, which tells how many there are. */
+/** The first page as VirtualTable requests it; its response contains the total. */
 const FIRST = { page: 0, limit: 100 };
 
 const useTotal = (query: Query): number | undefined =>
@@ -103,9 +106,12 @@ type RowsProps = {
   readonly isOfList: boolean;
 };
 
-/** Two lines of text on a phone. */
+/** Row heights in pixels; rows have two lines on a phone. */
 const ROW_HEIGHTS = { phone: 60, desktop: 44 };
-/** What the page has above it and below. On a phone the pane fills the screen once it is scrolled to. */
+/**
+ * The height of the pane, minus what the page has above and below it. On a phone it fills the screen once scrolled
+ * to.
+ */
 const HEIGHTS = { all: 'calc(100dvh - 292px)', list: 'calc(100dvh - 352px)', phone: 'calc(100dvh - 140px)' };
 
 function Rows({ search, setSearch, query, columns, selection, setSelection, total, isPhone, isOfList }: RowsProps) {
@@ -122,7 +128,7 @@ function Rows({ search, setSearch, query, columns, selection, setSelection, tota
       rowHeight={isPhone ? ROW_HEIGHTS.phone : ROW_HEIGHTS.desktop}
       sort={search.sort}
       onSort={(sort) => setSearch({ sort })}
-      isSelected={({ id }) => isChosen(selection, id)}
+      isSelected={({ id }) => isSelected(selection, id)}
       leadHead={
         <Checkbox
           aria-label={t('select.all')}
@@ -134,7 +140,7 @@ function Rows({ search, setSearch, query, columns, selection, setSelection, tota
       lead={({ id, name }) => (
         <Checkbox
           aria-label={t('select.one', { name })}
-          checked={isChosen(selection, id)}
+          checked={isSelected(selection, id)}
           onChange={() => setSelection(toggled(selection, id))}
         />
       )}

@@ -12,7 +12,7 @@ import { CONTACTS, type Contact, type CustomField, fieldsQuery } from '../contac
 
 type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Makes a contact and goes to it. */
+/** Dialog that creates a contact and opens its page. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('contacts');
   const fields = useQuery({ ...fieldsQuery, enabled: opened });
@@ -56,7 +56,7 @@ function Create({ fields, onClose }: CreateProps) {
   );
 }
 
-/** A number that another contact has is a fault of its field. */
+/** Turns the conflict of a duplicate number into an error of the number field. */
 function rethrow(error: unknown, message: string): never {
   if (!(error instanceof ApiError) || error.status !== 409) throw error;
   throw new ApiError({ status: 400, message, details: [{ field: 'phoneNumber', message }] });

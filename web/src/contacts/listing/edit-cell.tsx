@@ -10,22 +10,22 @@ const FaultNote = lazy(() => import('./fault-note.tsx').then((file) => ({ defaul
 
 type Option = { readonly value: string; readonly label: string };
 type EditCellProps = {
-  /** What is edited, and whose it is. */
+  /** The accessible name: which value of which contact. */
   readonly label: string;
   readonly value: string;
   readonly type?: 'text' | 'email' | 'number' | 'date';
-  /** In place of a text: one of these. */
+  /** Options to choose from, instead of free text. */
   readonly options?: readonly Option[];
   readonly save: (next: string) => Promise<unknown>;
-  /** Who may not, sees the value alone. */
+  /** Whether the user may edit; otherwise only the value is shown. */
   readonly canEdit: boolean;
-  /** How the value shows. */
+  /** The value as displayed. */
   readonly children: ReactNode;
-  /** The value is a link, so a sign beside it begins the edit in place of the value itself. */
+  /** Whether the value is a link; then a pencil next to it starts editing. */
   readonly isLink?: boolean;
 };
 
-/** A value that is changed where it stands: Enter saves, Esc leaves it as it was, a fault stays at the cell. */
+/** A value that is edited in place: Enter saves, Esc cancels, errors are shown at the cell. */
 export function EditCell(props: EditCellProps) {
   const [isOpen, setOpen] = useState(false);
   const trigger = useRef<HTMLButtonElement>(null);
@@ -75,7 +75,7 @@ function Editor({ label, value, type = 'text', options, save, onClose }: EditorP
     if (event.key === 'Enter') finish('keyboard');
     if (event.key === 'Escape') onClose(true);
     if (event.key === 'Enter' || event.key === 'Escape') event.preventDefault();
-    // The pane scrolls by these.
+    // Otherwise the pane would scroll with these keys.
     event.stopPropagation();
   };
   const shared = {
@@ -104,7 +104,7 @@ function Editor({ label, value, type = 'text', options, save, onClose }: EditorP
   );
 }
 
-/** What the server says of the value, without the name of the field that it is at anyway. */
+/** The server's message about the value, without the field name. */
 function useFault(error: unknown): string | null {
   const problemText = useProblemText();
   if (error === null) return null;

@@ -15,11 +15,11 @@ const MoreFilters = lazy(() => import('./more-filters.tsx').then((file) => ({ de
 type FiltersProps = {
   readonly search: Search;
   readonly onSearch: SetSearch;
-  /** On the page of one list there is no other to choose. */
+  /** Whether to show the list filter; the page of one list has none. */
   readonly hasLists: boolean;
 };
 
-/** What narrows the table down; the less common filters stand behind a button, on a phone all but the search. */
+/** The filters of the table. Less common ones are behind a button; on a phone, all but the search. */
 export function Filters(props: FiltersProps) {
   const { search, onSearch } = props;
   const { t } = useTranslation('contacts');

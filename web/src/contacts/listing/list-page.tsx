@@ -16,7 +16,7 @@ const findList = (id: number, signal: AbortSignal) =>
   ok(api.GET(`${CONTACTS}/list/{id}`, { params: { path: { id }, query: { includeDeleted: true } }, signal }));
 type List = Awaited<ReturnType<typeof findList>>;
 
-/** One list: who is in it. */
+/** The page of one list with its contacts. */
 export function Page() {
   const { t } = useTranslation('contacts');
   const params: { readonly id?: string } = useParams({ strict: false });

@@ -2,7 +2,7 @@ import { Popover, Stack, TextInput } from '@mantine/core';
 import { cloneElement, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ChoiceFilter } from '../../ui/filter-bar.tsx';
-import { type OpenerButton, useArrival } from '../../ui/on-demand.tsx';
+import { type OpenerButton, useOpenWhenDrawn } from '../../ui/on-demand.tsx';
 import type { Search, SetSearch } from '../search.ts';
 import { useNamedChannels } from './use-named-channels.ts';
 
@@ -10,14 +10,14 @@ type MoreFiltersProps = {
   readonly button: OpenerButton;
   readonly search: Search;
   readonly onSearch: SetSearch;
-  /** Filters that stand before these. */
+  /** Filters to show before these. */
   readonly children: ReactNode;
 };
 
-/** The less common filters; `Filters` loads them with the first click. */
+/** The less common filters, loaded by `Filters` on the first click. */
 export function MoreFilters({ button, search, onSearch, children }: MoreFiltersProps) {
   const { t } = useTranslation('contacts');
-  const { target, opened, onChange } = useArrival(button);
+  const { target, opened, onChange } = useOpenWhenDrawn(button);
   const named = useNamedChannels();
   return (
     <Popover position="bottom-start" shadow="md" trapFocus returnFocus width={300} opened={opened} onChange={onChange}>

@@ -12,10 +12,10 @@ import { ContactsTable } from './contacts-table.tsx';
 
 const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
-/** The people of the account. */
+/** The page of the account's contacts. */
 export function Page() {
   const { t } = useTranslation('contacts');
-  /** undefined: it was never open. */
+  /** undefined until the dialog is first opened. */
   const [isMaking, setMaking] = useState<boolean>();
   const create = (
     <AddButton need={NEED} onClick={() => setMaking(true)}>
@@ -35,7 +35,7 @@ export function Page() {
   return (
     <Frame
       title={t('title')}
-      description={<Room />}
+      description={<PlanUsage />}
       actions={
         <>
           {others}
@@ -59,8 +59,8 @@ export function Page() {
   );
 }
 
-/** How much room the plan leaves. */
-function Room() {
+/** The number of contacts used of the plan's limit. */
+function PlanUsage() {
   const { t } = useTranslation('contacts');
   const format = useFormat();
   const { data } = useQuery(limitsQuery);

@@ -20,16 +20,19 @@ const MediaPicker = lazy(() =>
   import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
 );
 
-/** Characters that a text may have (specification, 4; protocol sheet rcs, 2). */
-const LONGEST = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
+/** Maximum characters of a text (specification, 4; protocol sheet rcs, 2). */
+const MAX_LENGTHS = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
 
 type AnswerFormProps = {
   readonly conversation: Conversation;
-  /** Opens the templates; undefined where there are none. */
+  /** Opens the templates; undefined on channels without templates. */
   readonly onTemplate: (() => void) | undefined;
 };
 
-/** A text or a file. Enter sends, Shift+Enter begins a line; what was written stays when it is refused. */
+/**
+ * The form for a reply: a text or a file. Enter sends, Shift+Enter starts a new line; rejected text stays in the
+ * form.
+ */
 export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   const { t } = useTranslation('inbox');
   const { chatId, channel } = conversation;
@@ -64,7 +67,7 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
             autosize
             minRows={1}
             maxRows={7}
-            maxLength={LONGEST[channel]}
+            maxLength={MAX_LENGTHS[channel]}
             readOnly={reply.busy}
             value={draft.text}
             onChange={(event) => setDraft({ text: event.currentTarget.value })}
@@ -101,7 +104,7 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   );
 }
 
-/** Not while an input method composes a character. */
+/** Whether a key sends the reply; not while an input method is composing a character. */
 const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
   key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Countdown } from '../../ui/values/date-time.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { MayButton, useReason } from '../../ui/actions/may-button.tsx';
+import { GuardedButton, useDisabledReason } from '../../ui/actions/guarded-button.tsx';
 import { useNow } from '../../ui/values/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
 import { type Conversation, NEED } from '../conversation.ts';
@@ -14,13 +14,13 @@ const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ 
 
 type ComposerProps = { readonly conversation: Conversation };
 
-/** Where one answers, or why one cannot. */
+/** The reply form, or the reason why the user cannot reply. */
 export function Composer({ conversation }: ComposerProps) {
   const { t } = useTranslation('inbox');
   const [isTemplate, setTemplate] = useState(false);
   const { channel, contact } = conversation;
-  const reason = useReason(NEED);
-  const planReason = useReason({ scope: channel });
+  const reason = useDisabledReason(NEED);
+  const planReason = useDisabledReason({ scope: channel });
   const isClosed = useIsClosed(conversation);
   const openTemplate = (): void => setTemplate(true);
   const why = reason ?? planReason;
@@ -45,7 +45,10 @@ export function Composer({ conversation }: ComposerProps) {
   );
 }
 
-/** WhatsApp carries free-form answers for 24 hours after the person's last message (specification, 5.3). */
+/**
+ * Whether the WhatsApp window is closed: free-form replies are allowed for 24 hours after the person's last message
+ * (specification, 5.3).
+ */
 function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
   const now = useNow(1_000);
   return channel === 'WHATSAPP' && (windowExpiresAt === null || new Date(windowExpiresAt) <= now);
@@ -90,9 +93,9 @@ function Closed({ conversation, onTemplate }: ComposerProps & { readonly onTempl
     <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{t(key, { name: conversation.contact.name })}</Text>
-        <MayButton need={NEED} size="sm" leftSection={<FileText size={16} />} onClick={onTemplate}>
+        <GuardedButton need={NEED} size="sm" leftSection={<FileText size={16} />} onClick={onTemplate}>
           {t('template.open')}
-        </MayButton>
+        </GuardedButton>
       </Stack>
     </Alert>
   );

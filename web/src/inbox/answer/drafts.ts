@@ -1,12 +1,12 @@
 import { createContext, use, useCallback, useSyncExternalStore } from 'react';
 import type { Media } from '../../api/media.ts';
 
-/** What is about to be answered; a file goes without a text. */
+/** An unsent reply; files are sent without text. */
 export type Draft = { readonly text: string; readonly media: Media | null };
 
 const EMPTY: Draft = { text: '', media: null };
 
-/** Drafts by conversation, as long as the inbox is open. */
+/** Creates the store of drafts by conversation, kept while the inbox is open. */
 export function createDrafts() {
   const drafts = new Map<string, Draft>();
   const listeners = new Set<() => void>();
@@ -25,7 +25,7 @@ export function createDrafts() {
 
 export const DraftsContext = createContext(createDrafts());
 
-/** The draft of one conversation, and how it is changed. */
+/** The draft of one conversation and its setter. */
 export function useDraft(chatId: string) {
   const drafts = use(DraftsContext);
   const draft = useSyncExternalStore(drafts.listen, () => drafts.get(chatId));

@@ -5,7 +5,7 @@ import { PartsCounter } from '../../ui/message/parts-counter.tsx';
 
 const TYPING_MS = 300;
 
-/** How many parts an SMS has, as the server counts, a moment after the last letter. */
+/** The number of parts of an SMS as counted by the server, updated shortly after each change. */
 export function LiveParts({ text }: { readonly text: string }) {
   const [settled] = useDebouncedValue(text, TYPING_MS);
   const { data } = useQuery({

@@ -14,7 +14,10 @@ const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ 
 
 type NewConversationProps = { readonly onSent: (chatId: string) => void };
 
-/** Writes to somebody first. On WhatsApp that takes a template: they have not written within 24 hours. */
+/**
+ * Dialog content that starts a conversation. On WhatsApp this requires a template, because the person has not written
+ * within 24 hours.
+ */
 export function NewConversation({ onSent }: NewConversationProps) {
   const { t } = useTranslation('inbox');
   const session = useSession();
@@ -78,7 +81,7 @@ function Rest({ channel, destination, onSent }: RestProps) {
       )}
       {channel === 'WHATSAPP' ? (
         <Suspense>
-          <TemplateForm target={target} because={isMissing ? t('new.missing') : undefined} onSent={onSent} />
+          <TemplateForm target={target} disabledReason={isMissing ? t('new.missing') : undefined} onSent={onSent} />
         </Suspense>
       ) : (
         <TextForm target={target} isMissing={isMissing} onSent={onSent} />

@@ -5,7 +5,7 @@ import { type Channel, CONVERSATIONS } from '../conversation.ts';
 import { withMessage } from '../thread/thread.ts';
 import { changeThread } from '../use-live.ts';
 
-/** To whom: the conversation, or with whom one is begun; and one of text, file and template. */
+/** A reply: the conversation, or the recipient of a new one, and one of text, file and template. */
 export type Reply = {
   readonly chatId?: string;
   readonly channel?: Channel;
@@ -18,7 +18,7 @@ export type Reply = {
 
 const sendReply = (body: Reply) => ok(api.POST(`${CONVERSATIONS}/reply`, { body }));
 
-/** Sends an answer and puts it into its thread. What is refused stands in `error`. */
+/** Sends a reply and adds it to its thread; `error` has the reason if it is rejected. */
 export function useReply(onSent: (chatId: string) => void) {
   const queries = useQueryClient();
   return useAction({

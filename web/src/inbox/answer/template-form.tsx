@@ -11,19 +11,19 @@ import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { Problem } from './answer-form.tsx';
 import classes from '../inbox.module.css';
 import { type Reply, useReply } from './reply.ts';
-import { filledIn, listTemplates, type Template, textOf, wantsLink } from './template.ts';
+import { toMessageTemplate, listTemplates, type Template, textOf, needsHeaderLink } from './template.ts';
 
 const TYPING_MS = 300;
 
 type TemplateFormProps = {
-  /** The conversation, or with whom one is begun. */
+  /** The conversation, or the recipient of a new one. */
   readonly target: Pick<Reply, 'chatId' | 'channel' | 'destination' | 'channelIdentity'>;
-  /** What is missing in the target, as a sentence. */
-  readonly because?: string | undefined;
+  /** Why the template cannot be sent yet, as a sentence. */
+  readonly disabledReason?: string | undefined;
   readonly onSent: (chatId: string) => void;
 };
 
-/** An approved template, its values, what comes of it, and the button that sends it. */
+/** The form for an approved template: its values, a preview and the send button. */
 export function TemplateForm(props: TemplateFormProps) {
   const { t } = useTranslation('inbox');
   const [search, setSearch] = useState('');
@@ -60,12 +60,17 @@ export function TemplateForm(props: TemplateFormProps) {
   );
 }
 
-function Values({ template, target, because, onSent }: TemplateFormProps & { readonly template: Template }) {
+function Values({
+  template,
+  target,
+  disabledReason: because,
+  onSent,
+}: TemplateFormProps & { readonly template: Template }) {
   const { t } = useTranslation('inbox');
   const [values, setValues] = useState<readonly string[]>(() => template.placeholders.map(() => ''));
   const [headerLink, setHeaderLink] = useState('');
   const reply = useReply(onSent);
-  const isLinked = wantsLink(template);
+  const isLinked = needsHeaderLink(template);
   const isFilled =
     values.every((value) => value.trim() !== '') && (!isLinked || headerLink !== '' || template.headerLink !== null);
   const filled = { template, values, headerLink };
@@ -73,7 +78,7 @@ function Values({ template, target, because, onSent }: TemplateFormProps & { rea
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (isFilled && because === undefined) reply.run({ ...target, template: filledIn(filled) });
+        if (isFilled && because === undefined) reply.run({ ...target, template: toMessageTemplate(filled) });
       }}
     >
       <Stack>

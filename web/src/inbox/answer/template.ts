@@ -1,12 +1,12 @@
 import { api, ok } from '../../api/client.ts';
 
-/** As many as a list of choices can show; more are found by typing. */
-const MOST = 50;
+/** The maximum number of options; others are found by searching. */
+const MAX_TEMPLATES = 50;
 
 export const listTemplates = (search: string, signal: AbortSignal) =>
   ok(
     api.GET('/api/message-server/whatsapp/templates', {
-      params: { query: { status: 'APPROVED', limit: MOST, ...(search !== '' && { search }) } },
+      params: { query: { status: 'APPROVED', limit: MAX_TEMPLATES, ...(search !== '' && { search }) } },
       signal,
     }),
   );
@@ -14,8 +14,8 @@ export type Template = Awaited<ReturnType<typeof listTemplates>>['data'][number]
 
 const HEADERS_WITH_FILE: readonly unknown[] = ['IMAGE', 'VIDEO', 'DOCUMENT'];
 
-/** Whether the header is a file, which each message names by a link. */
-export const wantsLink = ({ components }: Template): boolean =>
+/** Whether the header is a file, for which each message can give a link. */
+export const needsHeaderLink = ({ components }: Template): boolean =>
   components.some((component) => {
     const { type, format }: { type?: unknown; format?: unknown } = component;
     return type === 'HEADER' && HEADERS_WITH_FILE.includes(format);
@@ -23,14 +23,14 @@ export const wantsLink = ({ components }: Template): boolean =>
 
 type Filled = { readonly template: Template; readonly values: readonly string[]; readonly headerLink: string };
 
-/** As a message names it. */
-export const filledIn = ({ template, values, headerLink }: Filled) => ({
+/** The template with its values, in the format of a message. */
+export const toMessageTemplate = ({ template, values, headerLink }: Filled) => ({
   id: template.id,
   ...(template.placeholders.length > 0 && { variables: [...values] }),
   ...(headerLink !== '' && { headerLink }),
 });
 
-/** What the person will read: the texts of header, body and footer; a value that is missing stays its placeholder. */
+/** The text of header, body and footer with the values filled in; missing values keep their placeholder. */
 export function textOf({ template, values }: Pick<Filled, 'template' | 'values'>): string {
   const given = new Map(template.placeholders.map((label, at) => [label, values[at]?.trim() ?? '']));
   return ['HEADER', 'BODY', 'FOOTER']

@@ -11,7 +11,7 @@ const SIGNS = { SMS: MessageSquare, WHATSAPP: MessageCircle, RCS: MessagesSquare
 
 type ConversationRowProps = { readonly conversation: Conversation; readonly search: Search };
 
-/** One conversation in the list: who, when, the last words, what is unread. */
+/** One conversation in the list: person, time, last message and unread count. */
 export function ConversationRow({ conversation, search }: ConversationRowProps) {
   const { t } = useTranslation('inbox');
   const { chatId, channel, contact, unreadCount, lastMessageDate, assignee } = conversation;

@@ -7,7 +7,7 @@ import { useSession } from '../../api/session.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { ChoiceFilter, SearchField } from '../../ui/filter-bar.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { ConversationRow } from './conversation-row.tsx';
 import { CHANNELS, listConversations, NEED, type Search } from '../conversation.ts';
@@ -19,13 +19,13 @@ type ListPaneProps = {
   readonly search: Search;
   readonly onSearch: (patch: Partial<Search>) => void;
   readonly pollMs: number | false;
-  /** The button that begins a conversation. */
+  /** The button that starts a conversation. */
   readonly create: ReactNode;
-  /** The same, where the page has no room for that button. */
+  /** Starts a conversation, where the page has no room for that button. */
   readonly onCreate: (() => void) | undefined;
 };
 
-/** The conversations that the filters leave, the newest first. */
+/** The filters and the matching conversations, newest first. */
 export function ListPane(props: ListPaneProps) {
   return (
     <div className={classes.list}>
@@ -56,9 +56,9 @@ function Filters({ search, onSearch, onCreate }: ListPaneProps) {
       <Group gap="xs" wrap="nowrap">
         <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
         {onCreate && (
-          <MayIcon need={NEED} variant="filled" color="amber" size={36} label={t('new.open')} onClick={onCreate}>
+          <GuardedIcon need={NEED} variant="filled" color="amber" size={36} label={t('new.open')} onClick={onCreate}>
             <MessageSquarePlus size={18} />
-          </MayIcon>
+          </GuardedIcon>
         )}
       </Group>
       <div className={classes.choices}>
@@ -106,7 +106,7 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
         <TableSkeleton rows={6} />
       </div>
     );
-  // What moved to another page between two requests is in both.
+  // A conversation that moved to another page between two requests is in both.
   const rows = [...new Map(list.data.pages.flatMap(({ data }) => data.map((row) => [row.chatId, row]))).values()];
   if (rows.length === 0) return <Nothing search={search} onSearch={onSearch} create={create} />;
   return (

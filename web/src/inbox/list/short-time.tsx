@@ -4,7 +4,7 @@ import { useNow } from '../../ui/values/use-now.ts';
 
 const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString();
 
-/** When, as short as a list wants it: the time today, else the date; all of it on hover. */
+/** A short time for lists: the time today, else the date; the full time on hover. */
 export function ShortTime({ value }: { readonly value: string }) {
   const { clock, day, exact } = useFormat();
   const now = useNow(60_000);

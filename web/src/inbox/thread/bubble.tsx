@@ -9,11 +9,11 @@ import type { Message } from './thread.ts';
 
 type BubbleProps = {
   readonly message: Message;
-  /** Who the conversation is with. */
+  /** The name of the person. */
   readonly name: string;
 };
 
-/** One message: at the left what they wrote, at the right what was answered. */
+/** One message: the person's on the left, replies on the right. */
 export function Bubble({ message, name }: BubbleProps) {
   const { t } = useTranslation('inbox');
   const { clock, exact } = useFormat();
@@ -51,7 +51,7 @@ const SIGNS: Readonly<Record<string, typeof Check>> = {
   UNKNOWN: Clock,
 };
 
-/** What has become of an answer: ticks, and the word for them. UNKNOWN is what is under way and has no report yet. */
+/** The status of a reply, as ticks with a label. UNKNOWN is a message in transit without a receipt. */
 function Status({ status }: { readonly status: NonNullable<Message['deliveryStatus']> }) {
   const { t } = useTranslation('inbox');
   const isFailed = !(status in SIGNS);

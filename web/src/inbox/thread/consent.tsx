@@ -7,7 +7,7 @@ import type { Message } from './thread.ts';
 
 type ConsentProps = { readonly message: Message; readonly conversation: Conversation };
 
-/** What a word like STOP or START did, where it was written. */
+/** A note in the thread about an opt-out or opt-in by a keyword such as STOP or START. */
 export function Consent({ message: { consent }, conversation: { contact, channel } }: ConsentProps) {
   const { t } = useTranslation('inbox');
   const isOut = consent === 'OPTED_OUT';

@@ -6,7 +6,7 @@ import classes from '../inbox.module.css';
 
 const DAY_MS = 86_400_000;
 
-/** Where a day begins in a thread. */
+/** The line at the start of a day in a thread. */
 export function DayLine({ value }: { readonly value: string }) {
   const { t } = useTranslation('inbox');
   const { day } = useFormat();

@@ -1,7 +1,7 @@
 import { Anchor, Group, Text } from '@mantine/core';
 import { CircleAlert, Download, FileText, Hourglass } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { ownLink } from '../../api/media.ts';
+import { sameOriginUrl } from '../../api/media.ts';
 import { Bytes } from '../../ui/values/num.tsx';
 import classes from '../inbox.module.css';
 import type { Message } from './thread.ts';
@@ -9,22 +9,22 @@ import type { Message } from './thread.ts';
 type MediaOf = NonNullable<Message['media']>;
 type MediaViewProps = { readonly media: MediaOf; readonly messageType: string };
 
-/** The file of a message: a picture, video or sound as such, everything else to be downloaded. */
+/** The file of a message: images, videos and audio are shown, other files are downloaded. */
 export function MediaView({ media, messageType }: MediaViewProps) {
   const { t } = useTranslation('inbox');
   const kind = t(`type.${messageType}`, { defaultValue: t('type.OTHER') });
   const name = media.fileName ?? kind;
   if (media.state !== 'STORED' || media.url === null)
     return <Missing isPending={media.state === 'PENDING'} name={name} />;
-  const url = ownLink(media.url);
+  const url = sameOriginUrl(media.url);
   const type = media.mimeType ?? '';
   if (type.startsWith('image/'))
     return (
       <a href={url} target="_blank" rel="noreferrer" className={classes.picture} aria-label={t('media.open', { name })}>
-        <img src={media.thumbnailUrl === null ? url : ownLink(media.thumbnailUrl)} alt={name} loading="lazy" />
+        <img src={media.thumbnailUrl === null ? url : sameOriginUrl(media.thumbnailUrl)} alt={name} loading="lazy" />
       </a>
     );
-  // What people send has no captions.
+  // Videos that people send have no captions.
   if (type.startsWith('video/'))
     return <video controls preload="metadata" src={url} aria-label={name} className={classes.video} />;
   if (type.startsWith('audio/'))

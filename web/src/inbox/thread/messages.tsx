@@ -15,8 +15,8 @@ import { useKeepPlace } from './use-keep-place.ts';
 type MessagesProps = { readonly conversation: Conversation; readonly pollMs: number | false };
 
 /**
- * The thread, at its end. It stands upside down for the browser (column-reverse): so it keeps its place when older
- * messages are put before it, and stays at the end when new ones come.
+ * The messages of a thread, scrolled to the end. Rendered with column-reverse, so that the view keeps its place when
+ * older messages are prepended and stays at the end when new ones arrive.
  */
 export function Messages({ conversation, pollMs }: MessagesProps) {
   const { t } = useTranslation('inbox');
@@ -34,7 +34,7 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
     <div
       ref={ref}
       className={classes.thread}
-      // By keyboard it is scrolled as it has the focus.
+      // Focusable, so that it can be scrolled by keyboard.
       tabIndex={0}
       role="region"
       aria-label={t('messagesWith', { name: contact.name })}
@@ -61,7 +61,7 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
   );
 }
 
-/** Messages with a line wherever a day begins. */
+/** The messages with a line at the start of each day. */
 function withDays(messages: readonly Message[], conversation: Conversation): ReactNode[] {
   let day = '';
   return messages.flatMap((message) => {

@@ -1,11 +1,11 @@
 import { useLayoutEffect, useRef } from 'react';
 
-/** So near to the end one looks at what is new, and goes along with it. */
+/** Within this distance of the end, the view follows new messages. */
 const NEAR_PX = 40;
 
 /**
- * For a thread that stands upside down (column-reverse), where the place is counted from the end: whoever has scrolled
- * up stays with what they read when a message is put behind it. `newest` and `count` say what is in the thread.
+ * For a thread rendered with column-reverse, whose scroll position counts from the end: a user who has scrolled up
+ * keeps their place when a message is appended. `newest` and `count` identify the content of the thread.
  */
 export function useKeepPlace(newest: string | undefined, count: number) {
   const ref = useRef<HTMLDivElement>(null);

@@ -5,7 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { Facts } from '../../ui/values/facts.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { OPERATOR } from '../shared/need.ts';
@@ -13,7 +13,7 @@ import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 
 type Props = { readonly account: AccountDetails };
 
-/** Who gets in: people, keys, addresses. */
+/** The account's users, API keys and allowed IP addresses. */
 export function Access({ account }: Props) {
   const { t } = useTranslation('operator');
   return (
@@ -59,7 +59,7 @@ function Addresses({ account }: Props) {
   );
 }
 
-/** For an owner who has locked themselves out. */
+/** Button that clears the IP allowlist, for an owner who is locked out. */
 function OpenToAll({ account: { id, name } }: Props) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();
@@ -71,9 +71,9 @@ function OpenToAll({ account: { id, name } }: Props) {
   });
   return (
     <>
-      <MayButton need={OPERATOR} size="xs" variant="default" onClick={asking.open}>
+      <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={asking.open}>
         {t('access.open.open')}
-      </MayButton>
+      </GuardedButton>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}

@@ -6,28 +6,28 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listAccounts } from './account.ts';
 
-const MOST = 6;
+const MAX_OPTIONS = 6;
 const TYPING_MS = 250;
 
 type AccountChoiceProps = {
   readonly label: string;
-  /** The id as a text; '' while none is chosen. */
+  /** The ID as a string; '' if none is chosen. */
   readonly value?: string;
   readonly onChange: (id: string) => void;
   readonly error?: ReactNode;
-  /** A choice besides: "Every account". */
+  /** An additional option, such as "All accounts". */
   readonly also?: { readonly value: string; readonly label: string };
 };
 
-/** One of any number of accounts: a text to search by, and the first that it fits. */
+/** A searchable select for an account; it lists the first matches only. */
 export function AccountChoice({ label, value = '', onChange, error, also }: AccountChoiceProps) {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useState('');
-  const [asked] = useDebouncedValue(search.trim(), TYPING_MS);
+  const [debounced] = useDebouncedValue(search.trim(), TYPING_MS);
   const { data } = useQuery({
-    queryKey: ['operator', 'accounts', 'choice', asked],
+    queryKey: ['operator', 'accounts', 'choice', debounced],
     queryFn: ({ signal }) =>
-      listAccounts({ page: 0, limit: MOST, sort: 'name', ...(asked && { search: asked }) }, signal),
+      listAccounts({ page: 0, limit: MAX_OPTIONS, sort: 'name', ...(debounced && { search: debounced }) }, signal),
     placeholderData: keepPreviousData,
   });
   const hidden = (data?.total ?? 0) - (data?.data.length ?? 0);

@@ -2,8 +2,8 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
 
 export const ACCOUNTS = '/api/operator/v1/accounts';
-/** What the server can sort by. */
-export const SORTS = ['id', 'name', 'createdAt', 'availableCredit'] as const;
+/** The fields that the server can sort by. */
+const SORTS = ['id', 'name', 'createdAt', 'availableCredit'] as const;
 export const PLANS = ['production', 'trial', 'unlimited'] as const;
 export const STATUSES = ['active', 'suspended'] as const;
 export const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
@@ -21,6 +21,13 @@ type Listed = {
   readonly direction?: 'asc' | 'desc';
 };
 
+/** `sort` and `direction` of the API, from the `sort` of the URL: `-name` is by name, descending. */
+export function orderOf(sort: string): Pick<Listed, 'sort' | 'direction'> {
+  const column = SORTS.find((each) => each === sort.replace(/^-/, ''));
+  if (column === undefined) return {};
+  return { sort: column, direction: sort.startsWith('-') ? 'desc' : 'asc' };
+}
+
 export const listAccounts = (query: Listed, signal: AbortSignal) =>
   ok(api.GET(ACCOUNTS, { params: { query }, signal }));
 export type Account = Awaited<ReturnType<typeof listAccounts>>['data'][number];
@@ -29,7 +36,7 @@ const findAccount = (id: number, signal: AbortSignal) =>
   ok(api.GET(`${ACCOUNTS}/{id}`, { params: { path: { id } }, signal }));
 export type AccountDetails = Awaited<ReturnType<typeof findAccount>>;
 
-/** Keys of all that an account's page shows; what changes an account refreshes it and the list. */
+/** The query key of an account's page. */
 const accountKey = (id: number) => ['operator', 'accounts', 'one', id] as const;
 export const ACCOUNT_KEYS = [
   ['operator', 'accounts'],

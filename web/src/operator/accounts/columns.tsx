@@ -77,7 +77,7 @@ export function useAccountColumns(): readonly Column<Account>[] {
   );
 }
 
-/** Of what has come to an end; null when nothing has. */
+/** The share of completed messages that were delivered; null if none are completed. */
 export const shareOf = ({
   delivered,
   failed,
@@ -95,7 +95,7 @@ const Name = ({ account: { id, name } }: { readonly account: Account }) => (
   </Group>
 );
 
-/** An account that pays afterwards has no credit to run out of. */
+/** The account's credit; a postpaid account cannot run out of it. */
 function Credit({ account: { availableCredit, currency, unlimited } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const amount = <Money amount={availableCredit} currency={currency} />;

@@ -11,7 +11,7 @@ import { ACCOUNT_KEYS, ACCOUNTS, CHANNELS, PLANS } from './account.ts';
 
 type CreateDialogProps = { readonly onClose: () => void };
 
-/** Makes an account with its owner and first key, whose secrets are shown once. */
+/** Dialog that creates an account with its owner and first API key, whose secrets are shown once. */
 export function CreateDialog({ onClose }: CreateDialogProps) {
   const { t } = useTranslation('operator');
   return (
@@ -38,7 +38,7 @@ function Create({ onClose }: CreateDialogProps) {
     validate: { name: (name) => (name.trim() === '' ? t('account.create.nameMissing') : null) },
   });
   const creating = useAction({ run: create, refresh: ACCOUNT_KEYS, form });
-  if (creating.made !== undefined) return <Made made={creating.made} onClose={onClose} />;
+  if (creating.result !== undefined) return <Created created={creating.result} onClose={onClose} />;
   const { plan } = form.getValues();
   return (
     <DialogForm
@@ -80,21 +80,21 @@ function Create({ onClose }: CreateDialogProps) {
   );
 }
 
-type MadeProps = { readonly made: Awaited<ReturnType<typeof create>>; readonly onClose: () => void };
+type CreatedProps = { readonly created: Awaited<ReturnType<typeof create>>; readonly onClose: () => void };
 
-function Made({ made, onClose }: MadeProps) {
+function Created({ created, onClose }: CreatedProps) {
   const { t } = useTranslation('operator');
   return (
     <Stack>
-      <Text size="sm">{t('account.create.made', { name: made.name, username: made.username })}</Text>
+      <Text size="sm">{t('account.create.made', { name: created.name, username: created.username })}</Text>
       <SecretOnce
         label={t('account.create.password')}
-        secret={made.password}
-        note={t('account.create.passwordNote', { username: made.username })}
+        secret={created.password}
+        note={t('account.create.passwordNote', { username: created.username })}
       />
-      <SecretOnce label={t('account.create.apiKey')} secret={made.apiKey} note={t('account.create.apiKeyNote')} />
+      <SecretOnce label={t('account.create.apiKey')} secret={created.apiKey} note={t('account.create.apiKeyNote')} />
       <Group justify="flex-end">
-        <ButtonLink to={`/operator/accounts/${made.accountId}`} variant="default">
+        <ButtonLink to={`/operator/accounts/${created.accountId}`} variant="default">
           {t('account.create.see')}
         </ButtonLink>
         <Button onClick={onClose}>{t('copiedIt')}</Button>

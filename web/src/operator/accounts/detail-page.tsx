@@ -10,7 +10,7 @@ import { Access } from './access.tsx';
 import { type AccountDetails, accountQuery } from './account.ts';
 import { Figures } from './figures.tsx';
 import { Ledger } from './ledger.tsx';
-import { LookButton } from './look.tsx';
+import { SwitchAccountButton } from './switch-account.tsx';
 import { AccountStatus } from './status.tsx';
 import { StatusButton } from './status-button.tsx';
 import { TopUpButton } from './top-up.tsx';
@@ -18,7 +18,7 @@ import { Webhook } from './webhook.tsx';
 
 const SettingsForm = lazy(() => import('./settings-form.tsx').then((file) => ({ default: file.SettingsForm })));
 
-/** One account: what it does, what it may, what it has. */
+/** The page of one account. */
 export function Page() {
   const { t } = useTranslation('operator');
   const { id = '' }: { readonly id?: string } = useParams({ strict: false });
@@ -46,7 +46,7 @@ function Detail({ account, trail }: DetailProps) {
         <>
           <StatusButton account={account} />
           <TopUpButton account={account} />
-          <LookButton account={account} />
+          <SwitchAccountButton account={account} />
         </>
       }
     >

@@ -8,7 +8,7 @@ import { Stat } from '../../ui/values/stat.tsx';
 import type { AccountDetails } from './account.ts';
 import { shareOf } from './columns.tsx';
 
-/** What it has, and what it did in the last 24 hours. */
+/** The account's credit, and its traffic in the last 24 hours. */
 export function Figures({ account }: { readonly account: AccountDetails }) {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -16,7 +16,7 @@ import { type AccountDetails, LEDGER_KINDS, type LedgerEntry, listLedger } from 
 
 const FIELDS = { ...listFields('', 10), kind: choice(LEDGER_KINDS) };
 
-/** What was booked, the newest first. */
+/** The ledger of the account, newest entries first. */
 export function Ledger({ account: { id, currency, ledgerAgrees } }: { readonly account: AccountDetails }) {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);

@@ -9,16 +9,15 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { OPERATOR } from '../shared/need.ts';
-import { orderOf } from '../shared/order.ts';
-import { type Account, listAccounts, PLANS, SORTS, STATUSES } from './account.ts';
+import { type Account, listAccounts, orderOf, PLANS, STATUSES } from './account.ts';
 import { useAccountColumns } from './columns.tsx';
-import { LookIcon } from './look.tsx';
+import { SwitchAccountIcon } from './switch-account.tsx';
 
 const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
 const FIELDS = { ...listFields('name'), search: text(), status: choice(STATUSES), plan: choice(PLANS) };
 
-/** All accounts of the installation. */
+/** The page of all accounts of the installation. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [isCreating, setIsCreating] = useState(false);
@@ -45,7 +44,7 @@ function AccountTable() {
       {
         page,
         limit,
-        ...orderOf(sort, SORTS),
+        ...orderOf(sort),
         ...(search.search && { search: search.search }),
         ...(status && { status }),
         ...(plan && { plan }),
@@ -64,7 +63,7 @@ function AccountTable() {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(account) => <LookIcon account={account} />}
+        actions={(account) => <SwitchAccountIcon account={account} />}
         empty={<EmptyState icon={Building2} title={t('account.none.title')} text={t('account.none.text')} />}
       />
     </>

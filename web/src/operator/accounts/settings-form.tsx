@@ -5,7 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { useFormat } from '../../ui/values/format.ts';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Section } from '../../ui/section.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS, CHANNELS, PLANS } from './account.ts';
@@ -14,7 +14,7 @@ type Values = {
   readonly name: string;
   readonly plan: AccountDetails['plan'];
   readonly channels: AccountDetails['channels'];
-  /** '' in a figure: none of its own. */
+  /** '' means no value of its own: the plan's applies. */
   readonly ratePerMinute: number | string;
   readonly ratePerSecond: number | string;
   readonly contactLimits: { readonly planLimit: number | string; readonly extraLimit: number | string };
@@ -41,7 +41,7 @@ const bodyOf = ({ contactLimits, ...values }: Values) => ({
   defaultCountry: values.defaultCountry.trim() || null,
 });
 
-/** What an account may. */
+/** The form for the account's plan and limits. */
 export function SettingsForm({ account }: { readonly account: AccountDetails }) {
   const { t } = useTranslation('operator');
   const { id } = account;
@@ -62,14 +62,14 @@ export function SettingsForm({ account }: { readonly account: AccountDetails }) 
         <Stack>
           <Fields form={form} account={account} />
           <Group justify="flex-end">
-            <MayButton
+            <GuardedButton
               need={OPERATOR}
               type="submit"
               loading={saving.busy}
-              because={!form.isDirty() && t('settings.unchanged')}
+              reason={!form.isDirty() && t('settings.unchanged')}
             >
               {t('ui:save')}
-            </MayButton>
+            </GuardedButton>
           </Group>
         </Stack>
       </form>

@@ -5,11 +5,11 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 
-/** Suspends an account after a question, or lets it in again. */
+/** Button that suspends or reactivates an account, after a confirmation. */
 export function StatusButton({ account: { id, name, status } }: { readonly account: AccountDetails }) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();
@@ -29,15 +29,15 @@ export function StatusButton({ account: { id, name, status } }: { readonly accou
   });
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={OPERATOR}
-        because={isOwn}
+        reason={isOwn}
         variant="default"
         leftSection={status === 'active' ? <OctagonX size={16} /> : <CirclePlay size={16} />}
         onClick={asking.open}
       >
         {t(`account.${verb}.open`)}
-      </MayButton>
+      </GuardedButton>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}

@@ -11,7 +11,7 @@ type TopUpProps = { readonly account: AccountDetails; readonly onClose: () => vo
 
 type Amount = { readonly amount: number | string; readonly reference: string };
 
-/** How much, and what for; what there will be is told before. */
+/** The form for a top-up: amount and reference, with the resulting credit. */
 export function TopUpForm({ account: { id, availableCredit, currency }, onClose }: TopUpProps) {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -3,7 +3,7 @@ import { Coins } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { AccountDetails } from './account.ts';
 
@@ -11,15 +11,15 @@ const TopUpForm = lazy(() => import('./top-up-form.tsx').then((file) => ({ defau
 
 type Props = { readonly account: AccountDetails };
 
-/** Books credit onto an account. */
+/** Button that adds credit to an account. */
 export function TopUpButton({ account }: Props) {
   const { t } = useTranslation('operator');
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
-      <MayButton need={OPERATOR} variant="default" leftSection={<Coins size={16} />} onClick={open}>
+      <GuardedButton need={OPERATOR} variant="default" leftSection={<Coins size={16} />} onClick={open}>
         {t('account.topUp.open')}
-      </MayButton>
+      </GuardedButton>
       <Dialog opened={isOpen} onClose={close} title={t('account.topUp.title', { name: account.name })} size="md">
         <Suspense>{isOpen && <TopUpForm account={account} onClose={close} />}</Suspense>
       </Dialog>

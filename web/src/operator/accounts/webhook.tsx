@@ -5,7 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { Facts } from '../../ui/values/facts.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
@@ -14,7 +14,7 @@ import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 
 type Props = { readonly account: AccountDetails };
 
-/** Where the account hears of its messages, and whether it does. */
+/** The account's webhook and its status. */
 export function Webhook({ account: { id, webhook } }: Props) {
   const { t } = useTranslation('operator');
   if (webhook === null) return <None />;
@@ -59,9 +59,9 @@ function Disabled({ id, reason }: { readonly id: number; readonly reason: string
     <Alert color="red" icon={<WebhookIcon size={18} />}>
       <Stack gap="xs" align="flex-start">
         {reason ?? t('webhook.status.disabled')}
-        <MayButton need={OPERATOR} size="xs" variant="default" loading={enable.busy} onClick={() => enable.run()}>
+        <GuardedButton need={OPERATOR} size="xs" variant="default" loading={enable.busy} onClick={() => enable.run()}>
           {t('webhook.enable')}
-        </MayButton>
+        </GuardedButton>
       </Stack>
     </Alert>
   );

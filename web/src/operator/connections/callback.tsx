@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { CopyButton } from '../../ui/actions/copy-button.tsx';
 import type { Kind } from './connection.ts';
 
-/** Where the carrier is to send receipts and messages: to be told to it. */
+/** The callback URL to enter at the carrier. */
 export function Callback({ kind, url }: { readonly kind: Kind; readonly url: string }) {
   const { t } = useTranslation('operator');
   return (

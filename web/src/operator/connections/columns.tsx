@@ -82,7 +82,7 @@ function Name({ connection: { name, channel, sandbox } }: Props) {
   );
 }
 
-/** The state, and in the carrier's words why it is not better. */
+/** The state of a connection, with the carrier's error message. */
 function Condition({ connection }: Props) {
   const { up, status, fault, lastError } = connection;
   const why = status === 'paused' ? null : (fault ?? (up ? null : lastError));

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { connectionsQuery, type Kind, KINDS } from './connection.ts';
 
-type OfKinds = {
-  /** All, unless said otherwise. */
+type KindsProps = {
+  /** The kinds to offer; all by default. */
   readonly kinds?: readonly Kind[];
 };
 
@@ -15,14 +15,14 @@ function useNames(kinds: readonly Kind[] = KINDS): readonly string[] {
   return (data?.data ?? []).filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
 }
 
-type ConnectionChoiceProps = OfKinds & {
-  /** A name; '' while none is chosen. */
+type ConnectionChoiceProps = KindsProps & {
+  /** The name of the connection; '' if none is chosen. */
   readonly value?: string;
   readonly onChange: (name: string) => void;
   readonly error?: ReactNode;
 };
 
-/** The field of a form that names a connection. */
+/** A form field that selects a connection. */
 export function ConnectionChoice({ kinds, onChange, ...input }: ConnectionChoiceProps) {
   const { t } = useTranslation('operator');
   return (
@@ -35,9 +35,9 @@ export function ConnectionChoice({ kinds, onChange, ...input }: ConnectionChoice
   );
 }
 
-type ConnectionFilterProps = OfKinds & { readonly value: string; readonly onChange: (name: string) => void };
+type ConnectionFilterProps = KindsProps & { readonly value: string; readonly onChange: (name: string) => void };
 
-/** A list of one connection, or of all. */
+/** A filter by connection. */
 export function ConnectionFilter({ kinds, value, onChange }: ConnectionFilterProps) {
   const { t } = useTranslation('operator');
   return (
@@ -50,7 +50,7 @@ export function ConnectionFilter({ kinds, value, onChange }: ConnectionFilterPro
   );
 }
 
-/** The same where a list has no other filter. */
+/** The filter by connection as a bar of its own. */
 export const ConnectionFilterBar = (props: ConnectionFilterProps) => (
   <FilterBar isFiltered={props.value !== ''} onClear={() => props.onChange('')}>
     <ConnectionFilter {...props} />

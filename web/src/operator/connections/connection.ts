@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
 import type { Tone } from '../../ui/values/status-badge.tsx';
-import { LIVE_MS } from '../shared/need.ts';
+import { REFRESH_MS } from '../shared/need.ts';
 
 export const CONNECTIONS = '/api/operator/v1/connections';
 export const KINDS = ['smpp', 'whatsapp', 'rcs'] as const;
@@ -12,13 +12,13 @@ export const listConnections = (query: Page, signal: AbortSignal) =>
   ok(api.GET(CONNECTIONS, { params: { query }, signal }));
 export type Connection = Awaited<ReturnType<typeof listConnections>>['data'][number];
 
-/** What a change of a connection, or of what leads to it, makes old. */
+/** The queries to refetch after a change of a connection or of what uses it. */
 export const CONNECTION_KEYS = [
   ['operator', 'connections'],
   ['operator', 'overview'],
 ] as const;
 
-/** A gateway has a handful of connections: all of them in one page, for fields that choose one. */
+/** All connections in one page, for selects; a gateway has only a few. */
 export const connectionsQuery = queryOptions({
   queryKey: ['operator', 'connections', 'all'],
   queryFn: ({ signal }) => listConnections({ page: 0, limit: 200 }, signal),
@@ -28,20 +28,20 @@ export const connectionQuery = (name: string) =>
   queryOptions({
     queryKey: ['operator', 'connections', 'one', name],
     queryFn: ({ signal }) => ok(api.GET(`${CONNECTIONS}/{name}`, { params: { path: { name } }, signal })),
-    refetchInterval: LIVE_MS,
+    refetchInterval: REFRESH_MS,
   });
 
 export const minutesQuery = (name: string) =>
   queryOptions({
     queryKey: ['operator', 'connections', 'minutes', name],
     queryFn: ({ signal }) => ok(api.GET(`${CONNECTIONS}/{name}/minutes`, { params: { path: { name } }, signal })),
-    refetchInterval: LIVE_MS * 2,
+    refetchInterval: REFRESH_MS * 2,
   });
 
 type Standing = Pick<Connection, 'status' | 'up'> & { readonly fault?: string | null };
 export type State = 'up' | 'down' | 'fault' | 'paused';
 
-/** In one word, as people ask for it. */
+/** The state of a connection in one word. */
 export function stateOf({ status, up, fault }: Standing): State {
   if (status === 'paused') return 'paused';
   if (fault) return 'fault';

@@ -1,24 +1,26 @@
 import type { Kind } from './connection.ts';
 
-/** One setting of a connection as a form asks for it; its words are `setting.<kind>.<name>` and `settingHint.…`. */
+/**
+ * One setting of a connection as a form field; its texts are `setting.<kind>.<name>` and `settingHint.<kind>.<name>`.
+ */
 export type Field = {
   readonly name: string;
-  /** `list`: words with commas or spaces between them; `key`: the text of a file of JSON. */
+  /** `list`: values separated by commas or spaces; `key`: the text of a JSON file. */
   readonly type: 'text' | 'figure' | 'switch' | 'choice' | 'list' | 'secret' | 'key';
   readonly options?: readonly string[];
-  /** What counts when it is left empty. */
+  /** The default if the field is left empty. */
   readonly fallback?: string | number | boolean;
   readonly isRequired?: boolean;
 };
 
-/** docs/carriers.md, in the order in which a form asks for them. */
+/** The settings of docs/carriers.md, in the order of the form. */
 export type KindFields = {
-  /** What one needs to get in. */
+  /** The settings needed to sign in. */
   readonly access: readonly Field[];
   readonly secret: readonly Field[];
-  /** What is agreed with a carrier besides. */
+  /** Other settings agreed with the carrier. */
   readonly main: readonly Field[];
-  /** What few carriers ask for. */
+  /** Settings that few carriers need. */
   readonly more: readonly Field[];
 };
 
@@ -124,7 +126,7 @@ export type Values = Record<string, string | boolean>;
 
 const EMPTY: Values = {};
 
-/** What stands in the fields of a form: `known` where it says something else than the default. */
+/** The initial values of the form: those of `known` that differ from the default. */
 export function initialOf(fields: readonly Field[], known: Readonly<Record<string, unknown>> = EMPTY): Values {
   return Object.fromEntries(fields.map((field) => [field.name, shown(field, known[field.name])]));
 }
@@ -140,7 +142,7 @@ function shown({ type, fallback }: Field, known: unknown): string | boolean {
 const wordOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
-/** What is sent of them: nothing of what is left empty, or `null` (back to the default) when something stood there. */
+/** The values to send: empty fields are left out, or `null` (reset to the default) if they had a value `before`. */
 export function filledOf(fields: readonly Field[], values: Values, before?: Values): Record<string, unknown> {
   const changed = fields.filter(({ name }) => before === undefined || before[name] !== values[name]);
   const read = changed.map((field): [string, unknown] => [field.name, readOne(field, values[field.name] ?? '')]);
@@ -149,7 +151,10 @@ export function filledOf(fields: readonly Field[], values: Values, before?: Valu
 
 const NUMBERS = ['interfaceVersion'];
 
-/** null: left empty. What is no number, and no JSON, is sent as it is: the server says what is wrong with it. */
+/**
+ * The value of a field; null if it is empty. Invalid numbers and JSON are sent unchanged, so that the server reports
+ * the error.
+ */
 function readOne({ name, type }: Field, value: string | boolean): unknown {
   if (typeof value === 'boolean') return value;
   const written = value.trim();

@@ -6,13 +6,13 @@ import { ButtonLink } from '../../ui/link.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
-import { LIVE_MS } from '../shared/need.ts';
+import { REFRESH_MS } from '../shared/need.ts';
 import { useConnectionColumns } from './columns.tsx';
 import { type Connection, listConnections } from './connection.ts';
 
 const FIELDS = listFields();
 
-/** The links to carriers, as all workers together see them now. */
+/** The page of all connections, with their state across all workers. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -21,7 +21,7 @@ export function Page() {
   const query = useListQuery(
     ['operator', 'connections', 'list', search],
     (signal) => listConnections({ page, limit }, signal),
-    { refetchInterval: LIVE_MS },
+    { refetchInterval: REFRESH_MS },
   );
   const add = (
     <ButtonLink to="/operator/connections/new" leftSection={<Plus size={16} />}>

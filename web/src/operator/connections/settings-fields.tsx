@@ -25,11 +25,11 @@ type Form = UseFormReturnType<LinkValues>;
 type LinkProps = {
   readonly form: Form;
   readonly kind: Kind;
-  /** There is a secret already: what is left empty stays as it is. */
+  /** Whether a secret is already stored; empty secret fields then leave it unchanged. */
   readonly isKept?: boolean;
 };
 
-/** What one needs to get in, what is agreed besides, and behind a button what few carriers ask for. */
+/** The fields of a connection: access, other agreed settings and, behind a button, rarely used settings. */
 export function LinkFields({ form, kind, isKept = false }: LinkProps) {
   const { t } = useTranslation('operator');
   const { access, secret, main, more } = FIELDS[kind];
@@ -70,39 +70,39 @@ const Grid = ({ children }: { readonly children: ReactNode }) => (
 type FieldsProps = LinkProps & { readonly part: 'settings' | 'secret'; readonly fields: readonly Field[] };
 
 const Fields = ({ fields, ...rest }: FieldsProps) =>
-  fields.map((field) => <OneField key={field.name} field={field} {...rest} />);
+  fields.map((field) => <FieldInput key={field.name} field={field} {...rest} />);
 
-type OneProps = Omit<FieldsProps, 'fields'> & { readonly field: Field };
+type FieldInputProps = Omit<FieldsProps, 'fields'> & { readonly field: Field };
 
-function OneField({ form, kind, part, field, isKept = false }: OneProps) {
+function FieldInput({ form, kind, part, field, isKept = false }: FieldInputProps) {
   const { t } = useTranslation('operator');
   const { name, type, options = [], fallback, isRequired = false } = field;
   const path = `${part}.${name}`;
-  const words = {
+  const texts = {
     label: t(`setting.${kind}.${name}`),
     description: t(`settingHint.${kind}.${name}`),
     withAsterisk: isRequired && !(isKept && part === 'secret'),
     placeholder:
       isKept && part === 'secret' ? t('connection.unchanged') : fallback === undefined ? undefined : String(fallback),
   };
-  if (type === 'switch') return <OnOff form={form} path={path} label={words.label} description={words.description} />;
+  if (type === 'switch') return <OnOff form={form} path={path} label={texts.label} description={texts.description} />;
   const input = form.getInputProps(path);
   if (type === 'choice') {
     const data = [...(options.includes(String(fallback)) ? [] : ['']), ...options];
     return (
       <NativeSelect
-        {...words}
+        {...texts}
         {...input}
         data={data.map((value) => ({ value, label: t(`settingOption.${name}.${value || 'none'}`) }))}
       />
     );
   }
   if (type === 'key')
-    return <Textarea {...words} {...input} autosize minRows={4} maxRows={10} styles={MONO} spellCheck={false} />;
+    return <Textarea {...texts} {...input} autosize minRows={4} maxRows={10} styles={MONO} spellCheck={false} />;
   if (type === 'secret')
     return (
       <PasswordInput
-        {...words}
+        {...texts}
         {...input}
         autoComplete="new-password"
         visibilityToggleButtonProps={{ 'aria-label': t('connection.showSecret') }}
@@ -110,7 +110,7 @@ function OneField({ form, kind, part, field, isKept = false }: OneProps) {
     );
   return (
     <TextInput
-      {...words}
+      {...texts}
       {...input}
       inputMode={type === 'figure' ? 'decimal' : 'text'}
       dir="ltr"

@@ -15,38 +15,38 @@ export function ConnectionState({ connection }: StateProps) {
 
 type Props = { readonly connection: Connection };
 
-/** Links that can submit, of those that there should be. */
+/** The number of binds that can submit, of those configured. */
 export function Links({ connection: { bindsUp, bindsWanted } }: Props) {
   const { t } = useTranslation('operator');
   const format = useFormat();
   return <span className="tabular">{t('of', { some: format.number(bindsUp), all: format.number(bindsWanted) })}</span>;
 }
 
-/** How much of what may be without an answer is. */
+/** The number of unanswered messages, of the window's size. */
 export function WindowUse({ connection: { inFlight, window, workers } }: Props) {
   const { t } = useTranslation('operator');
   const format = useFormat();
   if (window === null) return <Num value={inFlight} />;
   const all = window * Math.max(1, workers);
-  const words = t('of', { some: format.number(inFlight), all: format.number(all) });
+  const label = t('of', { some: format.number(inFlight), all: format.number(all) });
   return (
     <Stack gap={4} miw={88}>
       <Text size="sm" className="tabular" ta="end">
-        {words}
+        {label}
       </Text>
       <Progress.Root size="xs">
         <Progress.Section
           value={Math.min(100, (inFlight / all) * 100)}
           color="blue"
           aria-label={t('connection.window')}
-          aria-valuetext={words}
+          aria-valuetext={label}
         />
       </Progress.Root>
     </Stack>
   );
 }
 
-/** What it takes a second, and what was agreed. */
+/** The current rate per second, and the agreed limit. */
 export function Rate({ connection: { perSecond, rateLimit } }: Props) {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -5,16 +5,16 @@ import { StatusBadge } from '../../ui/values/status-badge.tsx';
 
 type CheckLineProps = {
   readonly name: ReactNode;
-  /** null: not known. */
+  /** Whether the check passed; null if unknown. */
   readonly ok: boolean | null;
   readonly detail: string;
-  /** At the right, small: how long it took. */
+  /** A short note on the right, such as the duration. */
   readonly note?: string;
-  /** What to do, and the figures. */
+  /** Advice and figures. */
   readonly children?: ReactNode;
 };
 
-/** One thing that was looked at, and what was found. */
+/** One check with its result. */
 export function CheckLine({ name, ok, detail, note, children }: CheckLineProps) {
   const { t } = useTranslation('operator');
   const [tone, word] =

@@ -3,36 +3,38 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { ConnectionLink } from '../shared/connection-link.tsx';
-import { useWord } from '../shared/word.ts';
+import { useServerText } from '../shared/server-text.ts';
 import { CheckLine } from './check-line.tsx';
-import { Examination } from './examination.tsx';
+import { Checks } from './checks.tsx';
 
-const examine = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/doctor', { signal }));
-type Finding = Awaited<ReturnType<typeof examine>>['findings'][number];
+const runDoctor = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/doctor', { signal }));
+type Finding = Awaited<ReturnType<typeof runDoctor>>['findings'][number];
 
-/** Database, disk, clock, secrets and carriers, as the machine sees them that answers. */
+/** The doctor's checks of database, disk, clock, secrets and carriers, on the server that answers the request. */
 export function Doctor() {
   const { t } = useTranslation('operator');
   const query = useQuery({
     queryKey: ['operator', 'health', 'doctor'],
-    queryFn: ({ signal }) => examine(signal),
+    queryFn: ({ signal }) => runDoctor(signal),
   });
   return (
-    <Examination label={t('health.tab.doctor')} query={query} rows={6}>
+    <Checks label={t('health.tab.doctor')} query={query} rows={6}>
       {({ findings }) => findings.map((finding) => <FindingLine key={finding.name} finding={finding} />)}
-    </Examination>
+    </Checks>
   );
 }
 
-/** Of a connection the server says its kind and its name. */
+/** The server names the check of a connection by its kind and name. */
 const CONNECTION = /^(?:smpp|whatsapp|rcs) (.+)$/;
 
 function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readonly finding: Finding }) {
   const { t } = useTranslation('operator');
-  const word = useWord();
+  const serverText = useServerText();
   const connection = CONNECTION.exec(name)?.[1];
-  const title = connection === undefined ? word(`health.finding.${name}`, name) : <ConnectionLink name={connection} />;
-  const todo = connection === undefined ? word(`health.advice.${name}`, advice ?? '') : t('health.advice.connection');
+  const title =
+    connection === undefined ? serverText(`health.finding.${name}`, name) : <ConnectionLink name={connection} />;
+  const todo =
+    connection === undefined ? serverText(`health.advice.${name}`, advice ?? '') : t('health.advice.connection');
   return (
     <CheckLine name={title} ok={isGood} detail={detail}>
       {!isGood && <Text size="sm">{todo}</Text>}

@@ -10,7 +10,7 @@ const TABS = ['reconciliation', 'receipts', 'doctor'] as const;
 const FIELDS = { tab: choice(TABS, 'reconciliation') };
 const PANELS = { reconciliation: Reconciliation, receipts: Receipts, doctor: Doctor };
 
-/** Whether money, figures and receipts agree, and whether the machine is in order. */
+/** The page of system health: reconciliation, receipts and server. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [{ tab }, setSearch] = useUrlState(FIELDS);

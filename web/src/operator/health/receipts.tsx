@@ -18,7 +18,7 @@ const listHours = (query: { connection?: string }, signal: AbortSignal) =>
   ok(api.GET('/api/operator/v1/receipts/hours', { params: { query }, signal }));
 type Hour = Awaited<ReturnType<typeof listHours>>['data'][number];
 
-/** Of what each carrier took in an hour of the last day: how much it has reported the end of. */
+/** The share of parts with a final receipt, per carrier and hour of the last day. */
 export function Receipts() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);

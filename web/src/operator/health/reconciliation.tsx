@@ -7,7 +7,7 @@ import { useFormat } from '../../ui/values/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import { useUrlState, whole } from '../../ui/url-state.ts';
 import { CheckLine } from './check-line.tsx';
-import { Examination } from './examination.tsx';
+import { Checks } from './checks.tsx';
 
 const HOURS = [24, 72, 168] as const;
 const FIELDS = { hours: whole(24) };
@@ -16,7 +16,7 @@ const reconcile = (hours: number, signal: AbortSignal) =>
   ok(api.GET('/api/operator/v1/reconciliation', { params: { query: { hours } }, signal }));
 type Check = Awaited<ReturnType<typeof reconcile>>['checks'][number];
 
-/** Five sums that must agree. It reads whole tables, so it is made when somebody asks for it. */
+/** The five reconciliation checks. They read whole tables, so they run on request only. */
 export function Reconciliation() {
   const { t } = useTranslation('operator');
   const [{ hours }, setSearch] = useUrlState(FIELDS);
@@ -34,7 +34,7 @@ export function Reconciliation() {
     />
   );
   return (
-    <Examination
+    <Checks
       label={t('health.tab.reconciliation')}
       query={query}
       rows={5}
@@ -42,7 +42,7 @@ export function Reconciliation() {
       note={({ asOf }) => <AsOf at={asOf} />}
     >
       {({ checks }) => checks.map((check) => <CheckResult key={check.name} check={check} />)}
-    </Examination>
+    </Checks>
   );
 }
 

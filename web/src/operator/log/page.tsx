@@ -1,5 +1,5 @@
-import { Group, Stack, Text } from '@mantine/core';
-import { ScrollText } from 'lucide-react';
+import { ActionIcon, Group, Stack, Text } from '@mantine/core';
+import { ChevronRight, ScrollText } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
@@ -9,25 +9,34 @@ import { SidePanel } from '../../ui/dialog/dialog.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Facts } from '../../ui/values/facts.tsx';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { usePriceName } from '../shared/price-name.ts';
-import { useWord } from '../shared/word.ts';
-import { ShowIcon } from './show-icon.tsx';
+import { useServerText } from '../shared/server-text.ts';
 
 const ACTIONS = [
-  ...(['connection.add', 'connection.change', 'connection.remove', 'route.add', 'route.remove'] as const),
-  ...(['price.set', 'price.remove', 'sender.assign', 'sender.remove', 'sending.pause', 'sending.resume'] as const),
-];
+  'connection.add',
+  'connection.change',
+  'connection.remove',
+  'route.add',
+  'route.remove',
+  'price.set',
+  'price.remove',
+  'sender.assign',
+  'sender.remove',
+  'sending.pause',
+  'sending.resume',
+] as const;
 const FIELDS = { ...listFields(), action: choice(ACTIONS) };
 
 const listEntries = (query: { page: number; limit: number; action?: string }, signal: AbortSignal) =>
   ok(api.GET('/api/operator/v1/audit', { params: { query }, signal }));
 type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
 
-/** Who changed what of the gateway itself. */
+/** The page of the gateway's audit log. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -81,7 +90,7 @@ function useEntryColumns(): readonly Column<Entry>[] {
   );
 }
 
-/** What an entry is about, as far as its subject and its details tell. */
+/** What an entry is about, from its subject and details. */
 function Subject({ entry: { action, subject, detail } }: { readonly entry: Entry }) {
   const { t } = useTranslation('operator');
   const priceName = usePriceName();
@@ -99,8 +108,8 @@ function Subject({ entry: { action, subject, detail } }: { readonly entry: Entry
 }
 
 function What({ action }: Pick<Entry, 'action'>) {
-  const word = useWord();
-  return <span>{word(`log.action.${action.replace('.', '-')}`, action)}</span>;
+  const serverText = useServerText();
+  return <span>{serverText(`log.action.${action.replace('.', '-')}`, action)}</span>;
 }
 
 function Who({ actor: { username, kind } }: Pick<Entry, 'actor'>) {
@@ -130,3 +139,12 @@ function Details({ entry }: { readonly entry: Entry }) {
     </Stack>
   );
 }
+
+/** Opens the details of a row, by keyboard as well. */
+const ShowIcon = ({ label, onClick }: { readonly label: string; readonly onClick: () => void }) => (
+  <Hint label={label}>
+    <ActionIcon variant="subtle" color="gray" onClick={onClick} aria-label={label}>
+      <ChevronRight size={16} />
+    </ActionIcon>
+  </Hint>
+);

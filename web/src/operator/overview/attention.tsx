@@ -6,15 +6,15 @@ import { TextLink } from '../../ui/link.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
 import classes from '../shared/lines.module.css';
-import { useWord } from '../shared/word.ts';
+import { useServerText } from '../shared/server-text.ts';
 import type { Attention } from './overview.ts';
 
 const TONES: Readonly<Record<Attention['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
 
-type Way = { readonly to: string; readonly search?: Readonly<Record<string, string>> };
+type Destination = { readonly to: string; readonly search?: Readonly<Record<string, string>> };
 
-/** Where one does something about it. */
-function wayTo({ kind, subject, subjectId }: Attention): Way | null {
+/** The page where the item is resolved; null if there is none. */
+function destinationOf({ kind, subject, subjectId }: Attention): Destination | null {
   if (kind === 'sending_paused') return null;
   if (kind === 'no_worker') return { to: '/operator/queues' };
   if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
@@ -25,7 +25,7 @@ function wayTo({ kind, subject, subjectId }: Attention): Way | null {
   return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
 }
 
-/** What needs a person, over all accounts; the worst first. */
+/** What needs the operator's attention across all accounts, most severe first. */
 export function AttentionList({ attention }: { readonly attention: readonly Attention[] }) {
   const { t } = useTranslation('operator');
   const shown = attention.filter(({ kind }) => kind !== 'sending_paused');
@@ -52,9 +52,9 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
 
 function Line({ attention }: { readonly attention: Attention }) {
   const { t } = useTranslation('operator');
-  const word = useWord();
+  const serverText = useServerText();
   const { kind, severity, count, subject, since, detail } = attention;
-  const way = wayTo(attention);
+  const way = destinationOf(attention);
   return (
     <Group justify="space-between" gap="sm" wrap="nowrap" align="flex-start">
       <Group gap="sm" align="flex-start" style={{ minWidth: 0, flex: 1 }}>
@@ -77,7 +77,7 @@ function Line({ attention }: { readonly attention: Attention }) {
         <TextLink
           to={way.to}
           {...(way.search && { search: way.search })}
-          aria-label={t('attention.seeWhat', { what: subject ?? word(`attention.short.${kind}`, kind) })}
+          aria-label={t('attention.seeWhat', { what: subject ?? serverText(`attention.short.${kind}`, kind) })}
         >
           {t('attention.see')}
         </TextLink>

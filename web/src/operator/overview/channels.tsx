@@ -8,7 +8,7 @@ import type { Overview } from './overview.ts';
 
 type Row = Overview['channels'][number];
 
-/** What came of the messages of the last day. */
+/** The results of the last day by channel. */
 export function ChannelFigures({ channels }: Pick<Overview, 'channels'>) {
   const { t } = useTranslation('operator');
   const columns: readonly PlainColumn<Row>[] = [

@@ -12,7 +12,7 @@ import type { Overview } from './overview.ts';
 
 type Row = Overview['connections'][number];
 
-/** Each link in a line. */
+/** All connections, one per line. */
 export function Connections({ connections }: Pick<Overview, 'connections'>) {
   const { t } = useTranslation('operator');
   const columns = useColumns();

@@ -3,13 +3,13 @@ import { OctagonPause } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../../ui/values/date-time.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { Overview } from './overview.ts';
 
 const ResumeDialog = lazy(() => import('./resume-dialog.tsx').then((file) => ({ default: file.ResumeDialog })));
 
-/** Sending is paused: since when, why, and the way on. */
+/** The alert that sending is paused, with the reason and a button to resume. */
 export function FenceAlert({ fence: { reason, since } }: Pick<Overview, 'fence'>) {
   const { t } = useTranslation('operator');
   const [isOpen, setIsOpen] = useState(false);
@@ -26,9 +26,9 @@ export function FenceAlert({ fence: { reason, since } }: Pick<Overview, 'fence'>
             {t('fence.since')} <DateTime value={since} />. {t('fence.meanwhile')}
           </Text>
         </Stack>
-        <MayButton need={OPERATOR} onClick={() => setIsOpen(true)}>
+        <GuardedButton need={OPERATOR} onClick={() => setIsOpen(true)}>
           {t('fence.resume.open')}
-        </MayButton>
+        </GuardedButton>
       </Group>
       <Suspense>{isOpen && <ResumeDialog onClose={() => setIsOpen(false)} />}</Suspense>
     </Alert>

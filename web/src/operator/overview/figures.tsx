@@ -6,7 +6,7 @@ import { Num } from '../../ui/values/num.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
 import type { Overview } from './overview.ts';
 
-/** Four figures that tell whether it runs. */
+/** The four key figures of the gateway. */
 export function Figures({ overview }: { readonly overview: Overview | undefined }) {
   const { t } = useTranslation('operator');
   const format = useFormat();

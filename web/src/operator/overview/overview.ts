@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
-import { LIVE_MS } from '../shared/need.ts';
+import { REFRESH_MS } from '../shared/need.ts';
 
 const findOverview = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/overview', { signal }));
 export type Overview = Awaited<ReturnType<typeof findOverview>>;
@@ -9,7 +9,7 @@ export type Attention = Overview['attention'][number];
 export const overviewQuery = queryOptions({
   queryKey: ['operator', 'overview', 'all'],
   queryFn: ({ signal }) => findOverview(signal),
-  refetchInterval: LIVE_MS,
+  refetchInterval: REFRESH_MS,
 });
 
 export const FENCE = '/api/operator/v1/fence';
@@ -18,5 +18,5 @@ export const fenceQuery = queryOptions({
   queryFn: ({ signal }) => ok(api.GET(FENCE, { signal })),
 });
 
-/** What pausing or resuming makes old. */
+/** The queries to refetch after pausing or resuming. */
 export const SENDING_KEYS = [['operator']] as const;

@@ -14,7 +14,7 @@ import { PauseButton } from './pause-button.tsx';
 import { Top } from './top.tsx';
 import { Traffic } from './traffic.tsx';
 
-/** How the whole gateway is doing, and what needs somebody. */
+/** The gateway page: the state of the whole gateway, and what needs attention. */
 export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(overviewQuery);

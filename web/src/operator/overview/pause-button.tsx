@@ -7,19 +7,19 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { FENCE, SENDING_KEYS } from './overview.ts';
 
-/** For emergencies: nothing is sent any more, by anybody. */
+/** Button that pauses all sending, for emergencies. */
 export function PauseButton() {
   const { t } = useTranslation('operator');
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
-      <MayButton need={OPERATOR} variant="default" leftSection={<OctagonPause size={16} />} onClick={open}>
+      <GuardedButton need={OPERATOR} variant="default" leftSection={<OctagonPause size={16} />} onClick={open}>
         {t('fence.pause.open')}
-      </MayButton>
+      </GuardedButton>
       <Dialog opened={isOpen} onClose={close} title={t('fence.pause.title')} size="md">
         {isOpen && <Pause onClose={close} />}
       </Dialog>

@@ -6,14 +6,14 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { DialogAnswer } from '../../ui/dialog/dialog-form.tsx';
+import { DialogButtons } from '../../ui/dialog/dialog-form.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { PlainTable } from '../shared/plain-table.tsx';
 import { FENCE, fenceQuery, SENDING_KEYS } from './overview.ts';
 
-/** Sends again; what was queued before the pause goes out, or is withdrawn. */
+/** Dialog that resumes sending; messages queued before the pause are sent or discarded. */
 export function ResumeDialog({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(fenceQuery);
@@ -97,7 +97,7 @@ function Decide({ onClose, isEmpty }: { readonly onClose: () => void; readonly i
           </Stack>
         </Radio.Group>
       )}
-      <DialogAnswer
+      <DialogButtons
         onClose={onClose}
         action={t(isDiscarded ? 'fence.resume.submitDiscard' : 'fence.resume.submit')}
         onConfirm={() => resuming.run()}

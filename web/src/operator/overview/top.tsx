@@ -8,7 +8,7 @@ import type { Overview } from './overview.ts';
 
 type Row = Overview['top'][number];
 
-/** Who sends most. */
+/** The accounts that send most. */
 export function Top({ top }: Pick<Overview, 'top'>) {
   const { t } = useTranslation('operator');
   const columns: readonly PlainColumn<Row>[] = [

@@ -2,10 +2,10 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
-import { ChartOfSome } from '../shared/chart-of-some.tsx';
+import { ActiveSeriesChart } from '../shared/active-series-chart.tsx';
 import type { Overview } from './overview.ts';
 
-/** What carriers took in the last hour, by the minute. */
+/** A chart of the messages that carriers accepted or rejected in the last hour, per minute. */
 export function Traffic({ series }: Pick<Overview, 'series'>) {
   const { t } = useTranslation('operator');
   const format = useFormat();
@@ -21,7 +21,7 @@ export function Traffic({ series }: Pick<Overview, 'series'>) {
   ];
   return (
     <Section title={t('overview.traffic')} description={t('overview.trafficHint')}>
-      <ChartOfSome label={t('overview.traffic')} rowLabel={t('minute')} rows={rows} series={lines} height={240} />
+      <ActiveSeriesChart label={t('overview.traffic')} rowLabel={t('minute')} rows={rows} series={lines} height={240} />
     </Section>
   );
 }

@@ -11,7 +11,7 @@ import { type Channel, PRICE_KEYS, setPrice } from './price.ts';
 
 type AddProps = { readonly onClose: () => void };
 
-/** A price for a channel and the numbers that begin with a prefix; one that is there already is changed. */
+/** Dialog that sets the price for a channel and a prefix; an existing price is replaced. */
 export function AddDialog({ onClose }: AddProps) {
   const { t } = useTranslation('operator');
   return (

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { usePriceName } from '../shared/price-name.ts';
 import { type Price, PRICE_KEYS, PRICES } from './price.ts';
@@ -21,9 +21,9 @@ export function DeleteIcon({ price }: { readonly price: Price }) {
   });
   return (
     <>
-      <MayIcon need={OPERATOR} label={t('price.delete.label', { of })} onClick={asking.open}>
+      <GuardedIcon need={OPERATOR} label={t('price.delete.label', { of })} onClick={asking.open}>
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}

@@ -19,7 +19,7 @@ const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ defaul
 
 const FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 
-/** What messages cost. */
+/** The page of the message prices. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [isAdding, setIsAdding] = useState(false);

@@ -10,7 +10,7 @@ import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 
 type CellProps = { readonly price: Price };
 
-/** A price that becomes a field when it is pressed. */
+/** A price that becomes an input when it is clicked. */
 export function PriceCell({ price }: CellProps) {
   const { t } = useTranslation('operator');
   const format = useFormat();
@@ -18,7 +18,7 @@ export function PriceCell({ price }: CellProps) {
   const { currency } = useSession().account;
   const [isEdited, setIsEdited] = useState(false);
   if (isEdited) return <PriceField price={price} onDone={() => setIsEdited(false)} />;
-  const words = format.number(price.price, {
+  const amount = format.number(price.price, {
     style: 'currency',
     currency,
     minimumFractionDigits: 4,
@@ -27,11 +27,11 @@ export function PriceCell({ price }: CellProps) {
   return (
     <UnstyledButton
       onClick={() => setIsEdited(true)}
-      aria-label={t('price.change', { price: words, of: nameOf(price) })}
+      aria-label={t('price.change', { price: amount, of: nameOf(price) })}
     >
       <Group gap={6} wrap="nowrap" justify="flex-end">
         <Text span size="sm" className="tabular">
-          {words}
+          {amount}
         </Text>
         <Pencil size={13} aria-hidden="true" color="var(--mantine-color-dimmed)" />
       </Group>
@@ -39,13 +39,13 @@ export function PriceCell({ price }: CellProps) {
   );
 }
 
-/** `0,05` or `0.05`; null: no price. */
+/** Parses a price such as `0,05` or `0.05`; null if invalid. */
 function readPrice(text: string): number | null {
   const price = Number(text.trim().replace(',', '.'));
   return text.trim() === '' || Number.isNaN(price) || price < 0 ? null : price;
 }
 
-/** Enter, or leaving the field, keeps what stands in it; Escape does not. */
+/** The input for a price. Enter or leaving the field saves it; Escape cancels. */
 function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void }) {
   const { t } = useTranslation('operator');
   const nameOf = usePriceName();

@@ -11,7 +11,7 @@ import { CHANNELS } from '../accounts/account.ts';
 import { NumberCheck } from '../shared/number-check.tsx';
 import { type Channel, type Price, PRICES } from './price.ts';
 
-/** What a number costs, by the price that would be taken. */
+/** A lookup of the price for a phone number. */
 export function PriceCheck() {
   const { t } = useTranslation('operator');
   const [channel, setChannel] = useState<Channel>('SMS');

@@ -4,7 +4,7 @@ import { useAction } from '../../api/action.ts';
 import { usePriceName } from '../shared/price-name.ts';
 import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 
-/** Whether what was not delivered is given back. */
+/** Switch for refunding undelivered messages. */
 export function RefundSwitch({ price }: { readonly price: Price }) {
   const { t } = useTranslation('operator');
   const of = usePriceName()(price);

@@ -11,12 +11,12 @@ import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
 import { ConnectionFilter } from '../connections/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
-import { LIVE_MS } from '../shared/need.ts';
+import { REFRESH_MS } from '../shared/need.ts';
 import { type Depth, listDepths } from './queue.ts';
 
 const FIELDS = { ...listFields(), connection: text() };
 
-/** Messages that wait, by account, connection and priority; the fullest first. */
+/** The waiting messages by account, connection and priority, largest first. */
 export function Depths() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -25,7 +25,7 @@ export function Depths() {
   const query = useListQuery(
     ['operator', 'queues', 'depths', search],
     (signal) => listDepths({ page, limit, ...(connection && { connection }) }, signal),
-    { refetchInterval: LIVE_MS },
+    { refetchInterval: REFRESH_MS },
   );
   const filter = <ConnectionFilter value={connection} onChange={(next) => setSearch({ connection: next })} />;
   return (

@@ -8,7 +8,7 @@ import type { Queues } from './queue.ts';
 
 type FiguresProps = { readonly queues: Queues | undefined };
 
-/** How much of what waits; dashes of time while it is on its way. */
+/** The key figures of the queues. */
 export function Figures({ queues }: FiguresProps) {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -6,13 +6,13 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { DateTime } from '../../ui/values/date-time.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Section } from '../../ui/section.tsx';
 import { AccountLink } from '../shared/account-link.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { MISSED, type Missed, missedQuery, QUEUE_KEYS } from './queue.ts';
 
-/** Messages whose time passed while nothing ran: nothing is shown while there are none. */
+/** Scheduled messages that were missed while no worker ran; nothing if there are none. */
 export function MissedSchedules() {
   const { t } = useTranslation('operator');
   const { data } = useQuery(missedQuery);
@@ -32,7 +32,7 @@ type Decision = 'release' | 'cancel';
 
 function MissedLine({ missed }: { readonly missed: Missed }) {
   const { t } = useTranslation('operator');
-  const [asked, setAsked] = useState<Decision | null>(null);
+  const [deciding, setDeciding] = useState<Decision | null>(null);
   const { accountId, account, messages, dueAt } = missed;
   return (
     <Group justify="space-between" gap="sm">
@@ -44,20 +44,20 @@ function MissedLine({ missed }: { readonly missed: Missed }) {
         </Text>
       </Group>
       <Group gap="xs">
-        <MayButton need={OPERATOR} size="xs" variant="default" onClick={() => setAsked('cancel')}>
+        <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setDeciding('cancel')}>
           {t('missed.cancel.open')}
-        </MayButton>
-        <MayButton need={OPERATOR} size="xs" onClick={() => setAsked('release')}>
+        </GuardedButton>
+        <GuardedButton need={OPERATOR} size="xs" onClick={() => setDeciding('release')}>
           {t('missed.release.open')}
-        </MayButton>
+        </GuardedButton>
       </Group>
       {(['release', 'cancel'] as const).map((decision) => (
         <Decide
           key={decision}
           decision={decision}
           missed={missed}
-          opened={asked === decision}
-          onClose={() => setAsked(null)}
+          opened={deciding === decision}
+          onClose={() => setDeciding(null)}
         />
       ))}
     </Group>

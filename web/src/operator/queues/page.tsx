@@ -10,7 +10,7 @@ import { Pipelines } from './pipelines.tsx';
 import { queuesQuery } from './queue.ts';
 import { Workers } from './workers.tsx';
 
-/** What waits, for whom and since when, and who sees to it. */
+/** The page of the queues and workers. */
 export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(queuesQuery);

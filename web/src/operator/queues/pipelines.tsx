@@ -4,17 +4,17 @@ import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';
-import { useWord } from '../shared/word.ts';
+import { useServerText } from '../shared/server-text.ts';
 import type { Queues } from './queue.ts';
 
 type Pipeline = Queues['pipelines'][number];
 
-/** The work behind the interface: receipts, campaigns, imports and the like. */
+/** The background jobs: receipts, campaigns, imports and others. */
 export function Pipelines({ queues }: { readonly queues: Queues | undefined }) {
   const { t } = useTranslation('operator');
-  const word = useWord();
+  const serverText = useServerText();
   const columns: readonly PlainColumn<Pipeline>[] = [
-    { id: 'name', header: t('pipeline.work'), cell: ({ name }) => word(`pipeline.name.${name}`, name) },
+    { id: 'name', header: t('pipeline.work'), cell: ({ name }) => serverText(`pipeline.name.${name}`, name) },
     { id: 'waiting', header: t('pipeline.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
     {
       id: 'oldest',

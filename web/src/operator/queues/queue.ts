@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
-import { LIVE_MS } from '../shared/need.ts';
+import { REFRESH_MS } from '../shared/need.ts';
 
 const QUEUES = '/api/operator/v1/queues';
 export const MISSED = '/api/operator/v1/schedules/missed';
@@ -10,7 +10,7 @@ export type Queues = Awaited<ReturnType<typeof findQueues>>;
 export const queuesQuery = queryOptions({
   queryKey: ['operator', 'queues', 'all'],
   queryFn: ({ signal }) => findQueues(signal),
-  refetchInterval: LIVE_MS,
+  refetchInterval: REFRESH_MS,
 });
 
 type Listed = { readonly page: number; readonly limit: number; readonly connection?: string };
@@ -23,7 +23,7 @@ export type Missed = Awaited<ReturnType<typeof listMissed>>['data'][number];
 export const missedQuery = queryOptions({
   queryKey: ['operator', 'queues', 'missed'],
   queryFn: ({ signal }) => listMissed(signal),
-  refetchInterval: LIVE_MS * 2,
+  refetchInterval: REFRESH_MS * 2,
 });
 
 export const QUEUE_KEYS = [

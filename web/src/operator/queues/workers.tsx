@@ -8,7 +8,7 @@ import type { Queues } from './queue.ts';
 
 type Worker = Queues['workers'][number];
 
-/** The processes that send, and what failed in their loops. */
+/** The worker processes, with the errors of their loops. */
 export function Workers({ queues }: { readonly queues: Queues | undefined }) {
   const { t } = useTranslation('operator');
   const living = queues?.workers.filter(({ alive }) => alive) ?? [];

@@ -11,7 +11,7 @@ import { type Route, ROUTE_KEYS, ROUTES } from './route.ts';
 
 type AddProps = { readonly onClose: () => void; readonly connection: string };
 
-/** Sends the numbers with a prefix over a connection. */
+/** Dialog that adds a route: numbers with a prefix go over a connection. */
 export function AddDialog({ onClose, connection }: AddProps) {
   const { t } = useTranslation('operator');
   return (

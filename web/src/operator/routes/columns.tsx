@@ -22,7 +22,7 @@ export function useRouteColumns(): readonly Column<Route>[] {
   );
 }
 
-/** The first one takes the numbers; the others are for when it fails. */
+/** The position of a route: the first takes the numbers, the others take over if it fails. */
 function Order({ order }: Pick<Route, 'order'>) {
   const { t } = useTranslation('operator');
   return <span>{order === 1 ? t('route.first') : t('route.reserve', { order })}</span>;

@@ -16,11 +16,11 @@ import { RouteCheck } from './route-check.tsx';
 
 const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
-/** `add`: the dialog is open, with that connection or with `-` for none chosen yet. */
+/** `add` opens the dialog with that connection, or with `-` for none. */
 const FIELDS = { ...listFields(), connection: text(), number: text(), add: text() };
 const NONE = '-';
 
-/** Which connection takes which numbers on SMS. */
+/** The page of the SMS routes. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);

@@ -10,7 +10,7 @@ import { checkQuery, type Route } from './route.ts';
 
 type CheckProps = { readonly number: string; readonly onChange: (number: string) => void };
 
-/** Which way a number would go, and which ways are left when that one fails. */
+/** A lookup of the connections that a phone number would use, in order. */
 export function RouteCheck({ number, onChange }: CheckProps) {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(checkQuery(number));

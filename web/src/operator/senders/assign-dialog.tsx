@@ -11,7 +11,7 @@ import { SENDER_KEYS, SENDERS } from './sender.ts';
 
 type AssignProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };
 
-/** Gives a phone number of WhatsApp or an agent of RCS to an account, or to all. */
+/** Dialog that assigns a WhatsApp number or an RCS agent to an account, or to all. */
 export function AssignDialog({ opened, onClose, connection }: AssignProps) {
   const { t } = useTranslation('operator');
   return (

@@ -6,17 +6,17 @@ import { NETWORKS } from './sender.ts';
 type Search = { readonly search: string; readonly channel: (typeof NETWORKS)[number] | '' };
 
 type NetworkFiltersProps = {
-  /** Of the field for a text. */
+  /** The label of the search field. */
   readonly label: string;
   readonly search: Search;
   readonly onSearch: (patch: Partial<Search>) => void;
-  /** Filters of this list alone, and whether one of them is set. */
+  /** Additional filters of this list. */
   readonly children?: ReactNode;
   readonly isFiltered?: boolean;
   readonly onClear: () => void;
 };
 
-/** What is of WhatsApp or of RCS, by a text and by its network. */
+/** The filters by text and by network. */
 export function NetworkFilters({ label, search, onSearch, isFiltered, onClear, children }: NetworkFiltersProps) {
   const { t } = useTranslation('operator');
   return (

@@ -11,7 +11,7 @@ import { NUMBERS, SENDER_KEYS } from './sender.ts';
 
 type DialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
-/** Gives a number that people write to, to an account. */
+/** Dialog that assigns an inbound number to an account. */
 export function NumberDialog({ opened, onClose }: DialogProps) {
   const { t } = useTranslation('operator');
   return (

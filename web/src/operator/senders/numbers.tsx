@@ -19,7 +19,7 @@ import { type InboundNumber, listNumbers } from './sender.ts';
 
 const FIELDS = { ...listFields(), connection: text() };
 
-/** Whose messages to our numbers are. */
+/** The inbound numbers and their accounts. */
 export function Numbers() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);

@@ -7,11 +7,11 @@ import { Senders } from './senders.tsx';
 import { Templates } from './templates.tsx';
 
 const TABS = ['senders', 'numbers', 'templates'] as const;
-/** With `page`, so that another tab begins at its first one. */
+/** Includes `page`, so that changing the tab starts at the first page. */
 const FIELDS = { tab: choice(TABS, 'senders'), page: whole() };
 const PANELS = { senders: Senders, numbers: Numbers, templates: Templates };
 
-/** Whose senders, inbound numbers and templates are whose. */
+/** The page of senders, inbound numbers and templates, with their accounts. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [{ tab }, setSearch] = useUrlState(FIELDS);

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { type InboundNumber, NUMBERS, SENDER_KEYS } from './sender.ts';
 
@@ -20,9 +20,9 @@ export function RemoveNumber({ number: { number, connection, account } }: { read
   });
   return (
     <>
-      <MayIcon need={OPERATOR} label={t('inbound.remove.label', of)} onClick={asking.open}>
+      <GuardedIcon need={OPERATOR} label={t('inbound.remove.label', of)} onClick={asking.open}>
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}

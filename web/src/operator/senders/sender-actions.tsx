@@ -8,7 +8,7 @@ import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
-import { MayButton, MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedButton, GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { ConnectionChoice } from '../connections/connection-choice.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { type Sender, SENDER_KEYS, SENDERS } from './sender.ts';
@@ -23,13 +23,13 @@ export function SenderActions({ sender }: Props) {
   return (
     <>
       {sender.identity === null && (
-        <MayButton need={OPERATOR} size="xs" leftSection={<BadgeCheck size={14} />} onClick={registering.open}>
+        <GuardedButton need={OPERATOR} size="xs" leftSection={<BadgeCheck size={14} />} onClick={registering.open}>
           {t('sender.register.open')}
-        </MayButton>
+        </GuardedButton>
       )}
-      <MayIcon need={OPERATOR} label={t('sender.remove.label', { name })} onClick={asking.open}>
+      <GuardedIcon need={OPERATOR} label={t('sender.remove.label', { name })} onClick={asking.open}>
         <Trash2 size={16} />
-      </MayIcon>
+      </GuardedIcon>
       <Remove sender={sender} name={name} opened={isAsking} onClose={asking.close} />
       <Dialog opened={isRegistering} onClose={registering.close} title={t('sender.register.title', { name })} size="md">
         {isRegistering && <Register sender={sender} onClose={registering.close} />}
@@ -62,7 +62,7 @@ function Remove({ sender: { id }, name, opened, onClose }: RemoveProps) {
   );
 }
 
-/** The agent is at Google by now: says under which id. */
+/** Dialog that registers a requested agent with its ID at Google. */
 function Register({ sender: { id }, onClose }: Props & { readonly onClose: () => void }) {
   const { t } = useTranslation('operator');
   const form = useForm({

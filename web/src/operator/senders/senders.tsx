@@ -19,7 +19,7 @@ import { SenderActions } from './sender-actions.tsx';
 
 const FIELDS = { ...listFields(), channel: choice(NETWORKS), search: text(), add: text() };
 
-/** Phone numbers of WhatsApp and agents of RCS; those that wait to be registered come first. */
+/** The WhatsApp numbers and RCS agents; those waiting to be registered come first. */
 export function Senders() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -94,7 +94,7 @@ function Name({ sender: { name, identity } }: { readonly sender: Sender }) {
   );
 }
 
-/** The account that something belongs to, or every one. */
+/** The account that something belongs to, or "All accounts". */
 export function Owner({
   owner: { accountId, account },
 }: {

@@ -10,7 +10,7 @@ import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
 import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
-import { useWord } from '../shared/word.ts';
+import { useServerText } from '../shared/server-text.ts';
 import { NetworkFilters } from './network-filters.tsx';
 import { listTemplates, NETWORKS, type Template } from './sender.ts';
 import { Owner } from './senders.tsx';
@@ -25,7 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 };
 const FIELDS = { ...listFields(), channel: choice(NETWORKS), status: choice(STATUSES), search: text() };
 
-/** The templates of all accounts, the last changed first. */
+/** The templates of all accounts, last changed first. */
 export function Templates() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -97,10 +97,10 @@ const Name = ({ template: { name, language, category } }: { readonly template: T
 );
 
 function Status({ template: { status, reason } }: { readonly template: Template }) {
-  const word = useWord();
+  const serverText = useServerText();
   return (
     <Stack gap={2} align="flex-start">
-      <StatusBadge tone={TONES[status] ?? 'neutral'}>{word(`template.status.${status}`, status)}</StatusBadge>
+      <StatusBadge tone={TONES[status] ?? 'neutral'}>{serverText(`template.status.${status}`, status)}</StatusBadge>
       {reason !== null && (
         <Text size="xs" c="dimmed" className="foreign-text">
           {reason}

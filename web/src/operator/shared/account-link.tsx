@@ -1,6 +1,6 @@
 import { TextLink } from '../../ui/link.tsx';
 
-/** An account by name, which leads to it. */
+/** A link to an account, by name. */
 export const AccountLink = ({ id, name }: { readonly id: number; readonly name: string }) => (
   <TextLink to={`/operator/accounts/${id}`}>
     <bdi>{name}</bdi>

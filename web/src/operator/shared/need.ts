@@ -1,7 +1,7 @@
 import type { Need } from '../../api/session.ts';
 
-/** What every button of this area takes. An operator's right does not come from a role in the account looked at. */
+/** The permission for every action in this area. It does not depend on the operator's role in the current account. */
 export const OPERATOR: Need = { operator: true, write: false };
 
-/** How often figures that move are asked for while somebody looks. */
-export const LIVE_MS = 5_000;
+/** Poll interval for live figures. */
+export const REFRESH_MS = 5_000;

@@ -3,16 +3,16 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
 type NumberCheckProps = {
-  /** What is asked of a number. */
+  /** The label of the field. */
   readonly label: string;
   readonly value: string;
   readonly onChange: (number: string) => void;
-  /** Beside the number: the channel. */
+  /** Content before the field, such as the channel. */
   readonly before?: ReactNode;
   readonly children: ReactNode;
 };
 
-/** A number that is asked about, and below it the answer. */
+/** A form that looks up a phone number, with the result below it. */
 export function NumberCheck({ label, value, onChange, before, children }: NumberCheckProps) {
   const { t } = useTranslation('operator');
   const [text, setText] = useState(value);

@@ -6,7 +6,7 @@ export type PlainColumn<T> = {
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
   readonly align?: 'right';
-  /** Left out where there is no room for it. */
+  /** Whether the column is hidden on narrow windows. */
   readonly wideOnly?: boolean;
 };
 
@@ -17,7 +17,7 @@ type PlainTableProps<T> = {
   readonly rowId: (row: T) => string;
 };
 
-/** A few rows within a section, without paging or choices. */
+/** A simple table for a few rows, without paging or selection. */
 export const PlainTable = <T,>({ label, columns, rows, rowId }: PlainTableProps<T>) => (
   <table className={classes.table} aria-label={label}>
     <thead>

@@ -1,7 +1,7 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** The field for the leading digits of numbers; people may write them with spaces and a plus (`digitsOf`). */
+/** The input for a number prefix. Spaces and a plus sign are allowed (see `digitsOf`). */
 export function PrefixInput(input: TextInputProps) {
   const { t } = useTranslation('operator');
   return (

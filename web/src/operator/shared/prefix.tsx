@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { regionOf } from './regions.ts';
 
-/** Leading digits of numbers, with the country that they begin; `All numbers` where there are none. */
+/** A number prefix with its country; "All numbers" if it is empty. */
 export function Prefix({ prefix }: { readonly prefix: string }) {
   const { t, i18n } = useTranslation('operator');
   if (prefix === '') return <span>{t('prefix.all')}</span>;

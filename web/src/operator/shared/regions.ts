@@ -1,4 +1,4 @@
-/** The calling codes of ITU-T E.164 with the region that each is known for; 1 is shared by too many to name one. */
+/** The calling codes of ITU-T E.164 with their main region. Code 1 is left out, because many countries share it. */
 const CODES = [
   'RU7 EG20 ZA27 GR30 NL31 BE32 FR33 ES34 HU36 IT39 RO40 CH41 AT43 GB44 DK45 SE46 NO47 PL48 DE49 PE51 MX52 CU53',
   'AR54 BR55 CL56 CO57 VE58 MY60 AU61 ID62 PH63 NZ64 SG65 TH66 JP81 KR82 VN84 CN86 TR90 IN91 PK92 AF93 LK94 MM95',
@@ -16,11 +16,11 @@ const CODES = [
   .split(' ');
 
 const BY_CODE = new Map(CODES.map((word) => [word.slice(2), word.slice(0, 2)]));
-const LONGEST = 3;
+const MAX_CODE_LENGTH = 3;
 
-/** The region that a prefix without its plus is in; undefined where none is known. */
+/** The region of a prefix without its plus sign; undefined if unknown. */
 export function regionOf(prefix: string): string | undefined {
-  for (let length = Math.min(LONGEST, prefix.length); length > 0; length -= 1) {
+  for (let length = Math.min(MAX_CODE_LENGTH, prefix.length); length > 0; length -= 1) {
     const region = BY_CODE.get(prefix.slice(0, length));
     if (region !== undefined) return region;
   }

@@ -6,11 +6,11 @@ type TabsProps<T extends string> = {
   readonly nameOf: (tab: T) => string;
   readonly active: T;
   readonly onChange: (tab: T) => void;
-  /** What the active one shows. */
+  /** The content of the active tab. */
   readonly children: ReactNode;
 };
 
-/** Several lists on one page, one at a time. */
+/** Tabs, of which one is shown at a time. */
 export function Tabs<T extends string>({ tabs, nameOf, active, onChange, children }: TabsProps<T>) {
   const choose = (next: string | null): void => {
     const tab = tabs.find((each) => each === next);

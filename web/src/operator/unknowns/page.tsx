@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../../ui/table/data-table.tsx';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { MsisdnText } from '../../ui/values/msisdn-text.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
@@ -14,14 +14,14 @@ import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
 import { ConnectionFilterBar } from '../connections/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
-import { LIVE_MS, OPERATOR } from '../shared/need.ts';
+import { REFRESH_MS, OPERATOR } from '../shared/need.ts';
 import { SettleDialog } from './settle-dialog.tsx';
-import { listUnknowns, MOST_AT_ONCE, type Unknown } from './unknown.ts';
+import { listUnknowns, MAX_PER_REQUEST, type Unknown } from './unknown.ts';
 
 const FIELDS = { ...listFields(), connection: text() };
 const NONE: ReadonlySet<string> = new Set();
 
-/** Messages that a carrier was given and never answered for. */
+/** The page of messages with an unknown outcome. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -32,7 +32,7 @@ export function Page() {
   const query = useListQuery(
     ['operator', 'unknowns', search],
     (signal) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
-    { refetchInterval: LIVE_MS * 2 },
+    { refetchInterval: REFRESH_MS * 2 },
   );
   return (
     <Frame title={t('unknown.title')} description={t('unknown.description')}>
@@ -54,9 +54,9 @@ export function Page() {
         onSelect={setSelected}
         toolbar={<Toolbar count={selected.size} onSettle={() => setSettled([...selected])} />}
         actions={({ messageId }) => (
-          <MayButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>
+          <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>
             {t('unknown.settle.one')}
-          </MayButton>
+          </GuardedButton>
         )}
         empty={<EmptyState icon={CircleCheckBig} title={t('unknown.none.title')} text={t('unknown.none.text')} />}
       />
@@ -67,15 +67,15 @@ export function Page() {
 
 function Toolbar({ count, onSettle }: { readonly count: number; readonly onSettle: () => void }) {
   const { t } = useTranslation('operator');
-  const because =
+  const reason =
     count === 0
       ? t('unknown.settle.chooseFirst')
-      : count > MOST_AT_ONCE && t('unknown.settle.tooMany', { most: MOST_AT_ONCE });
+      : count > MAX_PER_REQUEST && t('unknown.settle.tooMany', { most: MAX_PER_REQUEST });
   return (
     <>
-      <MayButton need={OPERATOR} size="xs" because={because} leftSection={<Gavel size={14} />} onClick={onSettle}>
+      <GuardedButton need={OPERATOR} size="xs" reason={reason} leftSection={<Gavel size={14} />} onClick={onSettle}>
         {t('unknown.settle.open')}
-      </MayButton>
+      </GuardedButton>
       {count > 0 && (
         <Text size="sm" c="dimmed">
           {t('ui:table.selected', { count })}

@@ -7,13 +7,13 @@ import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
 import { settle, UNKNOWN_KEYS, type Verdict, VERDICTS } from './unknown.ts';
 
 type SettleProps = {
-  /** None: the dialog is closed. */
+  /** The messages to resolve; the dialog is closed if there are none. */
   readonly messageIds: readonly string[];
   readonly onClose: () => void;
   readonly onDone: () => void;
 };
 
-/** Says what became of messages, as their carrier told it. */
+/** Dialog that sets the outcome of messages, as reported by their carrier. */
 export function SettleDialog({ messageIds, onClose, onDone }: SettleProps) {
   const { t } = useTranslation('operator');
   const opened = messageIds.length > 0;

@@ -1,11 +1,11 @@
 import { api, ok } from '../../api/client.ts';
 
 const UNKNOWNS = '/api/operator/v1/unknowns';
-/** What a carrier may say of a message, and how often it is asked in this order. */
+/** The possible outcomes, most frequent first. */
 export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
 export type Verdict = (typeof VERDICTS)[number];
-/** The server settles so many at a time. */
-export const MOST_AT_ONCE = 100;
+/** The maximum number of messages that the server resolves per request. */
+export const MAX_PER_REQUEST = 100;
 
 type Listed = {
   readonly page: number;

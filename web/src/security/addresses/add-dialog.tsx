@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
-import type { DialogOf } from './dialogs.tsx';
+import type { AllowListDialogProps } from './dialogs.tsx';
 
-/** Adds an address or a range; with the own one at hand. */
-export function AddDialog({ opened, onClose, ...rest }: DialogOf & { readonly opened: boolean }) {
+/** Dialog that adds an address or a range, with a shortcut for the user's own address. */
+export function AddDialog({ opened, onClose, ...rest }: AllowListDialogProps & { readonly opened: boolean }) {
   const { t } = useTranslation('security');
   return (
     <Dialog opened={opened} onClose={onClose} title={t('addresses.addTitle')} size="md">
@@ -15,7 +15,7 @@ export function AddDialog({ opened, onClose, ...rest }: DialogOf & { readonly op
   );
 }
 
-function Add({ settings, change, onClose }: DialogOf) {
+function Add({ settings, change, onClose }: AllowListDialogProps) {
   const { t } = useTranslation('security');
   const [range, setRange] = useState('');
   const { ipAllowList, enforced, callerAddress } = settings;

@@ -8,19 +8,19 @@ import { CopyButton } from '../../ui/actions/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Facts } from '../../ui/values/facts.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { AddDialog } from './add-dialog.tsx';
 import { Blocks } from './blocks.tsx';
 import { EnforceDialog, LockOutDialog, RemoveDialog } from './dialogs.tsx';
-import { NEED, settingsQuery, useChange } from './security-settings.ts';
+import { NEED, settingsQuery, useUpdateAllowList } from './security-settings.ts';
 
 type Settings = { readonly ipAllowList: string[]; readonly enforced: boolean; readonly callerAddress: string };
 type Open = { readonly what: 'add' | 'enforce' } | { readonly what: 'remove'; readonly block: string } | null;
 
-/** From which addresses the account may be used, by people and by keys. */
+/** The IP allowlist for users and API keys of the account. */
 export function AllowList() {
   const query = useQuery(settingsQuery);
   if (query.data !== undefined) return <Loaded settings={query.data} />;
@@ -31,7 +31,7 @@ export function AllowList() {
 function Loaded({ settings }: { readonly settings: Settings }) {
   const { t } = useTranslation('security');
   const [open, setOpen] = useState<Open>(null);
-  const change = useChange({ done: t('addresses.saved'), onDone: () => setOpen(null) });
+  const change = useUpdateAllowList({ done: t('addresses.saved'), onDone: () => setOpen(null) });
   const close = (): void => {
     setOpen(null);
     change.reset();
@@ -67,9 +67,9 @@ function State({ settings, onSwitch }: { readonly settings: Settings; readonly o
   const { enforced, ipAllowList, callerAddress } = settings;
   const isEmpty = ipAllowList.length === 0 && !enforced && t('addresses.addFirst');
   const action = (
-    <MayButton need={NEED} because={isEmpty} variant="default" onClick={onSwitch}>
+    <GuardedButton need={NEED} reason={isEmpty} variant="default" onClick={onSwitch}>
       {t(enforced ? 'addresses.stop' : 'addresses.enforce')}
-    </MayButton>
+    </GuardedButton>
   );
   const badge: ReactNode = (
     <StatusBadge tone={enforced ? 'good' : 'neutral'}>{t(enforced ? 'addresses.on' : 'addresses.off')}</StatusBadge>

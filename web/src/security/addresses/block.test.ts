@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holds, sizeOf } from './block.ts';
+import { includesAddress, addressCountOf } from './block.ts';
 
 test.each([
   ['203.0.113.9/32', 1],
@@ -8,7 +8,7 @@ test.each([
   ['2001:db8::1/128', 1],
   ['2001:db8::/64', null],
 ])('%s has %s addresses', (block, size) => {
-  expect(sizeOf(block)).toBe(size);
+  expect(addressCountOf(block)).toBe(size);
 });
 
 test.each([
@@ -19,5 +19,5 @@ test.each([
   ['2001:db8::1/128', '2001:db8::1', true],
   ['0.0.0.0/0', '2001:db8::1', false],
 ])('that %s has %s is %s', (block, address, expected) => {
-  expect(holds(block, address)).toBe(expected);
+  expect(includesAddress(block, address)).toBe(expected);
 });

@@ -1,7 +1,10 @@
 const BITS = 32;
 
-/** How many addresses an IPv4 block has; null for one of IPv6, whose count tells nobody anything, but for a single one. */
-export function sizeOf(block: string): number | null {
+/**
+ * The number of addresses in an IPv4 block. For IPv6, 1 for a single address and null for a range, whose size would
+ * mean nothing to users.
+ */
+export function addressCountOf(block: string): number | null {
   const [address = '', prefix = ''] = block.split('/');
   if (address.includes(':')) return prefix === '128' ? 1 : null;
   return 2 ** (BITS - Number(prefix));
@@ -9,8 +12,11 @@ export function sizeOf(block: string): number | null {
 
 const numberOf = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 
-/** Whether the block surely has the address: told of IPv4 and of single addresses; the server judges the rest. */
-export function holds(block: string, address: string): boolean {
+/**
+ * Whether the block is known to include the address. Decided for IPv4 and for single addresses only; the server
+ * decides the rest.
+ */
+export function includesAddress(block: string, address: string): boolean {
   const [first = '', prefix = ''] = block.split('/');
   if (first === address) return true;
   if (first.includes(':') || address.includes(':')) return false;

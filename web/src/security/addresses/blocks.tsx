@@ -2,8 +2,8 @@ import { Badge, Group, Text } from '@mantine/core';
 import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../ui/values/format.ts';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
-import { holds, sizeOf } from './block.ts';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
+import { includesAddress, addressCountOf } from './block.ts';
 import classes from './blocks.module.css';
 import { NEED } from './security-settings.ts';
 
@@ -13,7 +13,7 @@ type BlocksProps = {
   readonly onRemove: (block: string) => void;
 };
 
-/** The ranges as the server keeps them, each with how much it lets in. */
+/** The ranges in canonical form, each with its size. */
 export function Blocks({ ipAllowList, callerAddress, onRemove }: BlocksProps) {
   const { t } = useTranslation('security');
   return (
@@ -25,11 +25,11 @@ export function Blocks({ ipAllowList, callerAddress, onRemove }: BlocksProps) {
               {block}
             </Text>
             <Size block={block} />
-            {holds(block, callerAddress) && <Badge color="green">{t('addresses.holdsYou')}</Badge>}
+            {includesAddress(block, callerAddress) && <Badge color="green">{t('addresses.holdsYou')}</Badge>}
           </Group>
-          <MayIcon need={NEED} label={t('addresses.removeOne', { block })} onClick={() => onRemove(block)}>
+          <GuardedIcon need={NEED} label={t('addresses.removeOne', { block })} onClick={() => onRemove(block)}>
             <Trash2 size={16} />
-          </MayIcon>
+          </GuardedIcon>
         </li>
       ))}
     </ul>
@@ -39,7 +39,7 @@ export function Blocks({ ipAllowList, callerAddress, onRemove }: BlocksProps) {
 function Size({ block }: { readonly block: string }) {
   const { t } = useTranslation('security');
   const format = useFormat();
-  const count = sizeOf(block);
+  const count = addressCountOf(block);
   return (
     <Text size="sm" c="dimmed">
       {count === null ? t('addresses.network') : t('addresses.size', { count, shown: format.number(count) })}

@@ -2,13 +2,22 @@ import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 import { useLast } from '../../ui/use-last.ts';
-import type { Changing } from './security-settings.ts';
+import type { AllowListUpdate } from './security-settings.ts';
 
 type Settings = { readonly ipAllowList: string[]; readonly enforced: boolean; readonly callerAddress: string };
-export type DialogOf = { readonly settings: Settings; readonly change: Changing; readonly onClose: () => void };
+export type AllowListDialogProps = {
+  readonly settings: Settings;
+  readonly change: AllowListUpdate;
+  readonly onClose: () => void;
+};
 
-/** Asks before a range is taken off the list; null closes it. */
-export function RemoveDialog({ settings, change, block, onClose }: DialogOf & { readonly block: string | null }) {
+/** Confirms that a range is removed from the allowlist; null closes the dialog. */
+export function RemoveDialog({
+  settings,
+  change,
+  block,
+  onClose,
+}: AllowListDialogProps & { readonly block: string | null }) {
   const { t } = useTranslation('security');
   const shown = useLast(block) ?? '';
   const { ipAllowList, enforced } = settings;
@@ -27,8 +36,13 @@ export function RemoveDialog({ settings, change, block, onClose }: DialogOf & { 
   );
 }
 
-/** Asks before the list begins to refuse, and before it ends to. */
-export function EnforceDialog({ settings, change, opened, onClose }: DialogOf & { readonly opened: boolean }) {
+/** Confirms that the allowlist is enforced, or no longer enforced. */
+export function EnforceDialog({
+  settings,
+  change,
+  opened,
+  onClose,
+}: AllowListDialogProps & { readonly opened: boolean }) {
   const { t } = useTranslation('security');
   const { ipAllowList, enforced } = settings;
   const way = useLast(opened ? (enforced ? 'stop' : 'enforce') : null) ?? 'enforce';
@@ -48,9 +62,9 @@ export function EnforceDialog({ settings, change, opened, onClose }: DialogOf & 
   );
 }
 
-type LockOutProps = { readonly address: string; readonly change: Changing; readonly onClose: () => void };
+type LockOutProps = { readonly address: string; readonly change: AllowListUpdate; readonly onClose: () => void };
 
-/** The server's guard: this change would refuse the very address that asks. */
+/** Shown when the server rejects a change because it would block the user's own address. */
 export function LockOutDialog({ address, change, onClose }: LockOutProps) {
   const { t } = useTranslation('security');
   return (
@@ -71,7 +85,7 @@ export function LockOutDialog({ address, change, onClose }: LockOutProps) {
   );
 }
 
-function Fault({ change: { fault } }: Pick<DialogOf, 'change'>) {
+function Fault({ change: { fault } }: Pick<AllowListDialogProps, 'change'>) {
   if (fault === null) return null;
   return (
     <Text size="sm" c="red" role="alert" mt="xs">

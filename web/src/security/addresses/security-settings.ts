@@ -16,12 +16,15 @@ export const settingsQuery = queryOptions({
 
 export type AllowListChange = { readonly ipAllowList: string[]; readonly enforced: boolean };
 
-/** The server refuses a list without the address that asks: the list as such is at fault, none of its entries. */
+/**
+ * Whether the server rejected the list because it lacks the user's own address. The error is then on the list itself,
+ * not on an entry.
+ */
 const locksOut = (error: unknown): boolean =>
   error instanceof ApiError && error.details.some(({ field }) => field === 'ipAllowList');
 
-/** Changes the allow-list; what would lock oneself out is refused first, and done with `force`. */
-export function useChange({ done, onDone }: { readonly done: string; readonly onDone: () => void }) {
+/** Changes the allowlist. The server first rejects a change that would lock the user out; `force` applies it anyway. */
+export function useUpdateAllowList({ done, onDone }: { readonly done: string; readonly onDone: () => void }) {
   const problemText = useProblemText();
   const [asked, setAsked] = useState<AllowListChange | null>(null);
   const put = useAction({
@@ -38,14 +41,14 @@ export function useChange({ done, onDone }: { readonly done: string; readonly on
       setAsked(change);
       put.run(change);
     },
-    /** All the same: from the next request on, this very address is refused. */
+    /** Applies the change anyway; the user's own address is blocked from the next request on. */
     force: (): void => void (asked && put.run({ ...asked, force: true })),
     reset: put.reset,
     busy: put.busy,
     wouldLockOut,
-    /** What else was wrong, as a sentence. */
+    /** Any other error, as a sentence. */
     fault: put.error === null || wouldLockOut ? null : wrong.join('; ') || problemText(put.error),
   };
 }
 
-export type Changing = ReturnType<typeof useChange>;
+export type AllowListUpdate = ReturnType<typeof useUpdateAllowList>;

@@ -2,10 +2,10 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { useFormat } from '../../ui/values/format.ts';
 import { deviceOf } from '../sessions/device.ts';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
 export type Detail = Readonly<Record<string, unknown>>;
-/** One line: what, and what it is now. */
+/** One changed field with its new value. */
 export type Line = { readonly label: string; readonly value: string };
 
 const MICROS = 1_000_000;
@@ -13,10 +13,10 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const isRecord = (value: unknown): value is Detail =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What an entry says was changed, line by line, in words. */
+/** Returns a function that lists the changes of an entry, one line per field. */
 export function useChanges(): (detail: Detail) => readonly Line[] {
   const { t } = useTranslation('security');
-  const words = useAuditWords();
+  const words = useAuditText();
   const write = useWriter();
   return (detail) => {
     const { from, to, ...rest } = detail;
@@ -33,7 +33,7 @@ export function useChanges(): (detail: Detail) => readonly Line[] {
 function useWriter(): (name: string, value: unknown) => string {
   const { t } = useTranslation('security');
   const { currency } = useSession().account;
-  const words = useAuditWords();
+  const words = useAuditText();
   const format = useFormat();
   const text = (name: string, value: string): string => {
     if (INSTANT.test(value)) return format.exact(new Date(value));
@@ -56,7 +56,7 @@ function useWriter(): (name: string, value: unknown) => string {
       .map(([part, of]) => `${words.field(part)}: ${write(part, of)}`)
       .join(' · ');
   };
-  // A changed field is told by its name.
+  // Changed fields are listed by name.
   return (name, value) =>
     name === 'changed' && Array.isArray(value)
       ? format.list(value.map((each) => words.field(String(each))))

@@ -6,7 +6,7 @@ import { DateTime } from '../../ui/values/date-time.tsx';
 import { useChanges } from './changes.ts';
 import type { Entry } from './entry.ts';
 import { Subject } from './subject.tsx';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
 export function useEntryColumns(): readonly Column<Entry>[] {
   const { t } = useTranslation('security');
@@ -21,14 +21,14 @@ export function useEntryColumns(): readonly Column<Entry>[] {
   );
 }
 
-const FEW = 2;
+const MAX_SHOWN = 2;
 
-/** What was done, and the first of what was changed. */
+/** The action, with the first changes. */
 function What({ entry: { action, detail } }: { readonly entry: Entry }) {
-  const words = useAuditWords();
+  const words = useAuditText();
   const lines = useChanges()(detail)
     .filter(({ value }) => value !== '–')
-    .slice(0, FEW);
+    .slice(0, MAX_SHOWN);
   return (
     <Stack gap={2}>
       <Text size="sm" fw={600}>
@@ -43,7 +43,7 @@ function What({ entry: { action, detail } }: { readonly entry: Entry }) {
   );
 }
 
-/** A person; a key with its maker; the operator of the gateway; the gateway by itself. */
+/** Who made a change: a user, an API key with its creator, a gateway operator, or the system. */
 export function Who({ actor: { kind, keyId, username } }: Pick<Entry, 'actor'>) {
   const { t } = useTranslation('security');
   if (kind === 'system') return t('audit.kind.system');

@@ -8,11 +8,11 @@ import { useChanges } from './changes.ts';
 import { Who } from './columns.tsx';
 import type { Entry } from './entry.ts';
 import { Subject } from './subject.tsx';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
-/** All that is known of one entry; null closes it. */
+/** Side panel with the details of one entry; null closes it. */
 export function EntryPanel({ entry, onClose }: { readonly entry: Entry | null; readonly onClose: () => void }) {
-  const words = useAuditWords();
+  const words = useAuditText();
   const shown = useLast(entry);
   return (
     <SidePanel opened={entry !== null} onClose={onClose} title={shown === null ? '' : words.action(shown.action)}>

@@ -1,6 +1,6 @@
 import { api, ok } from '../../api/client.ts';
 
-/** What is asked for, as the address of the page has it; days are those of the reader. */
+/** The search in the URL; dates are in the user's time zone. */
 export type AuditSearch = {
   readonly page: number;
   readonly limit: number;
@@ -15,7 +15,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 const startOf = (day: string): Date => new Date(`${day}T00:00:00`);
 
-/** The first instant of the day after. */
+/** The start of the next day. */
 function endOf(day: string): Date {
   const next = startOf(day);
   next.setDate(next.getDate() + 1);
@@ -45,21 +45,76 @@ export function listEntries(search: AuditSearch, signal: AbortSignal) {
 
 export type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
 
-/** What can be asked for: the words of the server, those for which there are texts. */
+/** The actions that can be filtered by, which are those with a text. */
 export const ACTIONS = [
-  ...(['account.campaigns', 'account.channels', 'account.create', 'account.limit', 'account.plan'] as const),
-  ...(['account.rename', 'account.security', 'agent.request', 'api-key.create', 'api-key.delete'] as const),
-  ...(['api-key.rotate', 'campaign.cancel', 'campaign.confirm', 'campaign.create', 'campaign.delete'] as const),
-  ...(['campaign.goal', 'campaign.pause', 'campaign.resume', 'campaign.test', 'campaign.update'] as const),
-  ...(['consent.update', 'contact.country', 'contact.delete', 'contact.limit', 'contact-import.create'] as const),
-  ...(['contact-list.add', 'contact-list.create', 'contact-list.delete', 'contact-list.remove'] as const),
-  ...(['contact-list.update', 'conversation.archive', 'conversation.assign', 'conversation.unarchive'] as const),
-  ...(['credit.add', 'custom-field.create', 'custom-field.delete', 'custom-field.update'] as const),
-  ...(['export.create', 'export.delete', 'export.repeat', 'media.create', 'media.delete'] as const),
-  ...(['media.revoke-links', 'message.cancel', 'message.settle', 'schedule.cancel', 'schedule.release'] as const),
-  ...(['sender.assign', 'sender.register', 'sender.remove', 'session.create', 'session.end'] as const),
-  ...(['session.switch', 'social.connect', 'social.disconnect', 'social.disconnected'] as const),
-  ...(['template.create', 'template.delete', 'template.update', 'user.create', 'user.delete'] as const),
-  ...(['user.operator', 'user.password', 'user.role', 'webhook.create', 'webhook.delete'] as const),
-  ...(['webhook.enable', 'webhook.replay', 'webhook.rotate-secret', 'webhook.update'] as const),
-];
+  'account.campaigns',
+  'account.channels',
+  'account.create',
+  'account.limit',
+  'account.plan',
+  'account.rename',
+  'account.security',
+  'agent.request',
+  'api-key.create',
+  'api-key.delete',
+  'api-key.rotate',
+  'campaign.cancel',
+  'campaign.confirm',
+  'campaign.create',
+  'campaign.delete',
+  'campaign.goal',
+  'campaign.pause',
+  'campaign.resume',
+  'campaign.test',
+  'campaign.update',
+  'consent.update',
+  'contact.country',
+  'contact.delete',
+  'contact.limit',
+  'contact-import.create',
+  'contact-list.add',
+  'contact-list.create',
+  'contact-list.delete',
+  'contact-list.remove',
+  'contact-list.update',
+  'conversation.archive',
+  'conversation.assign',
+  'conversation.unarchive',
+  'credit.add',
+  'custom-field.create',
+  'custom-field.delete',
+  'custom-field.update',
+  'export.create',
+  'export.delete',
+  'export.repeat',
+  'media.create',
+  'media.delete',
+  'media.revoke-links',
+  'message.cancel',
+  'message.settle',
+  'schedule.cancel',
+  'schedule.release',
+  'sender.assign',
+  'sender.register',
+  'sender.remove',
+  'session.create',
+  'session.end',
+  'session.switch',
+  'social.connect',
+  'social.disconnect',
+  'social.disconnected',
+  'template.create',
+  'template.delete',
+  'template.update',
+  'user.create',
+  'user.delete',
+  'user.operator',
+  'user.password',
+  'user.role',
+  'webhook.create',
+  'webhook.delete',
+  'webhook.enable',
+  'webhook.replay',
+  'webhook.rotate-secret',
+  'webhook.update',
+] as const;

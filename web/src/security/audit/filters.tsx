@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { peopleQuery } from '../../api/people.ts';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
 import { ACTIONS, type AuditSearch } from './entry.ts';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
 type Action = (typeof ACTIONS)[number] | '';
 type Filters = Pick<AuditSearch, 'person' | 'subject' | 'from' | 'to'> & { readonly action: Action };
@@ -47,7 +47,7 @@ export function AuditFilters({ filters, onChange }: Props) {
 
 function useActionOptions() {
   const { i18n } = useTranslation('security');
-  const words = useAuditWords();
+  const words = useAuditText();
   const options = ACTIONS.map((value) => ({ value, label: words.action(value) }));
   return options.sort((a, b) => a.label.localeCompare(b.label, i18n.language));
 }

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { ChevronRight } from 'lucide-react';
@@ -11,7 +11,7 @@ import { useEntryColumns } from './columns.tsx';
 import { EntryPanel } from './entry-panel.tsx';
 import { ACTIONS, type Entry, listEntries } from './entry.ts';
 import { AuditFilters } from './filters.tsx';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
 const PERSON = { fallback: '', parse: (given: string) => (whole().parse(given) ? given : undefined) };
 const FIELDS = {
@@ -23,12 +23,12 @@ const FIELDS = {
   to: text(),
 };
 
-/** Who changed what in the account, newest first. */
+/** The audit log of the account, newest first. */
 export function AuditLog() {
   const { t } = useTranslation('security');
   const [search, setSearch] = useUrlState(FIELDS);
   const [shown, setShown] = useState<Entry | null>(null);
-  const words = useAuditWords();
+  const words = useAuditText();
   const columns = useEntryColumns();
   const query = useListQuery(['audit', search], (signal) => listEntries(search, signal));
   return (
@@ -44,13 +44,13 @@ export function AuditLog() {
         onSearch={setSearch}
         onRowClick={setShown}
         actions={(entry) => (
-          <MayIcon
+          <GuardedIcon
             need={{ write: false }}
             label={t('audit.show', { what: words.action(entry.action) })}
             onClick={() => setShown(entry)}
           >
             <ChevronRight size={16} />
-          </MayIcon>
+          </GuardedIcon>
         )}
         empty={<EmptyState icon={ScrollText} title={t('audit.none')} text={t('audit.noneText')} />}
       />

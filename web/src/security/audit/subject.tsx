@@ -1,16 +1,16 @@
 import { TextLink } from '../../ui/link.tsx';
-import { useAuditWords } from './words.ts';
+import { useAuditText } from './audit-text.ts';
 
-/** Where the things of a kind have pages of their own. */
+/** The pages of the kinds of subjects that have one. */
 const PATHS: Readonly<Record<string, string>> = {
   campaign: '/campaigns',
   message: '/messages',
   'contact-list': '/lists',
 };
 
-/** What an entry is about: the kind in words, its number, and the way to it. */
+/** What an entry is about: the kind, the ID, and a link if it has a page. */
 export function Subject({ subject }: { readonly subject: string }) {
-  const words = useAuditWords();
+  const words = useAuditText();
   const at = subject.indexOf(':');
   const [kind, id] = at < 0 ? [subject, ''] : [subject.slice(0, at), subject.slice(at + 1)];
   const name = id === '' ? words.subject(kind) : `${words.subject(kind)} ${/^\d+$/.test(id) ? `#${id}` : id}`;

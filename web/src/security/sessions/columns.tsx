@@ -7,7 +7,7 @@ import { DateTime } from '../../ui/values/date-time.tsx';
 import { deviceOf } from './device.ts';
 import type { Entry } from './session-entry.ts';
 
-/** The device in words. */
+/** Returns a function that names the device of a session. */
 export function useDeviceName(): (entry: Pick<Entry, 'userAgent'>) => string {
   const { t } = useTranslation('security');
   return ({ userAgent }) => {
@@ -17,7 +17,7 @@ export function useDeviceName(): (entry: Pick<Entry, 'userAgent'>) => string {
   };
 }
 
-/** `withPeople`: sessions of several people. */
+/** The columns of the sessions; `withPeople` adds the user, for sessions of several users. */
 export function useSessionColumns(withPeople: boolean): readonly Column<Entry>[] {
   const { t } = useTranslation('security');
   return useMemo(() => {

@@ -1,4 +1,4 @@
-/** In the order in which they are looked for: Edge and Opera call themselves Chrome too, and Chrome Safari. */
+/** Checked in this order, because Edge and Opera also contain "Chrome", and Chrome contains "Safari". */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\b(?:OPR|Opera)\//, 'Opera'],
@@ -8,7 +8,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bSafari\//, 'Safari'],
 ];
 
-/** Android says that it is Linux, and an iPhone that it is like Mac OS. */
+/** Checked in this order, because Android also contains "Linux", and iPhones contain "Mac OS". */
 const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\biPhone\b/, 'iPhone'],
   [/\biPad\b/, 'iPad'],
@@ -24,7 +24,7 @@ export type Device = { readonly browser: string | null; readonly system: string 
 const nameIn = (names: readonly (readonly [RegExp, string])[], text: string): string | null =>
   names.find(([sign]) => sign.test(text))?.[1] ?? null;
 
-/** What a browser says of itself, in the names that people know; null where it says nothing known. */
+/** The browser and the system named in a user agent; null if unknown. */
 export const deviceOf = (userAgent: string): Device => ({
   browser: nameIn(BROWSERS, userAgent),
   system: nameIn(SYSTEMS, userAgent),

@@ -7,7 +7,7 @@ import { endOthers, endSession, type Entry } from './session-entry.ts';
 
 type EndDialogProps = { readonly entry: Entry | null; readonly onClose: () => void };
 
-/** Asks before a session is ended; null closes it. */
+/** Confirms that a session is ended; null closes the dialog. */
 export function EndDialog({ entry, onClose }: EndDialogProps) {
   const { t } = useTranslation('security');
   const deviceName = useDeviceName();

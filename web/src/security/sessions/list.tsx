@@ -6,7 +6,7 @@ import { useSession } from '../../api/session.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
-import { MayIcon } from '../../ui/actions/may-button.tsx';
+import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { useDeviceName, useSessionColumns } from './columns.tsx';
@@ -15,7 +15,7 @@ import { type Entry, listSessions } from './session-entry.ts';
 
 const FIELDS = { ...listFields(), whose: choice(['all']) };
 
-/** Where oneself is signed in; for owners and administrators, on demand, everybody of the account. */
+/** The user's own sessions; owners and administrators can show those of the whole account. */
 export function SessionList() {
   const { t } = useTranslation('security');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -66,15 +66,15 @@ export function SessionList() {
 function EndIcon({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
   const { t } = useTranslation('security');
   const device = useDeviceName()(entry);
-  // A viewer ends their own sessions too: of others, they see none.
+  // Viewers may end sessions too, because they see only their own.
   return (
-    <MayIcon
+    <GuardedIcon
       need={{ write: false }}
-      because={entry.current && t('end.current')}
+      reason={entry.current && t('end.current')}
       label={t('end.label', { device, username: entry.username })}
       onClick={onClick}
     >
       <LogOut size={16} />
-    </MayIcon>
+    </GuardedIcon>
   );
 }

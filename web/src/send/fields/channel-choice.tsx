@@ -5,7 +5,7 @@ import { type Channel, CHANNELS } from '../draft.ts';
 
 type ChannelChoiceProps = { readonly channel: Channel; readonly onChange: (channel: Channel) => void };
 
-/** The channels; those that the account or the person may not use are there all the same, and say why. */
+/** The choice of the channel; channels that the user may not use are disabled and say why. */
 export function ChannelChoice({ channel, onChange }: ChannelChoiceProps) {
   const { t } = useTranslation('send');
   const { refusal } = useSession();

@@ -14,11 +14,11 @@ type ContentFieldsProps = {
   readonly preview: Preview | undefined;
 };
 
-/** The most characters that the interface takes. */
-const LONGEST = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
-const LONGEST_CARD = 2000;
+/** The maximum characters that the API accepts. */
+const MAX_LENGTHS = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
+const MAX_CARD_LENGTHS = 2000;
 
-/** What the message says: a text, a template with its values, or a card. */
+/** The fields for the content: a text, a template with its values, or a card. */
 export function ContentFields({ channel, form, template, preview }: ContentFieldsProps) {
   const { t } = useTranslation('send');
   const isCard = channel === 'RCS' && form.values.RCS.kind === 'card';
@@ -38,7 +38,7 @@ export function ContentFields({ channel, form, template, preview }: ContentField
             autosize
             minRows={5}
             maxRows={16}
-            maxLength={isCard ? LONGEST_CARD : LONGEST[channel]}
+            maxLength={isCard ? MAX_CARD_LENGTHS : MAX_LENGTHS[channel]}
             dir="auto"
             {...form.getInputProps('text')}
           />

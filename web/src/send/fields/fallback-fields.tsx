@@ -2,17 +2,17 @@ import { Checkbox, Stack, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { Section } from '../../ui/section.tsx';
-import { type Channel, type DraftForm, followers } from '../draft.ts';
+import { type Channel, type DraftForm, fallbackChannelsOf } from '../draft.ts';
 import { NetworkSender, SmsSender } from './sender-field.tsx';
 
 type FallbackFieldsProps = { readonly channel: Channel; readonly form: DraftForm };
 
-/** What goes out instead when the message does not arrive. */
+/** The fields for fallback messages. */
 export function FallbackFields({ channel, form }: FallbackFieldsProps) {
   const { t } = useTranslation('send');
   return (
     <Section title={t('fallback.title')} description={t('fallback.hint')}>
-      {followers(channel).map((next) => (
+      {fallbackChannelsOf(channel).map((next) => (
         <Fallback key={next} next={next} form={form} />
       ))}
     </Section>

@@ -3,7 +3,7 @@ import { ImagePlus } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import type { DraftForm } from '../draft.ts';
 
@@ -11,7 +11,7 @@ const MediaPicker = lazy(() =>
   import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
 );
 
-/** The picture or video of a card, of the account's files. */
+/** The field for a card's image or video, from the account's files. */
 export function PictureField({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('send');
   const [isOpen, setIsOpen] = useState(false);
@@ -19,7 +19,7 @@ export function PictureField({ form }: { readonly form: DraftForm }) {
   return (
     <Input.Wrapper label={t('picture')} labelElement="div" error={form.errors['picture']}>
       <Group mt={4} gap="xs">
-        <MayButton
+        <GuardedButton
           need={{ scope: 'media', write: false }}
           variant="default"
           size="xs"
@@ -27,7 +27,7 @@ export function PictureField({ form }: { readonly form: DraftForm }) {
           onClick={() => setIsOpen(true)}
         >
           {picture === null ? t('pictureChoose') : picture.name}
-        </MayButton>
+        </GuardedButton>
         {picture !== null && (
           <Button variant="subtle" color="gray" size="xs" onClick={() => form.setFieldValue('picture', null)}>
             {t('pictureRemove')}

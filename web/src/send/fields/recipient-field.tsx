@@ -3,10 +3,10 @@ import { BookUser } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ContactSearch, type FoundContact } from '../../ui/contact-search.tsx';
-import { MayButton } from '../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { type DraftForm, numberOf } from '../draft.ts';
 
-/** The number, typed or of a contact. */
+/** The field for the recipient: a number, typed or of a contact. */
 export function RecipientField({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('send');
   const [isSearching, setIsSearching] = useState(false);
@@ -29,7 +29,7 @@ export function RecipientField({ form }: { readonly form: DraftForm }) {
         onChange={(event) => take({ name: '', phoneNumber: event.currentTarget.value })}
       />
       <Group>
-        <MayButton
+        <GuardedButton
           need={{ scope: 'contacts', write: false }}
           variant="default"
           size="compact-sm"
@@ -38,7 +38,7 @@ export function RecipientField({ form }: { readonly form: DraftForm }) {
           onClick={() => setIsSearching(!isSearching)}
         >
           {t(isSearching ? 'contactsClose' : 'contactsOpen')}
-        </MayButton>
+        </GuardedButton>
       </Group>
       {isSearching && (
         <ContactSearch

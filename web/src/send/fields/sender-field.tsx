@@ -8,7 +8,7 @@ import type { Channel, DraftForm } from '../draft.ts';
 
 type SenderFieldProps = { readonly channel: Channel; readonly form: DraftForm };
 
-/** Whom it comes from: a name on SMS, a number or an agent of the account elsewhere. */
+/** The field for the sender: a name or number on SMS, a number or agent of the account on networks. */
 export function SenderField({ channel, form }: SenderFieldProps) {
   return channel === 'SMS' ? <SmsSender form={form} /> : <NetworkSender network={channel} form={form} />;
 }
@@ -29,7 +29,7 @@ export function SmsSender({ form }: { readonly form: DraftForm }) {
 
 type NetworkSenderProps = { readonly network: Network; readonly form: DraftForm };
 
-/** The first one is taken unless another is chosen: most accounts have one. */
+/** The select for the sender; the first is preselected, because most accounts have only one. */
 export function NetworkSender({ network, form }: NetworkSenderProps) {
   const { t } = useTranslation('send');
   const { data = [], error, isPending, refetch } = useQuery(senderQuery(network));

@@ -11,7 +11,7 @@ type TemplateFieldsProps = {
   readonly template: TemplateOption | undefined;
 };
 
-/** An approved template, and a value for each of its placeholders. */
+/** The fields for an approved template and its values. */
 export function TemplateFields({ channel, form, template }: TemplateFieldsProps) {
   const { t } = useTranslation('send');
   const { data = [], error, isPending, refetch } = useQuery(templateQuery(channel));

@@ -4,7 +4,7 @@ import { PartsCounter } from '../../ui/message/parts-counter.tsx';
 import type { DraftForm } from '../draft.ts';
 import type { Preview } from '../message.ts';
 
-/** What word processors and telephones put in by themselves, and the characters of GSM 03.38 that say the same. */
+/** Characters that word processors and phones insert, and their equivalents in GSM 03.38. */
 const PLAIN: Readonly<Record<string, string>> = {
   '“': '"',
   '”': '"',
@@ -28,7 +28,7 @@ const plain = (text: string): string => Array.from(text, (character) => PLAIN[ch
 
 type TextLengthProps = { readonly form: DraftForm; readonly preview: Preview | undefined };
 
-/** Characters, parts and alphabet, and a way out of the alphabet that makes a text expensive. */
+/** The length of the text, with a button that replaces the characters that force UCS-2. */
 export function TextLength({ form, preview }: TextLengthProps) {
   const { t } = useTranslation('send');
   if (form.values.text === '' || preview === undefined || preview.text === '') return null;

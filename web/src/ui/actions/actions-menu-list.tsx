@@ -1,13 +1,13 @@
 import { Menu, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import type { MenuAction } from './menu-action.ts';
-import { type OpenerButton, useArrival } from '../on-demand.tsx';
+import { type OpenerButton, useOpenWhenDrawn } from '../on-demand.tsx';
 
 type ActionsMenuListProps = { readonly button: OpenerButton; readonly actions: readonly MenuAction[] };
 
-/** Pages use `ActionsMenu`, which loads it when it is needed. */
+/** The list of `ActionsMenu`, loaded on demand. */
 export function ActionsMenuList({ button, actions }: ActionsMenuListProps) {
-  const { target, ...state } = useArrival(button);
+  const { target, ...state } = useOpenWhenDrawn(button);
   return (
     <Menu {...state}>
       <Menu.Target>{target}</Menu.Target>

@@ -9,14 +9,14 @@ const LazyList = lazy(() =>
 );
 
 type ActionsMenuProps = {
-  /** Names the button: "What to do with Spring sale". */
+  /** The accessible name of the button: "Actions for Spring sale". */
   readonly label: string;
   readonly actions: readonly MenuAction[];
-  /** Another button than the three dots. */
+  /** A button to use instead of the three dots. */
   readonly button?: OpenerButton;
 };
 
-/** What can be done with one thing, behind three dots. */
+/** A menu of actions for one item, behind three dots. */
 export function ActionsMenu({ label, actions, button }: ActionsMenuProps) {
   const dots = (
     <ActionIcon variant="subtle" color="gray" aria-label={label}>

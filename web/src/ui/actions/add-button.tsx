@@ -1,8 +1,8 @@
 import { Plus } from 'lucide-react';
 import type { ComponentProps } from 'react';
-import { MayButton } from './may-button.tsx';
+import { GuardedButton } from './guarded-button.tsx';
 
-/** Begins something new: above a list, and in its place while it is empty. */
-export const AddButton = (props: ComponentProps<typeof MayButton>) => (
-  <MayButton leftSection={<Plus size={16} />} {...props} />
+/** The button that creates something, above a list and in its empty state. */
+export const AddButton = (props: ComponentProps<typeof GuardedButton>) => (
+  <GuardedButton leftSection={<Plus size={16} />} {...props} />
 );

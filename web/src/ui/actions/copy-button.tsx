@@ -4,7 +4,7 @@ import { Check, Copy } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Hint } from '../hint.tsx';
 
-/** Copies a text. `label` names it: "Copy the callback address". */
+/** Button that copies a text; `label` is its accessible name: "Copy callback URL". */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
   const { t } = useTranslation('ui');
   const { copied, copy } = useClipboard({ timeout: 2000 });

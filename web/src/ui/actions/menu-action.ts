@@ -4,9 +4,9 @@ export type MenuAction = {
   readonly label: string;
   readonly icon?: ReactNode;
   readonly onClick: () => void;
-  /** Why it cannot be chosen now (`useReason`): then it is there, disabled, and says so. */
+  /** Why the action is not available (`useDisabledReason`); it is then disabled and shows the reason. */
   readonly reason?: string | undefined;
   readonly danger?: boolean;
-  /** A line before it. */
+  /** Whether a divider precedes the item. */
   readonly apart?: boolean;
 };

@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy-button.tsx';
 
 type SecretOnceProps = {
-  /** What it is: "API key". */
+  /** What the secret is: "API key". */
   readonly label: string;
   readonly secret: string;
-  /** Where it belongs, what ends when. */
+  /** Where to use the secret, or when the old one expires. */
   readonly note?: string;
 };
 
-/** A secret that is shown this once, to be copied now. */
+/** A secret that is shown only once, with a copy button. */
 export function SecretOnce({ label, secret, note }: SecretOnceProps) {
   const { t } = useTranslation('ui');
   return (

@@ -3,7 +3,7 @@ import { AreaChart, BarChart } from '@mantine/charts';
 import type { ChartProps } from './chart-props.ts';
 import { useFormat } from '../values/format.ts';
 
-/** The drawing alone. Pages use `Chart`, which loads it when it is needed. */
+/** The drawing of `Chart`, loaded on demand. */
 export function ChartDrawing({ rows, series, kind = 'area', height = 260 }: ChartProps) {
   const format = useFormat();
   const shared = {

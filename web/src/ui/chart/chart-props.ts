@@ -1,20 +1,20 @@
 export type ChartSeries = {
-  /** A key of the rows. */
+  /** The key of the series in `ChartRow.values`. */
   readonly name: string;
   readonly label: string;
-  /** A colour of the palette: `green.6`. */
+  /** A colour of the palette, such as `green.6`. */
   readonly color: string;
 };
 export type ChartRow = { readonly label: string; readonly values: Readonly<Record<string, number>> };
 
 export type ChartProps = {
-  /** What is shown, for those who do not see it. */
+  /** The accessible name of the chart. */
   readonly label: string;
-  /** What the first column of the table holds: "Hour". */
+  /** The header of the table's first column: "Hour". */
   readonly rowLabel: string;
   readonly rows: readonly ChartRow[];
   readonly series: readonly ChartSeries[];
-  /** `area` (default) for what goes on in time; `bars` for things beside one another; `stacked` bars for parts of a whole. */
+  /** `area` (default) for time series, `bars` for comparisons, `stacked` bars for parts of a whole. */
   readonly kind?: 'area' | 'bars' | 'stacked';
   readonly height?: number;
 };

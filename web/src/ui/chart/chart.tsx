@@ -6,10 +6,10 @@ import classes from './chart.module.css';
 import type { ChartProps } from './chart-props.ts';
 import { useFormat } from '../values/format.ts';
 
-/** Recharts is 117 kB: it comes with the first chart that is shown. */
+/** Recharts is 117 kB, so it is loaded with the first chart. */
 const Drawing = lazy(() => import('./chart-drawing.tsx').then(({ ChartDrawing }) => ({ default: ChartDrawing })));
 
-/** A chart, and the same figures as a table for whoever wants to read them. */
+/** A chart, which can also be shown as a table. */
 export function Chart(props: ChartProps) {
   const { t } = useTranslation('ui');
   const [isTable, setIsTable] = useState(false);

@@ -6,21 +6,21 @@ import { Dialog } from './dialog.tsx';
 type ConfirmDialogProps = {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** A question that names what it is about: "Revoke the key “Shop”?" */
+  /** A question that names the item: "Revoke “Shop”?" */
   readonly title: string;
-  /** What will happen, and what cannot be undone. */
+  /** What will happen, and whether it can be undone. */
   readonly children: ReactNode;
-  /** The verb on the button: "Revoke". */
+  /** The label of the button: "Revoke key". */
   readonly action: string;
   readonly onConfirm: () => void;
   readonly busy?: boolean;
-  /** `danger` (default) destroys something; `normal` does not. */
+  /** `danger` (default) for destructive actions, `normal` for others. */
   readonly kind?: 'danger' | 'normal';
-  /** Must be typed first: for what would be hard to make good. */
+  /** A text that must be typed first, for actions that are hard to undo. */
   readonly typed?: string;
 };
 
-/** Asks before something is destroyed or sent. The focus is first on the way back. */
+/** Asks for confirmation before something is deleted or sent. The cancel button has the initial focus. */
 export function ConfirmDialog({ opened, onClose, title, children, typed, ...rest }: ConfirmDialogProps) {
   return (
     <Dialog opened={opened} onClose={onClose} title={title} size="md">

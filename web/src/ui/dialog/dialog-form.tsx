@@ -2,25 +2,25 @@ import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 
-type AnswerProps = {
+type DialogButtonsProps = {
   readonly onClose: () => void;
-  /** The verb on the button: "Add". */
+  /** The label of the submit button: "Add". */
   readonly action: string;
   readonly busy: boolean;
   readonly disabled?: boolean;
-  /** `danger` destroys something; `normal` (default) does not. */
+  /** `danger` for destructive actions, `normal` (default) for others. */
   readonly kind?: 'normal' | 'danger';
 };
 
-type DialogFormProps = AnswerProps & {
+type DialogFormProps = DialogButtonsProps & {
   readonly onSubmit: (event: FormEvent<HTMLFormElement>) => void;
-  /** Leaves faults of single fields to the form and the server, not to the browser. */
+  /** Whether field validation is left to the form and the server rather than the browser. */
   readonly noValidate?: boolean;
   /** The fields. */
   readonly children: ReactNode;
 };
 
-/** What a dialog asks for, below one another, and its two ways out. */
+/** A form in a dialog: its fields, then the cancel and submit buttons. */
 export function DialogForm({ onSubmit, noValidate = false, children, ...answer }: DialogFormProps) {
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -30,21 +30,21 @@ export function DialogForm({ onSubmit, noValidate = false, children, ...answer }
     <form onSubmit={submit} noValidate={noValidate}>
       <Stack>
         {children}
-        <DialogAnswer {...answer} />
+        <DialogButtons {...answer} />
       </Stack>
     </form>
   );
 }
 
-/** The two ways out of a dialog. Without `onConfirm` the second sends the form around it. */
-export function DialogAnswer({
+/** The cancel and action buttons of a dialog. Without `onConfirm`, the action button submits the surrounding form. */
+export function DialogButtons({
   onClose,
   action,
   onConfirm,
   busy,
   disabled = false,
   kind = 'normal',
-}: AnswerProps & { readonly onConfirm?: () => void }) {
+}: DialogButtonsProps & { readonly onConfirm?: () => void }) {
   const { t } = useTranslation('ui');
   return (
     <Group justify="flex-end">

@@ -8,7 +8,7 @@ const STYLES = {
   title: { fontWeight: 650, lineHeight: 1.35, overflowWrap: 'anywhere' },
 } as const;
 
-/** Pages use `Dialog`, which loads it when it is needed. */
+/** The modal of `Dialog`, loaded on demand. */
 export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   const isPhone = useIsPhone();
@@ -23,7 +23,7 @@ export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
   );
 }
 
-/** Pages use `SidePanel`. */
+/** The drawer of `SidePanel`, loaded on demand. */
 export function SideDialog({ size = 'lg', ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   return (

@@ -1,19 +1,19 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { DialogProps } from './dialog-props.ts';
 
-/** Dialogs come with the first one that is opened: they are 20 kB that no page needs to begin with. */
+/** Dialogs are 20 kB that no page needs at first, so they are loaded with the first one that opens. */
 const LazyModal = lazy(() => import('./dialog-parts.tsx').then(({ CenterDialog }) => ({ default: CenterDialog })));
 const LazyDrawer = lazy(() => import('./dialog-parts.tsx').then(({ SideDialog }) => ({ default: SideDialog })));
 
-/** A dialog in the middle; the whole screen on a phone. The focus comes back to where it was. */
+/** A centered dialog, full-screen on a phone. Closing it returns the focus to where it was. */
 export const Dialog = (props: DialogProps) => <Opened {...props} with={LazyModal} />;
 
-/** A pane from the right with the details of one thing; the list behind keeps its place. */
+/** A panel on the right with the details of one item; the list behind it keeps its scroll position. */
 export const SidePanel = (props: DialogProps) => <Opened {...props} with={LazyDrawer} />;
 
 /**
- * Stays mounted after the first opening, so that it can close softly. Mantine remembers where the focus was when a dialog
- * that is there opens, so the first time it is there for a moment before it does.
+ * Stays mounted after the first opening, so that closing is animated. Mantine remembers the focused element when a
+ * mounted dialog opens, so the first time the dialog is mounted shortly before it opens.
  */
 function Opened({ with: Parts, opened, ...props }: DialogProps & { readonly with: typeof LazyModal }) {
   const [wasOpened, setWasOpened] = useState(opened);
@@ -22,13 +22,13 @@ function Opened({ with: Parts, opened, ...props }: DialogProps & { readonly with
   return wasOpened ? (
     <Suspense>
       <Parts {...props} opened={opened && isThere} />
-      <Arrival onArrive={setIsThere} />
+      <MountSignal onArrive={setIsThere} />
     </Suspense>
   ) : null;
 }
 
-/** Tells when what stands beside it is there. */
-function Arrival({ onArrive }: { readonly onArrive: (isThere: true) => void }) {
+/** Reports when it is mounted, together with its siblings. */
+function MountSignal({ onArrive }: { readonly onArrive: (isThere: true) => void }) {
   useEffect(() => onArrive(true), [onArrive]);
   return null;
 }

@@ -4,14 +4,14 @@ import { type DragEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ACCEPTED, MEDIA_NEED } from '../../api/media.ts';
 import classes from './drop-area.module.css';
-import { MayButton, useReason } from '../actions/may-button.tsx';
+import { GuardedButton, useDisabledReason } from '../actions/guarded-button.tsx';
 
 type DropAreaProps = { readonly onFiles: (files: readonly File[]) => void };
 
-/** Where pictures and videos are dropped or chosen. Who may not upload sees why. */
+/** An area to drop or choose images and videos. Users who may not upload see the reason. */
 export function DropArea({ onFiles }: DropAreaProps) {
   const { t } = useTranslation('ui');
-  const reason = useReason(MEDIA_NEED);
+  const reason = useDisabledReason(MEDIA_NEED);
   const [isOver, setOver] = useState(false);
   const drop = (event: DragEvent): void => {
     event.preventDefault();
@@ -47,9 +47,9 @@ export function DropArea({ onFiles }: DropAreaProps) {
           )}
         </FileButton>
       ) : (
-        <MayButton need={MEDIA_NEED} variant="default">
+        <GuardedButton need={MEDIA_NEED} variant="default">
           {t('upload.choose')}
-        </MayButton>
+        </GuardedButton>
       )}
     </Group>
   );

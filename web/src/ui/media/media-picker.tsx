@@ -14,7 +14,7 @@ import { useUploads } from './use-uploads.ts';
 
 const PAGE_SIZE = 24;
 
-/** A file of the library, or a new one, which is chosen as soon as it is uploaded. For the inside of a dialog. */
+/** A picker for a file of the library or a new upload, which is chosen once it is uploaded. For use in a dialog. */
 export function MediaPicker({ onChoose }: { readonly onChoose: (media: Media) => void }) {
   const { t } = useTranslation('ui');
   const [name, setName] = useState('');

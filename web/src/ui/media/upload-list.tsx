@@ -6,7 +6,7 @@ import { Bytes } from '../values/num.tsx';
 import { JobProgress } from '../values/progress.tsx';
 import type { UploadRow } from './use-uploads.ts';
 
-/** Files on their way and what became of them, each by its name. */
+/** The uploads with their progress or result, by file name. */
 export function UploadList({ rows }: { readonly rows: readonly UploadRow[] }) {
   const { t } = useTranslation('ui');
   if (rows.length === 0) return null;

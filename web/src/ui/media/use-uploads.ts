@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { type Media, uploadMedia } from '../../api/media.ts';
 
-/** One file on its way. `error` is what was rejected with. */
+/** One upload. `error` is the rejection of the request. */
 export type UploadRow = {
   readonly id: number;
   readonly name: string;
@@ -11,10 +11,13 @@ export type UploadRow = {
   readonly error?: unknown;
 };
 
-/** At the same time; the others wait. The server takes few of one account at once. */
-const AT_ONCE = 2;
+/** Maximum concurrent uploads; the others wait. The server limits concurrent uploads per account. */
+const MAX_CONCURRENT = 2;
 
-/** Sends files, some at a time, and tells how far each is. Ends those under way when the component goes. */
+/**
+ * Uploads files, a few at a time, and reports the progress of each. Running uploads are aborted when the component
+ * unmounts.
+ */
 export function useUploads(onUploaded: (media: Media) => void) {
   const [uploads] = useState(createUploads);
   const rows = useSyncExternalStore(uploads.listen, uploads.rows);
@@ -22,9 +25,9 @@ export function useUploads(onUploaded: (media: Media) => void) {
   return {
     rows,
     add: (files: readonly File[]): void => uploads.add(files, onUploaded),
-    /** Puts those away that have ended. */
+    /** Removes finished uploads from the list. */
     clear: uploads.clear,
-    busy: rows.some(isUnderWay),
+    busy: rows.some(isActive),
   };
 }
 
@@ -38,7 +41,7 @@ function createUploads() {
   const listeners = new Set<() => void>();
   const show = (next: readonly UploadRow[]): void => {
     rows = next;
-    for (const tell of listeners) tell();
+    for (const listener of listeners) listener();
   };
   const change = (id: number, patch: Partial<UploadRow>): void =>
     show(rows.map((row) => (row.id === id ? { ...row, ...patch } : row)));
@@ -58,7 +61,7 @@ function createUploads() {
 
   function pump(): void {
     const [next, ...later] = waiting;
-    if (!next || running.size >= AT_ONCE) return;
+    if (!next || running.size >= MAX_CONCURRENT) return;
     waiting = later;
     const controller = new AbortController();
     running.set(next.id, controller);
@@ -78,7 +81,7 @@ function createUploads() {
       show([...rows, ...jobs.map(rowOf)]);
       pump();
     },
-    clear: (): void => show(rows.filter(isUnderWay)),
+    clear: (): void => show(rows.filter(isActive)),
     end(): void {
       waiting = [];
       for (const controller of running.values()) controller.abort();
@@ -87,4 +90,4 @@ function createUploads() {
 }
 
 const rowOf = ({ id, file: { name, size } }: Job): UploadRow => ({ id, name, size, sent: 0, state: 'waiting' });
-const isUnderWay = ({ state }: UploadRow): boolean => state === 'waiting' || state === 'running';
+const isActive = ({ state }: UploadRow): boolean => state === 'waiting' || state === 'running';

@@ -3,8 +3,8 @@ import { Text } from '@mantine/core';
 type MessageTextProps = { readonly text: string; readonly lines?: number; readonly size?: string };
 
 /**
- * What people from outside wrote: a text node and nothing else. Addresses in it stay texts, its direction is its own,
- * and it widens nothing. `lines` cuts it.
+ * Text from outside, rendered as a text node and nothing else. URLs stay plain text, the text has its own direction,
+ * and it cannot widen the layout. `lines` limits the number of lines.
  */
 export const MessageText = ({ text, lines, size = 'sm' }: MessageTextProps) => (
   <Text

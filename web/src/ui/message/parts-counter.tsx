@@ -6,15 +6,15 @@ import { useFormat } from '../values/format.ts';
 type PartsCounterProps = {
   readonly characters: number;
   readonly parts: number;
-  /** null on channels that have no parts. */
+  /** The encoding; null on channels without parts. */
   readonly encoding: string | null;
-  /** Characters until the next part begins. */
+  /** Characters left in the last part. */
   readonly remaining?: number | null;
-  /** The characters that make the text UCS-2, which holds fewer of them. */
+  /** The characters that force UCS-2, in which a part holds fewer characters. */
   readonly unsupported?: readonly string[];
 };
 
-/** Characters, parts and encoding of a text, and what makes it longer than it needs to be. */
+/** The characters, parts and encoding of a text, and the characters that force UCS-2. */
 export function PartsCounter({ characters, parts, encoding, remaining, unsupported = [] }: PartsCounterProps) {
   const { t } = useTranslation('ui');
   const format = useFormat();

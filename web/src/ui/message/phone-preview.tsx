@@ -5,18 +5,18 @@ import classes from './phone-preview.module.css';
 
 type PhonePreviewProps = {
   readonly channel: 'SMS' | 'WHATSAPP' | 'RCS';
-  /** Whom it comes from, as the handset shows it. */
+  /** The sender as shown on the phone. */
   readonly sender: string;
-  /** The text as the recipient reads it; empty shows where it will be. */
+  /** The text as the recipient reads it; a placeholder is shown if it is empty. */
   readonly text: string;
-  /** A picture above the text, of a template or a card: an address of ours. */
+  /** The URL of an image above the text, for templates and cards; must be on our own origin. */
   readonly image?: string | undefined;
   readonly title?: string | undefined;
-  /** Suggested replies and buttons. */
+  /** Labels of suggested replies and buttons. */
   readonly buttons?: readonly string[];
 };
 
-/** A message about as a handset shows it. */
+/** A preview of a message roughly as a phone shows it. */
 export function PhonePreview({ channel, sender, text, image, title, buttons = [] }: PhonePreviewProps) {
   const { t } = useTranslation('ui');
   return (

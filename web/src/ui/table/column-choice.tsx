@@ -3,24 +3,24 @@ import { useLocalStorage } from '@mantine/hooks';
 import { Columns3 } from 'lucide-react';
 import { lazy, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Choosable, ColumnChoiceProps } from './column-choice-props.ts';
+import type { HideableColumn, ColumnChoiceProps } from './column-choice-props.ts';
 import { OnDemand } from '../on-demand.tsx';
 
-/** Which columns a person does not want to see, kept in this browser for each table. */
-export function useHiddenColumns(table: string, columns: readonly Choosable[]) {
+/** The hidden columns of a table, stored in this browser. */
+export function useHiddenColumns(table: string, columns: readonly HideableColumn[]) {
   const usual = columns.filter(({ hidden }) => hidden).map(({ id }) => id);
-  const [kept, setKept] = useLocalStorage<readonly string[]>({
+  const [stored, setStored] = useLocalStorage<readonly string[]>({
     key: `heliograph-columns-${table}`,
     defaultValue: usual,
     getInitialValueInEffect: false,
   });
-  const hidden = useMemo(() => new Set(kept), [kept]);
-  return { hidden, setHidden: (ids: ReadonlySet<string>) => setKept([...ids]) };
+  const hidden = useMemo(() => new Set(stored), [stored]);
+  return { hidden, setHidden: (ids: ReadonlySet<string>) => setStored([...ids]) };
 }
 
 const LazyList = lazy(() => import('./column-list.tsx').then(({ ColumnList }) => ({ default: ColumnList })));
 
-/** Shows and hides columns. */
+/** The menu that shows and hides columns. */
 export function ColumnChoice(props: ColumnChoiceProps) {
   const { t } = useTranslation('ui');
   const button = (

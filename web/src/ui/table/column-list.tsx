@@ -2,9 +2,9 @@ import { Checkbox, Popover, Stack } from '@mantine/core';
 import { cloneElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ColumnChoiceProps } from './column-choice-props.ts';
-import { type OpenerButton, useArrival } from '../on-demand.tsx';
+import { type OpenerButton, useOpenWhenDrawn } from '../on-demand.tsx';
 
-/** `ColumnChoice` loads it with the first click. The first column always stays. */
+/** The list of `ColumnChoice`, loaded on the first click. The first column cannot be hidden. */
 export function ColumnList({
   columns,
   hidden,
@@ -12,7 +12,7 @@ export function ColumnList({
   button,
 }: ColumnChoiceProps & { readonly button: OpenerButton }) {
   const { t } = useTranslation('ui');
-  const { target, opened, onChange } = useArrival(button);
+  const { target, opened, onChange } = useOpenWhenDrawn(button);
   const toggle = (id: string): void => {
     const next = new Set(hidden);
     if (!next.delete(id)) next.add(id);

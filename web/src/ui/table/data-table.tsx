@@ -9,23 +9,23 @@ import { ErrorState } from '../error-state.tsx';
 import { useFormat } from '../values/format.ts';
 import { TableSkeleton } from './table-skeleton.tsx';
 
-/** One column. */
+/** One column of a table. */
 export type Column<T> = {
   readonly id: string;
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
-  /** The server can sort by it: its header is a button, and `sort` in the address becomes `id` or `-id`. */
+  /** Whether the server can sort by it; its header is then a button that sets `sort` in the URL to `id` or `-id`. */
   readonly sortable?: boolean;
-  /** Figures stand at the right. */
+  /** `right` for numbers. */
   readonly align?: 'right';
-  /** Not shown until somebody chooses it. */
+  /** Whether the column is hidden by default. */
   readonly hidden?: boolean;
-  /** On a phone: the card's `title` (one column), a line with its header (default), or `none`. */
+  /** On a phone: the `title` of the card (one column), a `line` with its header (default), or `none`. */
   readonly phone?: 'title' | 'line' | 'none';
   readonly width?: number;
 };
 
-/** A page of a list, as the server answers it. */
+/** One page of a list, as the server returns it. */
 export type ListPage<T> = {
   readonly data: readonly T[];
   readonly page: number;
@@ -35,9 +35,9 @@ export type ListPage<T> = {
 export type ListSearch = { readonly page: number; readonly limit: number; readonly sort?: string };
 
 export type DataTableProps<T> = {
-  /** Names the table: also what the choice of columns is kept under. */
+  /** The name of the table, under which the column choice is stored. */
   readonly id: string;
-  /** For screen readers: "API keys". */
+  /** The accessible name: "API keys". */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly query: {
@@ -48,25 +48,25 @@ export type DataTableProps<T> = {
     refetch(): unknown;
   };
   readonly rowId: (row: T) => string;
-  /** Of `useUrlState`, with `listFields()`. */
+  /** The state of `useUrlState` with `listFields()`. */
   readonly search: ListSearch;
   readonly onSearch: (patch: { page?: number; limit?: number; sort?: string }) => void;
-  /** In place of an empty table: an `EmptyState`. */
+  /** Shown instead of an empty table: an `EmptyState`. */
   readonly empty: ReactNode;
-  /** The last column: buttons or a menu for one row. */
+  /** The last column: the actions for one row. */
   readonly actions?: (row: T) => ReactNode;
-  /** A click anywhere in a row; the row needs a link or button for the keyboard besides. */
+  /** Called on a click anywhere in a row. The row also needs a link or button for the keyboard. */
   readonly onRowClick?: (row: T) => void;
-  /** Checkboxes: the ids that are chosen, across pages. */
+  /** The IDs of the selected rows, across pages; shows checkboxes. */
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (ids: ReadonlySet<string>) => void;
-  /** Beside the choice of columns: what to do with those selected. */
+  /** The actions for the selected rows, next to the column choice. */
   readonly toolbar?: ReactNode;
-  /** In place of the choice of pages, for lists that go on from where the last answer ended. */
+  /** Shown instead of the pager, for lists with cursors. */
   readonly footer?: ReactNode;
 };
 
-/** A list that the server filters, sorts and pages; cards in place of rows on a phone. */
+/** A table that the server filters, sorts and pages; on a phone, cards instead of rows. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { query, empty, search, columns, id } = props;
   const isPhone = useIsPhone();
@@ -89,7 +89,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-/** The rows that are shown, which of them are chosen, and how to change that. */
+/** The selection of the rows shown, and how to change it. */
 function selectionOf<T>({ query, rowId, selected = NOBODY, onSelect }: DataTableProps<T>) {
   const ids = (query.data?.data ?? []).map(rowId);
   const set = (changed: readonly string[], isChosen: boolean): void => {

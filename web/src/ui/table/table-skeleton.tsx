@@ -1,7 +1,7 @@
 import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** A table that is on its way. */
+/** A placeholder for a table that is loading. */
 export function TableSkeleton({ rows = 8 }: { readonly rows?: number }) {
   const { t } = useTranslation('ui');
   return (

@@ -1,7 +1,7 @@
 import { keepPreviousData, type QueryKey, useQuery, type UseQueryOptions } from '@tanstack/react-query';
 import type { ListPage } from './data-table.tsx';
 
-/** The rows of a `DataTable`. While another page or filter is fetched, what was there stays. */
+/** The query for a `DataTable`. The previous rows stay while another page or filter is loading. */
 export const useListQuery = <Row>(
   queryKey: QueryKey,
   fetchPage: (signal: AbortSignal) => Promise<ListPage<Row>>,

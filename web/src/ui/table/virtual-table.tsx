@@ -14,18 +14,18 @@ import classes from './virtual-table.module.css';
 export type VirtualTableProps<T> = {
   readonly label: string;
   readonly columns: readonly Column<T>[];
-  /** Names the list with its filters; pages are kept under it. */
+  /** The query key of the list with its filters; its pages are cached under it. */
   readonly queryKey: QueryKey;
   readonly fetchPage: (page: { page: number; limit: number }, signal: AbortSignal) => Promise<ListPage<T>>;
   readonly rowId: (row: T) => string;
   readonly empty: ReactNode;
   readonly rowHeight?: number;
-  /** Of the pane that scrolls. */
+  /** The height of the scrolling pane. */
   readonly height?: string;
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
   readonly onRowClick?: (row: T) => void;
-  /** Before the columns: checkboxes, and what stands above them. */
+  /** A cell before the columns, such as a checkbox, and its header. */
   readonly lead?: (row: T) => ReactNode;
   readonly leadHead?: ReactNode;
   readonly isSelected?: (row: T) => boolean;
@@ -33,18 +33,21 @@ export type VirtualTableProps<T> = {
 
 const PAGE_SIZE = 100;
 const OVERSCAN = 6;
-/** Browsers draw nothing taller than about 16 million pixels: some 350,000 rows. What is behind them, a filter finds. */
-const MOST_PIXELS = 15_000_000;
-/** Rows that are scrolled past within this time are not fetched. */
-const CALM_MS = 80;
+/**
+ * Browsers render nothing taller than about 16 million pixels, some 350,000 rows. Rows beyond that can only be found
+ * by filters.
+ */
+const MAX_HEIGHT_PX = 15_000_000;
+/** Rows scrolled past within this time are not fetched. */
+const SCROLL_SETTLE_MS = 80;
 const GAP = 24;
-/** Of the row of names, with the lines around the pane. */
-const HEAD_HEIGHT = 43;
+/** The height of the header row, including the pane's borders. */
+const HEAD_HEIGHT_PX = 43;
 
 /**
- * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come
- * into view. Widths of columns are shares of the whole, from `width` (default 160); on a phone those of `phone: 'none'`
- * are left out.
+ * A list of any length in a scrolling pane: only visible rows are rendered, and pages of 100 rows are fetched as they
+ * come into view. Column widths are shares of the total, from `width` (default 160); on a phone, columns with `phone:
+ * 'none'` are left out.
  */
 export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
   const { queryKey, fetchPage, empty, columns } = props;
@@ -71,7 +74,7 @@ type PaneProps<T> = VirtualTableProps<T> & { readonly total: number };
 function Pane<T extends object>(props: PaneProps<T>) {
   const { label, columns, total, queryKey, rowHeight = 44, height = 'calc(100dvh - 280px)' } = props;
   const pane = useRef<HTMLDivElement>(null);
-  const count = Math.min(total, Math.floor(MOST_PIXELS / rowHeight));
+  const count = Math.min(total, Math.floor(MAX_HEIGHT_PX / rowHeight));
   const rows = useVirtualizer({
     count,
     getScrollElement: () => pane.current,
@@ -82,8 +85,8 @@ function Pane<T extends object>(props: PaneProps<T>) {
   const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
   const list = JSON.stringify(queryKey);
   useEffect(() => void pane.current?.scrollTo({ top: 0 }), [list]);
-  // A short list ends where its rows do.
-  const whole = HEAD_HEIGHT + count * rowHeight;
+  // A short list is only as tall as its rows.
+  const whole = HEAD_HEIGHT_PX + count * rowHeight;
   const size = { height: `min(${height}, ${whole}px)`, minHeight: Math.min(whole, 240) };
   const grid = { gridTemplateColumns: template(columns, props.lead !== undefined) };
   const isChosen = (row: T | undefined): boolean => row !== undefined && props.isSelected?.(row) === true;
@@ -94,7 +97,7 @@ function Pane<T extends object>(props: PaneProps<T>) {
           role="table"
           aria-label={label}
           aria-rowcount={total + 1}
-          style={{ minWidth: leastWidth(columns, props.lead !== undefined) }}
+          style={{ minWidth: minTableWidth(columns, props.lead !== undefined) }}
         >
           <div role="rowgroup" className={classes.head}>
             <div role="row" aria-rowindex={1} className={classes.row} style={grid}>
@@ -122,13 +125,13 @@ function Pane<T extends object>(props: PaneProps<T>) {
           </div>
         </div>
       </div>
-      {count < total && <Beyond count={count} />}
+      {count < total && <RowLimitNote count={count} />}
     </>
   );
 }
 
-/** That the list goes on behind its last row. */
-function Beyond({ count }: { readonly count: number }) {
+/** A note that the list continues beyond its last row. */
+function RowLimitNote({ count }: { readonly count: number }) {
   const { t } = useTranslation('ui');
   return (
     <Text size="xs" c="dimmed">
@@ -138,19 +141,22 @@ function Beyond({ count }: { readonly count: number }) {
 }
 
 const LEAD_WIDTH = 28;
-const leastOf = ({ width = 160 }: Pick<Column<never>, 'width'>): number => Math.min(width, 96);
-const leastWidth = (columns: readonly Column<never>[], hasLead: boolean): number =>
-  columns.reduce((sum, column) => sum + leastOf(column) + GAP, GAP) + (hasLead ? LEAD_WIDTH + GAP : 0);
+const minWidthOf = ({ width = 160 }: Pick<Column<never>, 'width'>): number => Math.min(width, 96);
+const minTableWidth = (columns: readonly Column<never>[], hasLead: boolean): number =>
+  columns.reduce((sum, column) => sum + minWidthOf(column) + GAP, GAP) + (hasLead ? LEAD_WIDTH + GAP : 0);
 
 const template = (columns: readonly Column<never>[], hasLead: boolean): string =>
   [
     ...(hasLead ? [`${LEAD_WIDTH}px`] : []),
-    ...columns.map((column) => `minmax(${leastOf(column)}px, ${column.width ?? 160}fr)`),
+    ...columns.map((column) => `minmax(${minWidthOf(column)}px, ${column.width ?? 160}fr)`),
   ].join(' ');
 
-/** The pages that the rows from `first` to `last` are on; what is scrolled past fast is not fetched. */
+/** The pages with the rows from `first` to `last`; rows scrolled past quickly are not fetched. */
 function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: number, last: number) {
-  const [span] = useDebouncedValue(`${Math.floor(first / PAGE_SIZE)}-${Math.floor(last / PAGE_SIZE)}`, CALM_MS);
+  const [span] = useDebouncedValue(
+    `${Math.floor(first / PAGE_SIZE)}-${Math.floor(last / PAGE_SIZE)}`,
+    SCROLL_SETTLE_MS,
+  );
   const [from = 0, to = 0] = span.split('-').map(Number);
   const answers = useQueries({
     queries: Array.from({ length: to - from + 1 }, (_, at) => ({
@@ -188,7 +194,7 @@ type RowProps<T> = Pick<VirtualTableProps<T>, 'columns' | 'lead' | 'onRowClick'>
   readonly index: number;
   readonly row: T | undefined;
   readonly isSelected: boolean;
-  /** The widths of the columns. */
+  /** The grid tracks of the columns. */
   readonly tracks: string;
   readonly start: number;
   readonly height: number;
@@ -218,5 +224,5 @@ function PlainRow<T>({ index, row, columns, lead, isSelected, onRowClick, tracks
   );
 }
 
-/** Scrolling renders the pane with each frame, and of its rows only those that came into view. */
+/** Scrolling renders the pane on every frame; memoized rows render only when they come into view. */
 const VirtualRow = memo(PlainRow) as typeof PlainRow;

@@ -3,7 +3,7 @@ import classes from './facts.module.css';
 
 export type Fact = { readonly label: string; readonly value: ReactNode };
 
-/** What is known of one thing: names at the left, values at the right; one above the other where it is narrow. */
+/** A list of labelled values; on narrow windows, labels are above the values. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className={classes.facts}>

@@ -1,16 +1,16 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** Numbers, amounts and times as the chosen language writes them. */
+/** The formatters for numbers, amounts and times in the chosen language. */
 export function useFormat() {
   const { i18n } = useTranslation('ui');
   return useMemo(() => createFormat(localeOf(i18n.language)), [i18n.language]);
 }
 
-/** Some browsers say what is no tag of a language: `en-US@posix`. */
+/** Valid language tags; some browsers report invalid ones such as `en-US@posix`. */
 const TAG = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})+$/;
 
-/** English as the browser's owner writes it: day before month, or not. */
+/** The locale for a language; for English, the browser's regional variant, which decides the date format. */
 const localeOf = (language: string): string =>
   navigator.languages.find((each) => each.startsWith(`${language}-`) && TAG.test(each)) ?? language;
 
@@ -42,7 +42,7 @@ function createFormat(language: string) {
     day: (instant: Date) => day.format(instant),
     clock: (instant: Date) => clock.format(instant),
     relative: (instant: Date, now: Date) => writeRelative(relative, (instant.getTime() - now.getTime()) / 1000),
-    list: (words: readonly string[]) => list.format(words),
+    list: (items: readonly string[]) => list.format(items),
     bytes: (count: number) => writeBytes(language, count),
     duration: (seconds: number) => writeDuration(language, seconds),
   };
@@ -50,7 +50,7 @@ function createFormat(language: string) {
 
 export type Format = ReturnType<typeof createFormat>;
 
-/** Amounts below a unit, as prices of messages are, show up to four decimals. */
+/** A currency format; amounts below one unit, such as message prices, have up to four decimals. */
 const moneyFormat = (language: string, currency: string, amount: number) =>
   new Intl.NumberFormat(language, {
     style: 'currency',
@@ -75,7 +75,7 @@ function writeBytes(language: string, count: number): string {
   }).format(count / 1000 ** at);
 }
 
-/** The two largest units: `2 h 5 min`, `40 s`, `3 days 4 h`. */
+/** A duration in its two largest units: `2 h 5 min`, `40 s`, `3 days 4 h`. */
 function writeDuration(language: string, seconds: number): string {
   const parts: string[] = [];
   let rest = Math.max(0, Math.round(seconds));

@@ -1,6 +1,6 @@
 import { useFormat } from './format.ts';
 
-/** A count with its digits in groups; `–` where there is none. */
+/** A number with grouped digits; `–` if it is missing. */
 export function Num({
   value,
   options,
@@ -12,7 +12,7 @@ export function Num({
   return <span className="tabular">{value === null || value === undefined ? '–' : format.number(value, options)}</span>;
 }
 
-/** A share from 0 to 1. */
+/** A share from 0 to 1, as a percentage. */
 export function Percent({
   share,
   digits = 1,
@@ -24,7 +24,7 @@ export function Percent({
   return <span className="tabular">{share === null || share === undefined ? '–' : format.percent(share, digits)}</span>;
 }
 
-/** Octets, in the unit that reads best. */
+/** A number of bytes, in a suitable unit. */
 export function Bytes({ count }: { readonly count: number | null | undefined }) {
   const format = useFormat();
   return <span className="tabular">{count === null || count === undefined ? '–' : format.bytes(count)}</span>;

@@ -4,21 +4,21 @@ import { Duration } from './date-time.tsx';
 import { useFormat } from './format.ts';
 
 type JobProgressProps = {
-  /** What is under way: "Import of people.csv". */
+  /** The name of the job: "Importing people.csv". */
   readonly label: string;
   readonly done: number;
-  /** null: not known yet. */
+  /** The total; null while unknown. */
   readonly total: number | null;
-  /** null or undefined: not told. */
+  /** The estimated time left, in seconds; null or undefined if unknown. */
   readonly secondsLeft?: number | null | undefined;
   readonly tone?: 'running' | 'done' | 'failed' | 'paused';
-  /** Hides the line of text above the bar, in tables. */
+  /** Whether to hide the text above the bar, for tables. */
   readonly compact?: boolean;
 };
 
 const COLORS = { running: 'blue', done: 'green', failed: 'red', paused: 'violet' } as const;
 
-/** How far something is that takes longer than a second. */
+/** The progress of a job that takes longer than a second. */
 export function JobProgress({ label, done, total, secondsLeft, tone = 'running', compact = false }: JobProgressProps) {
   const { t } = useTranslation('ui');
   const format = useFormat();

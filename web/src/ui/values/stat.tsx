@@ -4,14 +4,14 @@ import type { ReactNode } from 'react';
 
 type StatProps = {
   readonly label: string;
-  /** The figure: `<Num />`, `<Money />`, `<Percent />`; undefined while it is on its way. */
+  /** The figure: `<Num />`, `<Money />` or `<Percent />`; undefined while loading. */
   readonly value: ReactNode;
-  /** What it is measured against, or since when. */
+  /** A note, such as what the figure is measured against. */
   readonly note?: ReactNode;
   readonly icon?: LucideIcon;
 };
 
-/** One figure. Several stand in a `SimpleGrid`. */
+/** One key figure; use several in a `SimpleGrid`. */
 export function Stat({ label, value, note, icon: Icon }: StatProps) {
   return (
     <Paper p="md">

@@ -21,7 +21,7 @@ const TONES: Readonly<Record<Tone, readonly [color: string, icon: LucideIcon]>> 
   neutral: ['gray', CircleDashed],
 };
 
-/** A state: a word, a sign and a colour that say the same. */
+/** A status as a word, an icon and a colour. */
 export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   const [color, Icon] = TONES[tone];
   return (

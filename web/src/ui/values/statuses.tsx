@@ -3,7 +3,7 @@ import { MessageCircle, MessageSquare, MessagesSquare, type LucideIcon } from 'l
 import { useTranslation } from 'react-i18next';
 import { StatusBadge, type Tone } from './status-badge.tsx';
 
-/** docs/message-states.md; PENDING and SKIPPED are of recipients of campaigns. */
+/** The tones of the statuses in docs/message-states.md. PENDING and SKIPPED apply to campaign recipients only. */
 const MESSAGE: Readonly<Record<string, Tone>> = {
   PENDING: 'progress',
   ACCEPTED: 'progress',
@@ -21,7 +21,7 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
   CONVERSATION_CLOSED: 'bad',
 };
 
-/** The five of the specification, and three that are told from a campaign's other fields. */
+/** The tones of the five statuses of the specification and of three derived from other fields. */
 const CAMPAIGN: Readonly<Record<string, Tone>> = {
   DRAFT: 'neutral',
   READY: 'neutral',
@@ -33,7 +33,7 @@ const CAMPAIGN: Readonly<Record<string, Tone>> = {
   CANCELLED: 'neutral',
 };
 
-/** What became of a message, in the word of docs/message-states.md for it. */
+/** The status of a message, named as in docs/message-states.md. */
 export function MessageStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation('ui');
   return (
@@ -43,7 +43,7 @@ export function MessageStatus({ status }: { readonly status: string }) {
   );
 }
 
-/** Where a campaign is in its life. */
+/** The status of a campaign. */
 export function CampaignStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation('ui');
   return (
@@ -59,7 +59,7 @@ const CHANNELS: Readonly<Record<string, readonly [color: string, icon: LucideIco
   RCS: ['violet', MessagesSquare],
 };
 
-/** A channel, its sign and name. */
+/** A channel with icon and name. */
 export function ChannelBadge({ channel }: { readonly channel: string }) {
   const { t } = useTranslation('ui');
   const [color, Icon] = CHANNELS[channel] ?? (['gray', MessageSquare] as const);
@@ -70,7 +70,7 @@ export function ChannelBadge({ channel }: { readonly channel: string }) {
   );
 }
 
-/** The channels of a sending mode, in their order. */
+/** The channels of a sending mode, in order. */
 export const Channels = ({ channels }: { readonly channels: readonly string[] }) => (
   <Group gap={4}>
     {channels.map((channel) => (

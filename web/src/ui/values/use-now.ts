@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The time, which moves on by itself every `everyMs`. */
+/** The current time, updated every `everyMs` milliseconds. */
 export function useNow(everyMs = 20_000): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

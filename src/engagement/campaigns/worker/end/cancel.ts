@@ -4,12 +4,12 @@ import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import { hasPendingRecipients, updateSkippedCount } from './sql.ts';
 
 const MESSAGES_PER_STEP = 2000;
-/** Until workers have let go of what they hold. */
+/** The wait until workers have released the messages that they have claimed. */
 const RETRY_MS = 100;
 
 /**
- * Takes back what waits of a cancelled campaign, in batches; whoever has no message yet gets none. What a carrier has
- * already goes its way.
+ * Withdraws the waiting messages of a cancelled campaign, in batches. Recipients without a message get none. Messages that
+ * a carrier already has are not affected.
  */
 export async function withdrawCancelled({ tx, job, campaign }: Step): Promise<number> {
   const { accountId, campaignId } = job;

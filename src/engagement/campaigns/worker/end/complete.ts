@@ -1,10 +1,10 @@
-import { settleCharges } from '../../../../money/credit/charge.ts';
+import { settleFrozen } from '../../../../money/credit/charge.ts';
 import { isCombined } from '../../mode.ts';
 import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import * as run from '../../run/sql.ts';
 import * as db from './sql.ts';
 
-/** Waits for receipts: often at first, rarely once they have been silent for long. */
+/** How often receipts are checked: often at first, and less often the longer ago the last messages were created. */
 const MIN_POLL_MS = 500;
 const MAX_POLL_MS = 60_000;
 const POLL_SHARE = 1 / 10;
@@ -13,8 +13,8 @@ const NOTHING_SENT = 'Nothing could be sent';
 export const SUSPENDED = 'The account is suspended';
 
 /**
- * Ends a campaign when every recipient has an end: by the roll-ups where each has one message, by the ends that were
- * counted where one may have several. What it does not need of its reserve goes back.
+ * Ends a campaign when every recipient has a final result: by the hourly figures in single modes, by the counted results
+ * in combined modes, where a recipient may have several messages. The part of the reserve that is not needed is returned.
  */
 export async function complete({ tx, job, campaign }: Step): Promise<number> {
   if (await db.hasPendingRecipients(tx, job)) return NOTHING_TO_DO;
@@ -28,7 +28,7 @@ export async function complete({ tx, job, campaign }: Step): Promise<number> {
   return deleteJobWhenFinal({ tx, job, campaign }, traffic);
 }
 
-/** What is left of the reserve of a campaign without open messages. */
+/** The part of the reserve that a campaign without open messages does not need. */
 const unneededMicros = (campaign: run.RunningCampaign, { costMicros }: run.Traffic): number =>
   isCombined(campaign.sendingMode) ? campaign.reservedMicros - costMicros : campaign.unusedMicros;
 
@@ -37,7 +37,10 @@ type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 const nextPollMs = async (tx: Step['tx'], job: run.Job): Promise<number> =>
   Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, (await db.findMsSinceLastBatch(tx, job)) * POLL_SHARE));
 
-/** Null unless no carrier has had anything of it. A campaign that a person has cancelled has not failed. */
+/**
+ * Returns why a campaign failed: nothing of it was submitted to a carrier. Null when it did not fail; a campaign that a
+ * person has cancelled did not.
+ */
 async function failureOf({ tx, job, campaign }: StepScope, { delivered }: run.Traffic): Promise<string | null> {
   if (campaign.cancelled || delivered > 0 || (await db.wasSubmitted(tx, job))) return null;
   if (campaign.suspended) return SUSPENDED;
@@ -50,12 +53,12 @@ async function returnReserve({ tx, job, campaign }: StepScope, micros: number): 
   await run.updateReserve(tx, job, { returnedMicros: micros });
   campaign.reservedMicros -= micros;
   const { accountId } = campaign;
-  await settleCharges(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${campaign.id}` });
+  await settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${campaign.id}` });
 }
 
 /**
- * After its end a combined campaign keeps what messages may still cost that another channel has overtaken; when all of
- * them have an end, that goes back too, and nothing is left to do.
+ * After its end, a combined campaign keeps what messages may still cost that another channel has overtaken. When all of
+ * them are final, this returns the rest of the reserve, and nothing is left to do.
  */
 export async function returnLateReserve({ tx, job, campaign }: Step): Promise<number> {
   const traffic = await run.findTraffic(tx, job);

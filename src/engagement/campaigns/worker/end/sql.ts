@@ -1,7 +1,7 @@
 import { type Db, exec, maybeOne, one, sql } from '../../../../platform/db/query.ts';
 import type { Job } from '../../run/sql.ts';
 
-/** Whether messages are still to be made for somebody. */
+/** Returns whether messages are still to be created for some recipients. */
 export async function hasPendingRecipients(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(
     db,
@@ -13,7 +13,7 @@ export async function hasPendingRecipients(db: Db, { accountId, campaignId }: Jo
   return row !== undefined;
 }
 
-/** How long ago a campaign's last messages were made, in ms; 0 when none were. */
+/** Returns how many ms ago the last messages of a campaign were created; 0 when there are none. */
 export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Job): Promise<number> {
   const { ms } = await one<{ ms: number }>(
     db,
@@ -25,8 +25,8 @@ export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Jo
 }
 
 /**
- * Whether any message of a campaign came into the hands of a carrier. Stops at the first that did, which is soon in a
- * campaign of which any were delivered.
+ * Returns whether any message of a campaign was submitted to a carrier. Stops at the first such message, which comes soon
+ * if any messages were delivered.
  */
 export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const { any } = await one<{ any: boolean }>(
@@ -39,7 +39,7 @@ export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Prom
   return any;
 }
 
-/** Why nothing was sent: what its last message was refused for, else why its last recipient was skipped. */
+/** Finds out why nothing was sent: the error of the last message, or else the reason why a recipient was skipped. */
 export async function findObstacle(db: Db, { accountId, campaignId }: Job): Promise<string | null> {
   const { reason } = await one<{ reason: string | null }>(
     db,
@@ -55,8 +55,8 @@ export async function findObstacle(db: Db, { accountId, campaignId }: Job): Prom
 }
 
 /**
- * Counts recipients for whom no message was made as skipped: there will be none. Of a recipient's messages all but the
- * first are hops.
+ * Counts the recipients without a message as skipped, because they will get none. All messages of a recipient but the first
+ * are hops.
  */
 export async function updateSkippedCount(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
@@ -67,7 +67,7 @@ export async function updateSkippedCount(db: Db, { accountId, campaignId }: Job)
   );
 }
 
-/** Takes away recipients of a campaign that was deleted before it began. Answers how many. */
+/** Deletes up to `limit` recipients of a campaign that was deleted before it started. Returns how many. */
 export async function deleteRecipients(
   db: Db,
   { accountId, campaignId }: Job,
@@ -84,7 +84,7 @@ export async function deleteRecipients(
   );
 }
 
-/** The rest of it. */
+/** Deletes the lanes, the run and the job of a deleted campaign. */
 export async function deleteRun(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,

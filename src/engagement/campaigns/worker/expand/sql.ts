@@ -1,21 +1,25 @@
 import { type Db, one, type Sql, sql } from '../../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../../platform/db/select.ts';
 import type { Job } from '../../run/sql.ts';
 
-export type Expanded = {
-  /** Candidates, those who get nothing included. */
-  count: number;
-  skipped: number;
+const EXPANDED = columns({
+  /** The candidates, including those who get nothing. */
+  count: as<number>('r.count::bigint'),
+  skipped: as<number>('r.skipped::bigint'),
   /** The reserve of the others. */
-  micros: number;
-  /** The number of the last one; null when there was none. */
-  last: string | null;
-};
+  micros: as<number>('r.micros::bigint'),
+  /** The number of the last candidate; null when there was none. */
+  last: as<string | null>('s.last'),
+});
+
+/** How many recipients a step created. */
+export type Expanded = RowOf<typeof EXPANDED>;
 
 /**
- * Makes recipients of candidates (a SELECT as `recipientsSql` has it), in their order, and the lanes of their countries.
- * What goes beyond `leftMicros` in all is skipped as 'no_credit'. The cursor moves in the same statement, so that a
- * crash neither skips nor repeats anybody. A number that is there already fails it: that would be a fault of ours, and
- * looking for it at each insert took a quarter of the time.
+ * Inserts candidates (a SELECT of the columns of `recipientsSql`) as recipients, in their order, with the lanes of their
+ * countries. Recipients beyond a total reserve of `leftMicros` are skipped as 'no_credit'. The cursor moves in the same
+ * statement, so that a crash neither skips nor repeats anybody. The statement fails if a number is a recipient already:
+ * that would be a bug, and checking for it at each insert took a quarter of the time.
  */
 export async function insertRecipients(
   db: Db,
@@ -50,6 +54,6 @@ export async function insertRecipients(
                         FROM made) AS m
           WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId}
           RETURNING m.count, m.skipped, m.micros)
-        SELECT r.count::bigint, r.skipped::bigint, r.micros::bigint, s.last FROM run r, seen s`,
+        SELECT ${EXPANDED} FROM run r, seen s`,
   );
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts';
 import { readFile } from '../read-file.ts';
 import { unpackRows } from '../rows.ts';
-import { openTemporary } from '../../../../platform/storage/temporary-file.ts';
+import { openTemporaryFile } from '../../../../platform/storage/temporary-file.ts';
 import { type Conversion, convertFile } from './convert.ts';
 
 let folder: string;
@@ -17,8 +17,8 @@ const OPTIONS = { removeHead: null, mapping: {}, fields: [], defaultCountry: nul
 
 /** Reads a text with one of the two ways to, and answers the table and the rows of each chunk. */
 async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convertFile> = convertFile) {
-  await using source = await openTemporary(folder);
-  await using chunks = await openTemporary(folder);
+  await using source = await openTemporaryFile(folder);
+  await using chunks = await openTemporaryFile(folder);
   await source.write(text);
   const made = await by({ source: source.fd, chunks: chunks.fd, kind: 'table', fileName: 'a.csv', options: OPTIONS });
   const rows = [];
@@ -62,7 +62,7 @@ test('a file that takes more memory than the thread may have is refused, and the
 });
 
 test('a temporary file has no name: nobody else finds it', async () => {
-  await using file = await openTemporary(folder);
+  await using file = await openTemporaryFile(folder);
   await file.write('secret');
   expect(await readdir(join(folder, 'uploads'))).toEqual([]);
 });

@@ -69,7 +69,7 @@ const BROKEN: [what: string, octets: () => Uint8Array, message: string][] = [
   ['a file cut short', () => makeXlsx(xml).subarray(0, 300), 'is damaged'],
   ['a directory that leads nowhere', () => makeZip([entry('a', 'x', { offset: 5000 })]), 'is no XLSX'],
   ['an archive of something else', () => makeZip([entry('word/document.xml', '<w/>')]), 'is no XLSX'],
-  ['packed octets that are none', () => makeXlsx(xml, { sheet: { spoil: true } }), 'is damaged'],
+  ['packed octets that are none', () => makeXlsx(xml, { sheet: { corrupt: true } }), 'is damaged'],
   ['another sum than the directory says', () => makeXlsx(xml, { sheet: { crc: 1 } }), 'is damaged'],
   ['more than the directory says', () => makeXlsx(xml, { sheet: { bytes: 3 } }), 'is damaged'],
   ['a password', () => makeXlsx(xml, { sheet: { flags: 1 } }), 'is encrypted'],

@@ -1,34 +1,32 @@
 import { recordAudit, type Author } from '../../../../identity/audit/record.ts';
 import { claimBook } from '../../book/sql.ts';
-import { allowMinutes } from '../../../../platform/db/long-statements.ts';
+import { setStatementTimeoutMinutes } from '../../../../platform/db/transaction.ts';
 import type { Db } from '../../../../platform/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../../../../platform/errors.ts';
 import { claimLists, updateListCounts } from '../sql.ts';
 import * as db from './sql.ts';
 
-/** Which contacts, into or out of which lists. Ids may come twice. */
+/** The contacts to be added to or removed from lists. Ids may occur several times. */
 export type Association = { readonly listIds: readonly number[]; readonly contacts: db.ContactSelection };
 
-/** `ids` of all associations asked for, new and old; null when they are more than `MOST_IDS`. */
+/** `ids`: the requested associations, new and existing; null when there are more than `MAX_IDS`. */
 export type AddResult = { readonly ids: number[] | null; readonly created: number; readonly existing: number };
 
 export type RemoveResult = { readonly deleted: number; readonly notFound: number[] };
 
-/** Contract 4: above this the answer counts associations in place of naming them. */
+/** Contract 4: above this, the response counts the associations instead of listing their ids. */
 const MAX_IDS = 10_000;
-const MINUTES = 10;
+const MAX_MINUTES = 10;
 
 /**
- * Puts contacts into lists: one association for each pair, those that exist stay as they are. Set-based: a million
- * contacts are one statement. Call it in a transaction.
- * Errors: 400 naming lists and contacts that the account has not; then nothing is done.
+ * Adds contacts to lists: one association for each pair; existing ones stay as they are. A million contacts take one
+ * statement. Call it in a transaction.
+ * Errors: 400 naming lists and contacts that the account does not have; then nothing is done.
  */
 export async function addToLists(tx: Db, actor: Author, input: Association): Promise<AddResult> {
   const { accountId } = actor;
   const { listIds, contacts } = await claimBookAndLists(tx, accountId, input, 'contacts that must exist');
-  const added = await db.insertMembers(tx, { accountId, listIds, contacts });
-  const moves = added.flatMap(({ listId, created }) => (created > 0 ? [{ listId, by: created }] : []));
-  if (moves.length > 0) await updateListCounts(tx, { accountId, moves });
+  const added = await insertAndCount(tx, { accountId, listIds, contacts });
   const created = sum(added.map((list) => list.created));
   const asked = sum(added.map((list) => list.chosen));
   await recordAudit(tx, actor, { action: 'contact-list.add', subject: subjectOf(listIds), detail: { created } });
@@ -37,8 +35,8 @@ export async function addToLists(tx: Db, actor: Author, input: Association): Pro
 }
 
 /**
- * Takes contacts out of lists; contacts and lists stay. `notFound` names the contacts that were in none of the lists,
- * unknown ones among them. Call it in a transaction. Errors: 400 naming lists that the account has not.
+ * Removes contacts from lists; contacts and lists stay. `notFound` has the ids of contacts that were in none of the lists,
+ * including unknown ones. Call it in a transaction. Errors: 400 naming lists that the account does not have.
  */
 export async function removeFromLists(tx: Db, actor: Author, input: Association): Promise<RemoveResult> {
   const { accountId } = actor;
@@ -50,7 +48,7 @@ export async function removeFromLists(tx: Db, actor: Author, input: Association)
   return { deleted, notFound };
 }
 
-/** Ends one association. Call it in a transaction. Errors: 404. */
+/** Deletes one association. Call it in a transaction. Errors: 404. */
 export async function removeAssociation(tx: Db, actor: Author, { id }: { id: number }): Promise<RemoveResult> {
   const { accountId } = actor;
   await claimBook(tx, { accountId, to: 'associate' });
@@ -58,7 +56,7 @@ export async function removeAssociation(tx: Db, actor: Author, { id }: { id: num
   if (!member) throw new AppError('not_found');
   const { listId } = member;
   await claimLists(tx, { accountId, ids: [listId] });
-  // Another one may have removed it while this one waited for the list.
+  // Another transaction may have removed it while this one waited for the list.
   if ((await db.deleteMember(tx, { accountId, id })) === 0) throw new AppError('not_found');
   await updateListCounts(tx, { accountId, moves: [{ listId, by: -1 }] });
   await recordAudit(tx, actor, { action: 'contact-list.remove', subject: subjectOf([listId]), detail: { deleted: 1 } });
@@ -66,11 +64,39 @@ export async function removeAssociation(tx: Db, actor: Author, { id }: { id: num
 }
 
 /**
- * Takes contacts that are about to be deleted out of all lists. The caller has claimed the book to `change`, so that
- * nobody else is at any list.
+ * Removes contacts that are about to be deleted from all lists. The caller has claimed the book with the purpose `change`,
+ * so that nobody else is changing any list.
  */
 export const removeFromAllLists = (tx: Db, accountId: number, contacts: db.ContactSelection): Promise<number> =>
   removeAndCount(tx, { accountId, listIds: null, contacts });
+
+/**
+ * Adds existing contacts to one list; those that are in it already stay. Writes no audit entry: for work that spans many
+ * transactions and has an audit entry of its own. Returns false when the list has been deleted; then nothing is done. The
+ * caller has claimed the book.
+ */
+export async function addImportedContacts(
+  tx: Db,
+  { accountId, listId, contactIds }: { accountId: number; listId: number; contactIds: readonly number[] },
+): Promise<boolean> {
+  const [claimed] = await claimLists(tx, { accountId, ids: [listId] });
+  if (claimed === undefined) return false;
+  await insertAndCount(tx, { accountId, listIds: [listId], contacts: { ids: contactIds } });
+  return true;
+}
+
+type Addition = {
+  readonly accountId: number;
+  readonly listIds: readonly number[];
+  readonly contacts: db.ContactSelection;
+};
+
+async function insertAndCount(tx: Db, addition: Addition): Promise<db.AddedToList[]> {
+  const added = await db.insertMembers(tx, addition);
+  const moves = added.flatMap(({ listId, created }) => (created > 0 ? [{ listId, by: created }] : []));
+  if (moves.length > 0) await updateListCounts(tx, { accountId: addition.accountId, moves });
+  return added;
+}
 
 type Removal = {
   readonly accountId: number;
@@ -85,7 +111,7 @@ async function removeAndCount(tx: Db, removal: Removal): Promise<number> {
   return sum(removed.map((list) => list.removed));
 }
 
-/** Locks the book and the lists, in this order, and refuses what is not there. */
+/** Locks the book and the lists, in this order, and refuses ids that do not exist. */
 async function claimBookAndLists(
   tx: Db,
   accountId: number,
@@ -94,7 +120,7 @@ async function claimBookAndLists(
 ): Promise<Association> {
   const listIds = distinct(input.listIds);
   const contacts = 'ids' in input.contacts ? { ids: distinct(input.contacts.ids) } : input.contacts;
-  await allowMinutes(tx, MINUTES);
+  await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   await claimBook(tx, { accountId, to: 'associate' });
   const known = new Set(await claimLists(tx, { accountId, ids: listIds }));
   const unknownContacts =

@@ -1,9 +1,10 @@
 import { plainArray } from '../../../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, sql } from '../../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../../platform/db/select.ts';
 
 type Of = { readonly accountId: number };
 
-/** Those of these contacts that the account does not have. */
+/** Lists the ids, among these, of contacts that the account does not have. */
 export async function listUnknownContacts(
   db: Db,
   { accountId, ids }: Of & { ids: readonly number[] },
@@ -24,9 +25,17 @@ const isSelected = (chosen: ContactSelection, column: ReturnType<typeof sql>) =>
     ? sql`${column} = ANY(${plainArray(chosen.ids)}::bigint[])`
     : sql`${column} <> ALL(${plainArray(chosen.allBut)}::bigint[])`;
 
-export type AddedToList = { listId: number; chosen: number; created: number };
+const ADDED_TO_LIST = columns({
+  listId: as<number>('lists.id'),
+  /** How many contacts were selected. */
+  chosen: as<number>('(SELECT count(*) FROM chosen)'),
+  /** How many of them were not in the list before. */
+  created: as<number>('count(added.list_id)'),
+});
 
-/** Puts contacts into lists, leaving out what is there. For each list: how many were chosen, how many of them are new. */
+export type AddedToList = RowOf<typeof ADDED_TO_LIST>;
+
+/** Adds contacts to lists; existing associations stay. Returns the counts of each list. */
 export const insertMembers = (
   db: Db,
   { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: ContactSelection },
@@ -42,11 +51,11 @@ export const insertMembers = (
           SELECT ${accountId}, lists.id, chosen.id, chosen.name_key FROM lists, chosen
           ON CONFLICT (account_id, contact_id, list_id) DO NOTHING
           RETURNING list_id)
-        SELECT lists.id AS "listId", (SELECT count(*) FROM chosen) AS chosen, count(added.list_id) AS created
+        SELECT ${ADDED_TO_LIST}
         FROM lists LEFT JOIN added ON added.list_id = lists.id GROUP BY lists.id ORDER BY lists.id`,
   );
 
-/** The ids of the associations of these contacts with these lists. */
+/** Lists the ids of the associations of these contacts with these lists. */
 export async function listMemberIds(
   db: Db,
   { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: ContactSelection },
@@ -61,9 +70,11 @@ export async function listMemberIds(
   return rows.map(({ id }) => id);
 }
 
-export type RemovedFromList = { listId: number; removed: number };
+const REMOVED_FROM_LIST = columns({ listId: as<number>('list_id'), removed: as<number>('count(*)') });
 
-/** Takes contacts out of lists; how many, of each list that had any. `listIds` null means all lists. */
+export type RemovedFromList = RowOf<typeof REMOVED_FROM_LIST>;
+
+/** Removes contacts from lists (`listIds` null: from all lists). Returns the count of each list that had any of them. */
 export const deleteMembers = (
   db: Db,
   { accountId, listIds, contacts }: Of & { listIds: readonly number[] | null; contacts: ContactSelection },
@@ -75,10 +86,10 @@ export const deleteMembers = (
           WHERE account_id = ${accountId} AND ${isSelected(contacts, sql`contact_id`)}
             ${listIds === null ? sql`` : sql`AND list_id = ANY(${plainArray(listIds)}::bigint[])`}
           RETURNING list_id)
-        SELECT list_id AS "listId", count(*) AS removed FROM gone GROUP BY list_id ORDER BY list_id`,
+        SELECT ${REMOVED_FROM_LIST} FROM gone GROUP BY list_id ORDER BY list_id`,
   );
 
-/** Those of these contacts that are in none of these lists. */
+/** Lists the ids, among these contacts, of those that are in none of these lists. */
 export async function listNonMembers(
   db: Db,
   { accountId, listIds, contactIds }: Of & { listIds: readonly number[]; contactIds: readonly number[] },
@@ -93,14 +104,14 @@ export async function listNonMembers(
   return rows.map(({ id }) => id);
 }
 
-/** The list that an association belongs to. */
+/** Finds the list of an association. */
 export const findMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<{ listId: number } | undefined> =>
   maybeOne(db, sql`SELECT list_id AS "listId" FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
 export const deleteMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
-/** Brings contacts to the place in their lists that their names have now. */
+/** Updates the names by which lists sort these contacts. */
 export const updateNameKeys = (
   db: Db,
   { accountId, contactIds }: Of & { contactIds: readonly number[] },

@@ -1,5 +1,7 @@
 import { bigint, rowsOf, uuid } from '../../../../platform/db/columns.ts';
 import { type Db, many, sql } from '../../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../../platform/db/select.ts';
+import type { Channel } from '../../../../platform/lib/channel.ts';
 import type { ReceivedFacts, SentFacts } from '../payload.ts';
 
 type Key = { readonly accountId: number; readonly messageId: string };
@@ -7,17 +9,23 @@ type Key = { readonly accountId: number; readonly messageId: string };
 const keysOf = (keys: readonly Key[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) });
 
-type Row<F> = Omit<F, 'kind'> & { readonly messageId: string };
+const SENT_FACTS = columns({
+  messageId: as<string>('m.id'),
+  clientId: as<string | null>('m.client_id'),
+  channel: as<Channel>('m.channel'),
+  destination: as<string>('m.destination'),
+  wantReceipt: as<boolean>('m.want_receipt'),
+  submittedAt: as<Date | null>('s.submitted_at'),
+});
 
-/** What the bodies of events need of messages that were sent; all ids lie in [firstId, lastId], of either table. */
+/** Lists what the bodies of events need of messages that were sent; the ids of both tables lie in [firstId, lastId]. */
 export async function listSentFacts(
   db: Db,
   { keys, firstId, lastId }: { keys: readonly Key[]; firstId: string; lastId: string },
-): Promise<Row<SentFacts>[]> {
+): Promise<(RowOf<typeof SENT_FACTS> & Omit<SentFacts, 'kind'>)[]> {
   return many(
     db,
-    sql`SELECT m.id AS "messageId", m.client_id AS "clientId", m.channel, m.destination, m.want_receipt AS "wantReceipt",
-               s.submitted_at AS "submittedAt"
+    sql`SELECT ${SENT_FACTS}
         FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id
         LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
           AND s.id BETWEEN ${firstId} AND ${lastId}
@@ -25,11 +33,23 @@ export async function listSentFacts(
   );
 }
 
-/** What the bodies of events need of inbound messages. Carriers write numbers without a plus, and short codes. */
-export async function listReceivedFacts(db: Db, { keys }: { keys: readonly Key[] }): Promise<Row<ReceivedFacts>[]> {
+const RECEIVED_FACTS = columns({
+  messageId: as<string>('m.id'),
+  channel: as<Channel>('m.channel'),
+  messageType: as<string>('m.message_type'),
+  source: as<string>('m.source'),
+  destination: as<string>('m.destination'),
+  text: as<string>('m.body'),
+});
+
+/** Lists what the bodies of events need of inbound messages. Carriers write numbers without a plus, and short codes. */
+export async function listReceivedFacts(
+  db: Db,
+  { keys }: { keys: readonly Key[] },
+): Promise<(RowOf<typeof RECEIVED_FACTS> & Omit<ReceivedFacts, 'kind'>)[]> {
   return many(
     db,
-    sql`SELECT m.id AS "messageId", m.channel, m.message_type AS "messageType", m.source, m.destination, m.body AS text
+    sql`SELECT ${RECEIVED_FACTS}
         FROM ${keysOf(keys)} AS u JOIN inbound_message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }

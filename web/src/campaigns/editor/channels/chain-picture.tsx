@@ -12,7 +12,7 @@ import type { DraftForm } from '../use-editor.ts';
 
 type FormProps = { readonly form: DraftForm };
 
-/** Which channel follows which, and when: the waits are set in the picture itself. */
+/** A diagram of the channels in order; the wait times are set in the diagram itself. */
 export function ChainPicture({ form }: FormProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(form.getValues().sendingMode);
@@ -40,7 +40,7 @@ export function ChainPicture({ form }: FormProps) {
   );
 }
 
-/** As long as one may wait, in seconds. */
+/** The wait times to choose from, in seconds. */
 const WAITS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400, 172_800];
 
 function Hop({ from, form }: FormProps & { readonly from: Channel }) {

@@ -12,7 +12,7 @@ const FIELDS = {
   RCS: { sender: 'rcsAgentId', template: 'rcsTemplateId' },
 } as const;
 
-/** Whom it comes from on a network, and which of its templates it is. */
+/** The sender and the template on a network. */
 export function NetworkFields({ channel, form }: NetworkFieldsProps) {
   const { t } = useTranslation('campaigns');
   const problemText = useProblemText();

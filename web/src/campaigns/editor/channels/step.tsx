@@ -8,7 +8,7 @@ import { NetworkFields } from './network-fields.tsx';
 import { modeName } from '../../mode-name.ts';
 import type { DraftForm } from '../use-editor.ts';
 
-/** Its name, the channels and in which order they are tried, and whom it comes from on each. */
+/** The step for the name, the channels in order, and the sender on each. */
 export function ChannelsStep({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(form.getValues().sendingMode);
@@ -67,7 +67,7 @@ function Modes({ form }: { readonly form: DraftForm }) {
   );
 }
 
-/** A mode that the account may not use is there all the same, and says so. */
+/** A sending mode; one that the account may not use is disabled and says why. */
 function Mode({ mode }: { readonly mode: SendingMode }) {
   const { t } = useTranslation('campaigns');
   const { refusal } = useSession();

@@ -13,15 +13,15 @@ import classes from '../../../ui/choice-list.module.css';
 import { type ContactList, useLists } from '../../contact-lists.ts';
 import type { DraftForm } from '../use-editor.ts';
 
-const SHOWN = 50;
-/** As many as a campaign may have. */
-const MOST = 1000;
+const MAX_SHOWN = 50;
+/** The maximum number of lists in a campaign. */
+const MAX_LISTS = 1000;
 
-/** Contact lists with their counts: those chosen above, those that are found below. */
+/** The choice of contact lists with their counts: the chosen ones above, the search results below. */
 export function ListChoice({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useState('');
-  const found = useLists({ ...(search && { search }), limit: SHOWN });
+  const found = useLists({ ...(search && { search }), limit: MAX_SHOWN });
   const fault = form.errors['contactListIds'];
   if (found.error !== null) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return <TableSkeleton rows={4} />;
@@ -32,9 +32,9 @@ export function ListChoice({ form }: { readonly form: DraftForm }) {
       <Chosen form={form} />
       <SearchField label={t('lists.search')} value={search} onChange={setSearch} />
       <Found lists={found.data.data} form={form} />
-      {found.data.total > SHOWN && (
+      {found.data.total > MAX_SHOWN && (
         <Text size="sm" c="dimmed">
-          {t('lists.more', { count: found.data.total - SHOWN })}
+          {t('lists.more', { count: found.data.total - MAX_SHOWN })}
         </Text>
       )}
     </Stack>
@@ -84,12 +84,12 @@ function Found({ lists, form }: { readonly lists: readonly ContactList[]; readon
 const toggled = (ids: readonly number[], id: number, isChosen: boolean): number[] =>
   isChosen ? [...ids, id] : ids.filter((one) => one !== id);
 
-/** Those that are chosen, also when the search leaves them out. */
+/** The chosen lists, including those that the search does not match. */
 function Chosen({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const { contactListIds } = form.getValues();
-  const { data } = useLists({ id: contactListIds.join(','), limit: MOST }, contactListIds.length > 0);
+  const { data } = useLists({ id: contactListIds.join(','), limit: MAX_LISTS }, contactListIds.length > 0);
   const chosen = (data?.data ?? []).filter(({ id }) => contactListIds.includes(id));
   const contacts = chosen.reduce((sum, { contactCount }) => sum + contactCount, 0);
   if (contactListIds.length === 0)

@@ -10,16 +10,16 @@ import { ChannelBadge } from '../../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
 import type { Draft } from '../draft.ts';
 import classes from '../../../ui/choice-list.module.css';
-import { firstStepOf, MOST_OFFSET, type Sample, usePreview } from '../preview.ts';
+import { firstStepOf, MAX_OFFSET, type Sample, usePreview } from '../preview.ts';
 
-const SHOWN = 8;
+const PAGE_SIZE = 8;
 
-/** Some of the recipients: on which channel each would be tried first, or why nothing would be sent. */
+/** A sample of the recipients, each with its first channel or the reason why it is skipped. */
 export function Samples({ draft }: { readonly draft: Draft }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const [offset, setOffset] = useState(0);
-  const { data, error, refetch } = usePreview(draft, { limit: SHOWN, offset });
+  const { data, error, refetch } = usePreview(draft, { limit: PAGE_SIZE, offset });
   if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <TableSkeleton rows={3} />;
   if (data.total === 0) return <Nobody />;
@@ -50,7 +50,7 @@ type PagerProps = { readonly offset: number; readonly total: number; readonly on
 
 function Pager({ offset, total, onChange }: PagerProps) {
   const { t } = useTranslation('campaigns');
-  const next = offset + SHOWN;
+  const next = offset + PAGE_SIZE;
   return (
     <Group gap="xs">
       <Button
@@ -58,7 +58,7 @@ function Pager({ offset, total, onChange }: PagerProps) {
         variant="default"
         leftSection={<ChevronLeft size={14} />}
         disabled={offset === 0}
-        onClick={() => onChange(Math.max(0, offset - SHOWN))}
+        onClick={() => onChange(Math.max(0, offset - PAGE_SIZE))}
       >
         {t('samples.previous')}
       </Button>
@@ -66,7 +66,7 @@ function Pager({ offset, total, onChange }: PagerProps) {
         size="compact-sm"
         variant="default"
         rightSection={<ChevronRight size={14} />}
-        disabled={next >= total || next > MOST_OFFSET}
+        disabled={next >= total || next > MAX_OFFSET}
         onClick={() => onChange(next)}
       >
         {t('samples.next')}

@@ -8,7 +8,7 @@ import { ListChoice } from './list-choice.tsx';
 import { Samples } from './samples.tsx';
 import type { DraftForm } from '../use-editor.ts';
 
-/** Whom it is for: contact lists, or single contacts and numbers; and what some of them would get. */
+/** The step for the recipients: contact lists, or single contacts and numbers, with a sample. */
 export function RecipientsStep({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const { recipients, contactListIds } = form.getValues();

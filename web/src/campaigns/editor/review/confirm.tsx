@@ -9,34 +9,34 @@ import { ApiError } from '../../../api/errors.ts';
 import { useProblemText } from '../../../api/problem-text.ts';
 import { ConfirmDialog } from '../../../ui/dialog/confirm-dialog.tsx';
 import { useFormat } from '../../../ui/values/format.ts';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
-import { type Campaign, NEED, ONE, toIso } from '../../campaign.ts';
-import type { Counted } from '../../price/price.ts';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
+import { type Campaign, NEED, CAMPAIGN, toIso } from '../../campaign.ts';
+import type { PricedCampaign } from '../../price/price.ts';
 import { Unmet } from './unmet.tsx';
 import type { EditorState } from '../use-editor.ts';
 
-/** The specification's order: the configuration is marked final, then it is confirmed. */
+/** Confirms a campaign in the specification's order: `readyToSend` first, then the confirmation. */
 async function confirm(id: number): Promise<Campaign> {
   const params = { path: { id } };
-  await ok(api.PUT(ONE, { params, body: { readyToSend: true } }));
-  return ok(api.PUT(`${ONE}/confirm`, { params }));
+  await ok(api.PUT(CAMPAIGN, { params, body: { readyToSend: true } }));
+  return ok(api.PUT(`${CAMPAIGN}/confirm`, { params }));
 }
 
 type ConfirmProps = {
   readonly editor: EditorState;
-  readonly counted: Counted;
+  readonly counted: PricedCampaign;
   readonly isReady: boolean;
-  /** The way back, at the left. */
+  /** The button to the previous step. */
   readonly back: ReactNode;
 };
 
-/** The last word: a dialog that says to how many it goes, when, and for how much. */
+/** The button that confirms the campaign, behind a dialog with the number of recipients, the time and the cost. */
 export function Confirm({ editor, counted: { campaign }, isReady, back }: ConfirmProps) {
   const { t } = useTranslation('campaigns');
   const problemText = useProblemText();
   const navigate = useNavigate();
   const [opened, setOpened] = useState(false);
-  const words = useWords(campaign);
+  const words = useTexts(campaign);
   const { id } = campaign;
   const send = useAction({
     run: () => confirm(id),
@@ -56,15 +56,15 @@ export function Confirm({ editor, counted: { campaign }, isReady, back }: Confir
       )}
       <Group justify="space-between">
         {back}
-        <MayButton
+        <GuardedButton
           need={NEED}
-          because={because}
+          reason={because}
           size="md"
           leftSection={<Sign size={18} />}
           onClick={() => setOpened(true)}
         >
           {words.open}
-        </MayButton>
+        </GuardedButton>
       </Group>
       <ConfirmDialog
         opened={opened}
@@ -81,7 +81,7 @@ export function Confirm({ editor, counted: { campaign }, isReady, back }: Confir
   );
 }
 
-function useWords({ name, totalDestinations, estimatedCost, currency, scheduledDate }: Campaign) {
+function useTexts({ name, totalDestinations, estimatedCost, currency, scheduledDate }: Campaign) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const at = scheduledDate === null ? '' : format.brief(new Date(toIso(scheduledDate)));

@@ -8,25 +8,28 @@ import { api, ok } from '../../../api/client.ts';
 import { ErrorState } from '../../../ui/error-state.tsx';
 import { JobProgress } from '../../../ui/values/progress.tsx';
 import { Section } from '../../../ui/section.tsx';
-import { ONE } from '../../campaign.ts';
+import { CAMPAIGN } from '../../campaign.ts';
 import { BackButton } from '../back-button.tsx';
 import { Confirm } from './confirm.tsx';
-import { type Counted, findPrice } from '../../price/price.ts';
+import { type PricedCampaign, findPrice } from '../../price/price.ts';
 import { Goal } from '../../price/goal.tsx';
 import { TestSend } from './test-send.tsx';
 import { Unmet, useUnmet } from './unmet.tsx';
 import type { EditorState } from '../use-editor.ts';
 
-/** Saves and counts; null when it could not be saved, which the fields at fault tell. */
+/**
+ * Saves the campaign and calculates its price; null if it could not be saved, in which case its fields show the
+ * errors.
+ */
 function useCount({ save }: EditorState) {
   const queries = useQueryClient();
-  return useAction<void, Counted | null>({
+  return useAction<void, PricedCampaign | null>({
     quiet: true,
     async run() {
       const saved = await save();
       if (saved === null) return null;
       const { id } = saved;
-      const campaign = await ok(api.POST(`${ONE}/calculateGoal`, { params: { path: { id } } }));
+      const campaign = await ok(api.POST(`${CAMPAIGN}/calculateGoal`, { params: { path: { id } } }));
       const price = await findPrice(id);
       queries.setQueryData(['campaign', id], campaign);
       return { campaign, price };
@@ -35,7 +38,7 @@ function useCount({ save }: EditorState) {
   });
 }
 
-/** Who gets it, what it costs, what is still to be mended; a test, and the last word. */
+/** The review step: recipients, price, open issues, test and confirmation. */
 export function ReviewStep({ editor }: { readonly editor: EditorState }) {
   const { t } = useTranslation('campaigns');
   const count = useCount(editor);
@@ -58,18 +61,18 @@ export function ReviewStep({ editor }: { readonly editor: EditorState }) {
   return (
     <Stack mt="md">
       <Section title={t('review.title')} description={t('review.hint')} actions={again}>
-        {count.busy && !count.made && <JobProgress label={t('review.counting')} done={0} total={null} />}
+        {count.busy && !count.result && <JobProgress label={t('review.counting')} done={0} total={null} />}
         {count.error !== null && <ErrorState error={count.error} onRetry={() => count.run()} />}
-        {count.made && <Goal counted={count.made} />}
+        {count.result && <Goal counted={count.result} />}
       </Section>
-      {count.made ? <Rest editor={editor} counted={count.made} /> : <Group>{backOf(editor)}</Group>}
+      {count.result ? <Rest editor={editor} counted={count.result} /> : <Group>{backOf(editor)}</Group>}
     </Stack>
   );
 }
 
 const backOf = ({ goTo }: EditorState) => <BackButton onClick={() => goTo('time')} />;
 
-function Rest({ editor, counted }: { readonly editor: EditorState; readonly counted: Counted }) {
+function Rest({ editor, counted }: { readonly editor: EditorState; readonly counted: PricedCampaign }) {
   const unmet = useUnmet(editor.form.getValues(), counted);
   return (
     <>

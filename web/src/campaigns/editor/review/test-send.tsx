@@ -11,21 +11,21 @@ import { MsisdnText } from '../../../ui/values/msisdn-text.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { StatusBadge } from '../../../ui/values/status-badge.tsx';
 import { ChannelBadge } from '../../../ui/values/statuses.tsx';
-import { ONE } from '../../campaign.ts';
+import { CAMPAIGN } from '../../campaign.ts';
 import classes from '../../../ui/choice-list.module.css';
 import { useLists } from '../../contact-lists.ts';
 
 const sendTest = (id: number, contactListIds: number[]) =>
-  ok(api.POST(`${ONE}/test`, { params: { path: { id } }, body: { contactListIds } }));
+  ok(api.POST(`${CAMPAIGN}/test`, { params: { path: { id } }, body: { contactListIds } }));
 
 type TestResult = Awaited<ReturnType<typeof sendTest>>['results'][number];
 
-const MOST_LISTS = 100;
+const MAX_LISTS = 100;
 
-/** Sends the campaign as it is saved to the contacts of test lists. */
+/** Sends the saved campaign to the contacts of test lists. */
 export function TestSend({ id }: { readonly id: number }) {
   const { t } = useTranslation('campaigns');
-  const { data } = useLists({ isTest: true, limit: MOST_LISTS });
+  const { data } = useLists({ isTest: true, limit: MAX_LISTS });
   if (data === undefined) return null;
   return (
     <Section title={t('test.title')} description={t('test.hint')}>
@@ -76,7 +76,7 @@ function TestForm({ id, lists }: { readonly id: number; readonly lists: readonly
         </Button>
       </Group>
       {test.error !== null && <Alert color="red">{problemText(test.error)}</Alert>}
-      {test.made && <Results results={test.made.results} />}
+      {test.result && <Results results={test.result.results} />}
     </Stack>
   );
 }

@@ -9,10 +9,10 @@ import { ButtonLink } from '../../../ui/link.tsx';
 import { useNow } from '../../../ui/values/use-now.ts';
 import { type Draft, placeOf, scheduledAt, type StepId } from '../draft.ts';
 import { usePreview } from '../preview.ts';
-import type { Counted } from '../../price/price.ts';
+import type { PricedCampaign } from '../../price/price.ts';
 
-/** Everything that keeps the campaign from being confirmed, as the server would say it. */
-export function useUnmet(draft: Draft, { campaign }: Counted): readonly FieldFault[] {
+/** Everything that prevents the confirmation, in the form of server errors. */
+export function useUnmet(draft: Draft, { campaign }: PricedCampaign): readonly FieldFault[] {
   const { t } = useTranslation('campaigns');
   const { account } = useSession();
   const { data: credit } = useQuery(creditQuery);
@@ -34,7 +34,7 @@ export function useUnmet(draft: Draft, { campaign }: Counted): readonly FieldFau
 
 type UnmetProps = { readonly faults: readonly FieldFault[]; readonly goTo: (step: StepId) => void };
 
-/** What is to be mended before the campaign can be confirmed, each with the way to where it is. */
+/** The issues to resolve before the campaign can be confirmed, each with a link to its step. */
 export function Unmet({ faults, goTo }: UnmetProps) {
   const { t } = useTranslation('campaigns');
   const sentence = useSentence();
@@ -52,7 +52,7 @@ export function Unmet({ faults, goTo }: UnmetProps) {
             <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 240px' }}>
               {sentence(fault)}
             </Text>
-            <Mend fault={fault} goTo={goTo} />
+            <GoToStep fault={fault} goTo={goTo} />
           </Group>
         ))}
       </Stack>
@@ -60,7 +60,7 @@ export function Unmet({ faults, goTo }: UnmetProps) {
   );
 }
 
-/** The names of the fields that the server's words are about: "must be…" wants one before it. */
+/** The field names to put before server messages such as "must be…". */
 const NAMES: Readonly<Record<string, string>> = {
   smsSender: 'channels.smsSender',
   smsBody: 'text.label',
@@ -78,7 +78,7 @@ function useSentence(): (fault: FieldFault) => string {
   };
 }
 
-function Mend({ fault, goTo }: { readonly fault: FieldFault; readonly goTo: (step: StepId) => void }) {
+function GoToStep({ fault, goTo }: { readonly fault: FieldFault; readonly goTo: (step: StepId) => void }) {
   const { t } = useTranslation('campaigns');
   const step = placeOf(fault.field)?.[1];
   if (fault.field === 'credit')

@@ -1,12 +1,12 @@
-/** A placeholder that is being typed: where its braces open, where the caret is, and the name so far. */
-export type Typed = { readonly from: number; readonly to: number; readonly name: string };
+/** A placeholder that is being typed: the positions of its opening braces and of the caret, and the name so far. */
+export type OpenPlaceholder = { readonly from: number; readonly to: number; readonly name: string };
 
 const OPEN = /\{\{([^{}|\n]*)$/;
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
-/** The placeholder that is open at the caret; null when there is none. */
-export function typedAt(text: string, caret: number): Typed | null {
-  const found = OPEN.exec(text.slice(Math.max(0, caret - LONGEST_NAME), caret));
+/** The placeholder being typed at the caret; null if there is none. */
+export function openPlaceholderAt(text: string, caret: number): OpenPlaceholder | null {
+  const found = OPEN.exec(text.slice(Math.max(0, caret - MAX_NAME_LENGTH), caret));
   if (found === null) return null;
   const [whole, name = ''] = found;
   return { from: caret - whole.length, to: caret, name: name.trim() };
@@ -14,8 +14,14 @@ export function typedAt(text: string, caret: number): Typed | null {
 
 const CLOSING = /^[^{}|\n]*\}\}/;
 
-/** The text with the placeholder filled in, and where the caret goes then. What closed it before is not closed twice. */
-export function applied(text: string, { from, to }: Typed, name: string): { text: string; caret: number } {
+/**
+ * The text with the placeholder completed, and the new caret position. Braces that already close it are not doubled.
+ */
+export function completePlaceholder(
+  text: string,
+  { from, to }: OpenPlaceholder,
+  name: string,
+): { text: string; caret: number } {
   const rest = text.slice(to);
   const placeholder = `{{${name}}}`;
   return {
@@ -24,6 +30,6 @@ export function applied(text: string, { from, to }: Typed, name: string): { text
   };
 }
 
-/** As it is written: `{{name}}`, or with what stands there for contacts who have none. */
+/** The placeholder for a field: `{{name}}`, or `{{name|default}}` with a default for contacts without a value. */
 export const placeholderOf = (name: string, fallback: string): string =>
   fallback.trim() === '' ? `{{${name}}}` : `{{${name}|${fallback.trim().replaceAll('}}', '')}}}`;

@@ -7,7 +7,7 @@ import type { FieldPaneProps } from './field-pane.tsx';
 
 const LazyPane = lazy(() => import('./field-pane.tsx').then(({ FieldPane }) => ({ default: FieldPane })));
 
-/** A field of the contact, with what stands there for those who have none, put where the caret is. */
+/** Button that inserts a contact field, with an optional default, at the caret. */
 export function FieldInsert(props: Omit<FieldPaneProps, 'button'>) {
   const { t } = useTranslation('campaigns');
   const button = (

@@ -12,7 +12,7 @@ type FieldOptionsProps = {
   readonly onChoose: (at: number) => void;
 };
 
-/** The fields that fit what was typed. The focus stays in the text: the text says which option is active. */
+/** The fields that match the typed name. The focus stays in the text area, which refers to the active option. */
 export function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
   const { t } = useTranslation('campaigns');
   return (
@@ -24,7 +24,7 @@ export function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps
           role="option"
           aria-selected={at === active}
           className={classes.option}
-          // Before the click: the text would lose its focus, and the list would close.
+          // On mousedown rather than click: otherwise the text would lose the focus and the list would close.
           onMouseDown={(event) => {
             event.preventDefault();
             onChoose(at);

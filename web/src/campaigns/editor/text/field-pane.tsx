@@ -1,7 +1,7 @@
 import { Button, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { cloneElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type OpenerButton, useArrival } from '../../../ui/on-demand.tsx';
+import { type OpenerButton, useOpenWhenDrawn } from '../../../ui/on-demand.tsx';
 import { placeholderOf } from './completion.ts';
 import type { Field } from './contact-fields.ts';
 
@@ -11,10 +11,10 @@ export type FieldPaneProps = {
   readonly onInsert: (placeholder: string) => void;
 };
 
-/** What opens from `FieldInsert`, which loads it when it is needed. */
+/** The pane that `FieldInsert` opens, loaded on demand. */
 export function FieldPane({ button, fields, onInsert }: FieldPaneProps) {
   const { t } = useTranslation('campaigns');
-  const { opened, onChange, target } = useArrival(button);
+  const { opened, onChange, target } = useOpenWhenDrawn(button);
   return (
     <Popover opened={opened} onChange={onChange} trapFocus shadow="md" position="bottom-start" width={280}>
       <Popover.Target>{cloneElement(target, { onClick: () => onChange(!opened) })}</Popover.Target>

@@ -11,7 +11,7 @@ import { PhonePreview } from '../../../ui/message/phone-preview.tsx';
 import { type Channel, chainOf } from '../../campaign.ts';
 import type { Draft } from '../draft.ts';
 import { senderQuery } from '../../../api/networks.ts';
-import { MOST_OFFSET, type Preview, priceOf, type Sample, type usePreview } from '../preview.ts';
+import { MAX_OFFSET, type Preview, priceOf, type Sample, type usePreview } from '../preview.ts';
 
 type SamplePreviewProps = {
   readonly draft: Draft;
@@ -20,7 +20,7 @@ type SamplePreviewProps = {
   readonly onMove: (at: number) => void;
 };
 
-/** What one recipient would read, on each of the channels, first the one whose text is written here. */
+/** What one recipient would read on each channel, starting with SMS. */
 export function SamplePreview({ draft, preview: { data, error, refetch }, at, onMove }: SamplePreviewProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(draft.sendingMode);
@@ -87,7 +87,7 @@ function Mover({ sample, total, at, onMove }: MoverProps) {
       <ActionIcon
         variant="default"
         aria-label={t('text.next')}
-        disabled={at + 1 >= total || at >= MOST_OFFSET}
+        disabled={at + 1 >= total || at >= MAX_OFFSET}
         onClick={() => onMove(at + 1)}
       >
         <ChevronRight size={16} />
@@ -98,7 +98,7 @@ function Mover({ sample, total, at, onMove }: MoverProps) {
 
 type AboutProps = { readonly sample: Sample; readonly channel: Channel; readonly currency: string };
 
-/** Price and parts of this recipient's message, and what is missing for it. */
+/** Price and parts of this recipient's message, and the values it lacks. */
 function About({ sample, channel, currency }: AboutProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

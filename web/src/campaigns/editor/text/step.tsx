@@ -9,7 +9,7 @@ import { SamplePreview } from './sample-preview.tsx';
 import { TextEditor } from './text-editor.tsx';
 import type { DraftForm } from '../use-editor.ts';
 
-/** The text of the SMS, with the fields of contacts in it, beside what one recipient after another would read. */
+/** The step for the SMS text with contact fields, beside a preview for each recipient. */
 export function TextStep({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const [at, setAt] = useState(0);
@@ -46,7 +46,7 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
 const textOf = (sample: Sample | undefined): string | undefined =>
   sample?.steps.find(({ channel }) => channel === 'SMS')?.text;
 
-/** Of the text as the recipient shown would read it: names make it longer. */
+/** The length of the text as the previewed recipient would read it, since field values change the length. */
 function Length({ text }: { readonly text: string }) {
   const { data } = usePartsOf(text);
   if (text === '' || data === undefined) return null;

@@ -4,11 +4,11 @@ import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useS
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import { fieldsQuery, type Field } from './contact-fields.ts';
-import { applied, type Typed, typedAt } from './completion.ts';
+import { completePlaceholder, type OpenPlaceholder, openPlaceholderAt } from './completion.ts';
 import { FieldInsert } from './field-insert.tsx';
 import { FieldOptions, optionId } from './field-options.tsx';
 
-const LONGEST = 5000;
+const MAX_LENGTH = 5000;
 
 type TextEditorProps = {
   readonly value: string;
@@ -16,14 +16,17 @@ type TextEditorProps = {
   readonly onChange: (text: string) => void;
 };
 
-/** A text in which `{{` offers the fields of contacts: arrows and Enter or Tab choose, Escape closes, clicks do, too. */
+/**
+ * A text area in which `{{` offers contact fields. Arrow keys, Enter, Tab or a click choose one; Escape closes the
+ * list.
+ */
 export function TextEditor({ value, error, onChange }: TextEditorProps) {
   const { t } = useTranslation('campaigns');
   const { data: fields = [] } = useQuery(fieldsQuery);
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const insert = useInsert(area, onChange);
-  const completion = useCompletion(fields, (typed, name) => insert(applied(value, typed, name)));
+  const completion = useCompletion(fields, (typed, name) => insert(completePlaceholder(value, typed, name)));
   const { shown, active } = completion;
   const isOpen = shown.length > 0;
   return (
@@ -37,7 +40,7 @@ export function TextEditor({ value, error, onChange }: TextEditorProps) {
           autosize
           minRows={6}
           maxRows={16}
-          maxLength={LONGEST}
+          maxLength={MAX_LENGTH}
           value={value}
           error={error}
           dir="auto"
@@ -67,7 +70,7 @@ export function TextEditor({ value, error, onChange }: TextEditorProps) {
   );
 }
 
-/** Puts a text in place at once, so that the caret can be put where it belongs. */
+/** Inserts a text synchronously, so that the caret can be placed behind it. */
 function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text: string) => void) {
   return ({ text, caret }: { readonly text: string; readonly caret: number }): void => {
     flushSync(() => onChange(text));
@@ -76,8 +79,8 @@ function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text:
   };
 }
 
-function useCompletion(fields: readonly Field[], choose: (typed: Typed, name: string) => void) {
-  const [typed, setTyped] = useState<Typed | null>(null);
+function useCompletion(fields: readonly Field[], choose: (typed: OpenPlaceholder, name: string) => void) {
+  const [typed, setTyped] = useState<OpenPlaceholder | null>(null);
   const [active, setActive] = useState(0);
   const wanted = typed?.name.toLowerCase() ?? '';
   const shown = typed === null ? [] : fields.filter(({ name }) => name.toLowerCase().includes(wanted));
@@ -100,7 +103,7 @@ function useCompletion(fields: readonly Field[], choose: (typed: Typed, name: st
     close,
     choose: take,
     look({ value, selectionEnd }: HTMLTextAreaElement): void {
-      setTyped(typedAt(value, selectionEnd));
+      setTyped(openPlaceholderAt(value, selectionEnd));
       setActive(0);
     },
     onKeyDown(event: KeyboardEvent): void {

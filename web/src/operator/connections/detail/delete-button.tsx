@@ -6,11 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { api, ok } from '../../../api/client.ts';
 import { ConfirmDialog } from '../../../ui/dialog/confirm-dialog.tsx';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
 
-/** Removes a connection that nothing leads to; else says what does. */
+/** Button that deletes a connection, or lists what still uses it. */
 export function DeleteButton({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();
@@ -22,18 +22,18 @@ export function DeleteButton({ connection }: { readonly connection: Connection }
     done: t('connection.delete.done', { name }),
     onDone: () => void navigate({ to: '/operator/connections' }),
   });
-  const because = connection.sandbox && t('connection.sandboxManaged');
+  const reason = connection.sandbox && t('connection.sandboxManaged');
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={OPERATOR}
-        because={because}
+        reason={reason}
         variant="default"
         leftSection={<Trash2 size={16} />}
         onClick={asking.open}
       >
         {t('connection.delete.open')}
-      </MayButton>
+      </GuardedButton>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}
@@ -51,13 +51,13 @@ export function DeleteButton({ connection }: { readonly connection: Connection }
 
 function Dependents({ connection: { routes, senders, numbers, queued } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
-  const kept = Object.entries({ routes, senders, numbers, queued }).filter(([, count]) => count > 0);
-  if (kept.length === 0) return <Text size="sm">{t('connection.delete.free')}</Text>;
+  const dependents = Object.entries({ routes, senders, numbers, queued }).filter(([, count]) => count > 0);
+  if (dependents.length === 0) return <Text size="sm">{t('connection.delete.free')}</Text>;
   return (
     <Stack gap="xs">
       <Text size="sm">{t('connection.delete.inUse')}</Text>
       <List size="sm">
-        {kept.map(([what, count]) => (
+        {dependents.map(([what, count]) => (
           <List.Item key={what}>{t(`connection.delete.${what}`, { count })}</List.Item>
         ))}
       </List>

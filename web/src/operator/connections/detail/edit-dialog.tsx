@@ -11,7 +11,7 @@ import { LinkFields, type LinkValues } from '../settings-fields.tsx';
 
 type EditProps = { readonly connection: Connection; readonly onClose: () => void };
 
-/** Other settings, or another secret: workers connect again with them. */
+/** Dialog that edits settings and secrets; workers reconnect with them. */
 export function EditDialog({ connection, onClose }: EditProps) {
   const { t } = useTranslation('operator');
   const { name, kind, settings } = connection;
@@ -51,9 +51,9 @@ export function EditDialog({ connection, onClose }: EditProps) {
   );
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type FormValues = Readonly<Record<string, unknown>>;
 
-const changesOf = (settings: Given, secret: Given) => ({
+const changesOf = (settings: FormValues, secret: FormValues) => ({
   ...(Object.keys(settings).length > 0 && { settings }),
   ...(Object.keys(secret).length > 0 && { secret }),
 });

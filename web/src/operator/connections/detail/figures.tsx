@@ -9,11 +9,11 @@ import { Num } from '../../../ui/values/num.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { Stat } from '../../../ui/values/stat.tsx';
 import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
-import { ChartOfSome } from '../../shared/chart-of-some.tsx';
+import { ActiveSeriesChart } from '../../shared/active-series-chart.tsx';
 import { type Connection, minutesQuery } from '../connection.ts';
 import { Links } from '../state.tsx';
 
-/** What it does now. */
+/** The current figures of the connection. */
 export function Figures({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const format = useFormat();
@@ -51,7 +51,7 @@ export function Figures({ connection }: { readonly connection: Connection }) {
   );
 }
 
-/** What its carrier answered, minute by minute. */
+/** A chart of the carrier's responses per minute. */
 export function Minutes({ name }: { readonly name: string }) {
   const { t } = useTranslation('operator');
   const format = useFormat();
@@ -71,7 +71,13 @@ export function Minutes({ name }: { readonly name: string }) {
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <TableSkeleton rows={4} />}
       {data && (
-        <ChartOfSome label={t('connection.lastHour')} rowLabel={t('minute')} rows={rows} series={series} height={220} />
+        <ActiveSeriesChart
+          label={t('connection.lastHour')}
+          rowLabel={t('minute')}
+          rows={rows}
+          series={series}
+          height={220}
+        />
       )}
     </Section>
   );

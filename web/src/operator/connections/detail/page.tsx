@@ -6,7 +6,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { ErrorState } from '../../../ui/error-state.tsx';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../../../ui/page.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { ChannelBadge } from '../../../ui/values/statuses.tsx';
@@ -16,16 +16,16 @@ import { Callback } from '../callback.tsx';
 import { type Connection, connectionQuery } from '../connection.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { Figures, Minutes } from './figures.tsx';
-import { Leads } from './leads.tsx';
+import { RelatedItems } from './related-items.tsx';
 import { PauseButton } from './pause-button.tsx';
 import { Settings } from './settings.tsx';
 import { ConnectionState } from '../state.tsx';
 import { TemplateSync } from './template-sync.tsx';
-import { Trial, tryConnection } from '../trial.tsx';
+import { TestResult, testConnection } from '../connection-test.tsx';
 
 const EditDialog = lazy(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
 
-/** One connection: what it does, what leads to it, how it is set. */
+/** The page of one connection: state, figures, related items and settings. */
 export function Page() {
   const { t } = useTranslation('operator');
   const { name = '' }: { readonly name?: string } = useParams({ strict: false });
@@ -69,7 +69,7 @@ function Detail({ connection, trail }: DetailProps) {
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         <Stack gap="lg">
           <TestSection name={name} />
-          <Leads connection={connection} />
+          <RelatedItems connection={connection} />
           {kind === 'whatsapp' && <TemplateSync name={name} />}
           {callbackUrl !== null && (
             <Section title={t('connection.callback')}>
@@ -86,28 +86,28 @@ function Detail({ connection, trail }: DetailProps) {
 function EditButton({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isOpen, setIsOpen] = useState(false);
-  const because = connection.sandbox && t('connection.sandboxManaged');
+  const reason = connection.sandbox && t('connection.sandboxManaged');
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={OPERATOR}
-        because={because}
+        reason={reason}
         variant="default"
         leftSection={<Pencil size={16} />}
         onClick={() => setIsOpen(true)}
       >
         {t('connection.edit.open')}
-      </MayButton>
+      </GuardedButton>
       <Suspense>{isOpen && <EditDialog connection={connection} onClose={() => setIsOpen(false)} />}</Suspense>
     </>
   );
 }
 
-/** Why it is not up, or what its carrier last refused. */
+/** Why the connection is down, or the carrier's last rejection. */
 function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
-  const words = fault ?? (up || status === 'paused' ? null : lastError);
-  if (words === null && (up || status === 'paused')) return null;
+  const message = fault ?? (up || status === 'paused' ? null : lastError);
+  if (message === null && (up || status === 'paused')) return null;
   return (
     <Alert
       color="red"
@@ -116,9 +116,9 @@ function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: 
       role="alert"
     >
       <Text size="sm" className="foreign-text">
-        {words ?? t('connection.noWords')}
+        {message ?? t('connection.noWords')}
       </Text>
-      {fault === null && lastErrorAt !== null && words !== null && (
+      {fault === null && lastErrorAt !== null && message !== null && (
         <Text size="xs" mt={4}>
           {t('connection.lastErrorNote')}
         </Text>
@@ -129,18 +129,18 @@ function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: 
 
 function TestSection({ name }: { readonly name: string }) {
   const { t } = useTranslation('operator');
-  const trial = useAction({ run: () => tryConnection(name), quiet: true });
+  const trial = useAction({ run: () => testConnection(name), quiet: true });
   return (
     <Section
       title={t('trial.title')}
       description={t('trial.hint')}
       actions={
-        <MayButton need={OPERATOR} variant="default" loading={trial.busy} onClick={() => trial.run()}>
-          {t(trial.made ? 'trial.again' : 'trial.open')}
-        </MayButton>
+        <GuardedButton need={OPERATOR} variant="default" loading={trial.busy} onClick={() => trial.run()}>
+          {t(trial.result ? 'trial.again' : 'trial.open')}
+        </GuardedButton>
       }
     >
-      <Trial tried={trial.made} busy={trial.busy} error={trial.error} />
+      <TestResult report={trial.result} busy={trial.busy} error={trial.error} />
     </Section>
   );
 }

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { api, ok } from '../../../api/client.ts';
 import { ConfirmDialog } from '../../../ui/dialog/confirm-dialog.tsx';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
 
-/** Pauses it after a question; resumes it at once. */
+/** Button that pauses the connection after a confirmation, or resumes it. */
 export function PauseButton({ connection: { name, status, queued } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();
@@ -28,7 +28,7 @@ export function PauseButton({ connection: { name, status, queued } }: { readonly
   const press = isPaused ? () => move.run() : asking.open;
   return (
     <>
-      <MayButton
+      <GuardedButton
         need={OPERATOR}
         variant={isPaused ? 'filled' : 'default'}
         leftSection={isPaused ? <CirclePlay size={16} /> : <CirclePause size={16} />}
@@ -36,7 +36,7 @@ export function PauseButton({ connection: { name, status, queued } }: { readonly
         onClick={press}
       >
         {t(isPaused ? 'connection.resume.open' : 'connection.pause.open')}
-      </MayButton>
+      </GuardedButton>
       <ConfirmDialog
         opened={isAsking}
         onClose={asking.close}

@@ -5,13 +5,16 @@ import { Facts } from '../../../ui/values/facts.tsx';
 import { Section } from '../../../ui/section.tsx';
 import type { Connection } from '../connection.ts';
 import { type Field, FIELDS, settingsOf } from '../fields.ts';
-import { useSettingWords } from '../setting-words.ts';
+import { useSettingText } from '../setting-text.ts';
 
-/** How it is set; its secrets are sealed and never shown. Settings that few need are told when they are not usual. */
+/**
+ * The settings of the connection, without its secrets. Rarely used settings are shown only if they differ from the
+ * default.
+ */
 export function Settings({ connection: { kind, settings } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isAll, setIsAll] = useState(false);
-  const words = useSettingWords();
+  const settingText = useSettingText();
   const all = settingsOf(kind).filter(({ name }) => !isEmpty(settings[name]));
   const few = all.filter((field) => !FIELDS[kind].more.includes(field) || !isUsual(field, settings[field.name]));
   return (
@@ -19,7 +22,7 @@ export function Settings({ connection: { kind, settings } }: { readonly connecti
       <Facts
         facts={(isAll ? all : few).map((field) => ({
           label: t(`setting.${kind}.${field.name}`),
-          value: <bdi>{words(field, settings[field.name])}</bdi>,
+          value: <bdi>{settingText(field, settings[field.name])}</bdi>,
         }))}
       />
       {few.length < all.length && (

@@ -3,12 +3,12 @@ import { RefreshCw } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { api, ok } from '../../../api/client.ts';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { CONNECTIONS } from '../connection.ts';
 
-/** Asks WhatsApp at once which templates and numbers there are, rather than at the next turn of ten minutes. */
+/** Button that synchronises WhatsApp templates and numbers now, rather than at the next ten-minute interval. */
 export function TemplateSync({ name }: { readonly name: string }) {
   const { t } = useTranslation('operator');
   const sync = useAction({
@@ -23,7 +23,7 @@ export function TemplateSync({ name }: { readonly name: string }) {
       title={t('sync.title')}
       description={t('sync.hint')}
       actions={
-        <MayButton
+        <GuardedButton
           need={OPERATOR}
           variant="default"
           leftSection={<RefreshCw size={16} />}
@@ -31,12 +31,12 @@ export function TemplateSync({ name }: { readonly name: string }) {
           onClick={() => sync.run()}
         >
           {t('sync.open')}
-        </MayButton>
+        </GuardedButton>
       }
     >
-      {sync.made && (
-        <Alert color={sync.made.ok ? 'green' : 'red'} role="status">
-          {sync.made.ok ? t('sync.done', { count: sync.made.templates ?? 0 }) : sync.made.detail}
+      {sync.result && (
+        <Alert color={sync.result.ok ? 'green' : 'red'} role="status">
+          {sync.result.ok ? t('sync.done', { count: sync.result.templates ?? 0 }) : sync.result.detail}
         </Alert>
       )}
     </Section>

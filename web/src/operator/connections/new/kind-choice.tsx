@@ -5,7 +5,7 @@ import classes from './kind-choice.module.css';
 
 type KindChoiceProps = { readonly kind: Kind; readonly onChange: (kind: Kind) => void };
 
-/** Which protocol the carrier speaks. */
+/** The choice of the connection's protocol. */
 export function KindChoice({ kind, onChange }: KindChoiceProps) {
   const { t } = useTranslation('operator');
   return (

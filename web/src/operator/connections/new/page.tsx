@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { api, ok } from '../../../api/client.ts';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../../../ui/page.tsx';
 import { Steps } from '../../../ui/stepper.tsx';
 import { choice, useUrlState } from '../../../ui/url-state.ts';
@@ -12,8 +12,8 @@ import { OPERATOR } from '../../shared/need.ts';
 import { CONNECTION_KEYS, CONNECTIONS, type Kind, KINDS } from '../connection.ts';
 import { FIELDS, initialOf, settingsOf } from '../fields.ts';
 import { KindChoice } from './kind-choice.tsx';
-import { linksOf } from '../links-of.ts';
-import { MadePanel } from './made-panel.tsx';
+import { toConnectionBody } from '../connection-body.ts';
+import { AddedPanel } from './added-panel.tsx';
 import type { LinkValues } from '../settings-fields.tsx';
 import { SettingsStep } from './settings-step.tsx';
 import { TestStep } from './test-step.tsx';
@@ -27,7 +27,7 @@ const blankOf = (kind: Kind): LinkValues => ({
   secret: initialOf(FIELDS[kind].secret),
 });
 
-/** A new connection: what kind, how it is reached, whether that works. */
+/** The page that adds a connection: type, settings, test. */
 export function Page() {
   const { t } = useTranslation('operator');
   const trail = [{ label: t('connection.title'), to: '/operator/connections' }];
@@ -39,7 +39,7 @@ export function Page() {
   );
 }
 
-/** What is missing, by field. */
+/** Returns the required fields that are empty, each with an error. */
 function useMissing(kind: Kind) {
   const { t } = useTranslation('operator');
   return (values: LinkValues): Record<string, string> => {
@@ -64,18 +64,18 @@ function Wizard({ kind }: { readonly kind: Kind }) {
   const form = useForm<LinkValues>({ initialValues: blankOf(kind), validate: useMissing(kind) });
   const adding = useAction({
     run: (values: LinkValues) =>
-      ok(api.POST(CONNECTIONS, { body: { name: values.name.trim(), ...linksOf(kind, values) } })),
+      ok(api.POST(CONNECTIONS, { body: { name: values.name.trim(), ...toConnectionBody(kind, values) } })),
     refresh: CONNECTION_KEYS,
     form,
   });
-  if (adding.made) return <MadePanel made={adding.made} />;
+  if (adding.result) return <AddedPanel connection={adding.result} />;
   const goTo = (next: string): void => {
     const isBehind = next === 'test' && form.validate().hasErrors;
     setHasFault(isBehind);
     setSearch({ step: isBehind ? 'settings' : (STEPS.find((each) => each === next) ?? 'kind') });
   };
   const add = (
-    <MayButton
+    <GuardedButton
       need={OPERATOR}
       loading={adding.busy}
       onClick={() =>
@@ -86,7 +86,7 @@ function Wizard({ kind }: { readonly kind: Kind }) {
       }
     >
       {t('wizard.add')}
-    </MayButton>
+    </GuardedButton>
   );
   return (
     <Steps
@@ -107,18 +107,18 @@ function Wizard({ kind }: { readonly kind: Kind }) {
         },
         { id: 'test', label: t('wizard.test'), content: <TestStep form={form} kind={kind} /> },
       ]}
-      footer={<Ways step={step} goTo={goTo} add={add} />}
+      footer={<StepButtons step={step} goTo={goTo} add={add} />}
     />
   );
 }
 
-type WaysProps = {
+type StepButtonsProps = {
   readonly step: (typeof STEPS)[number];
   readonly goTo: (step: string) => void;
   readonly add: React.ReactNode;
 };
 
-function Ways({ step, goTo, add }: WaysProps) {
+function StepButtons({ step, goTo, add }: StepButtonsProps) {
   const { t } = useTranslation('operator');
   const at = STEPS.indexOf(step);
   const [before, after] = [STEPS[at - 1], STEPS[at + 1]];

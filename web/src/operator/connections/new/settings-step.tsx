@@ -7,7 +7,7 @@ import { LinkFields, type LinkValues } from '../settings-fields.tsx';
 
 type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: Kind };
 
-/** What the carrier handed out. */
+/** The step for the settings from the carrier. */
 export function SettingsStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
   return (

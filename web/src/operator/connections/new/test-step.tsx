@@ -4,24 +4,24 @@ import { PlugZap } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { Facts } from '../../../ui/values/facts.tsx';
-import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import type { Kind } from '../connection.ts';
 import { FIELDS } from '../fields.ts';
-import { linksOf } from '../links-of.ts';
-import { useSettingWords } from '../setting-words.ts';
+import { toConnectionBody } from '../connection-body.ts';
+import { useSettingText } from '../setting-text.ts';
 import type { LinkValues } from '../settings-fields.tsx';
-import { trySettings, Trial } from '../trial.tsx';
+import { testSettings, TestResult } from '../connection-test.tsx';
 
 type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: Kind };
 
-/** What will be added, and whether the carrier lets us in with it: nothing is stored for that. */
+/** The step that shows the settings and tests the connection without saving anything. */
 export function TestStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
-  const words = useSettingWords();
+  const settingText = useSettingText();
   const values = form.getValues();
-  const trial = useAction({ run: () => trySettings(linksOf(kind, form.getValues())), form, quiet: true });
+  const trial = useAction({ run: () => testSettings(toConnectionBody(kind, form.getValues())), form, quiet: true });
   const shown = [...FIELDS[kind].access, ...FIELDS[kind].main].filter(
     ({ name }) => values.settings[name] !== '' && typeof values.settings[name] === 'string',
   );
@@ -30,25 +30,25 @@ export function TestStep({ form, kind }: StepProps) {
       title={t('wizard.testTitle', { name: values.name })}
       description={t('wizard.testHint')}
       actions={
-        <MayButton
+        <GuardedButton
           need={OPERATOR}
           variant="default"
           leftSection={<PlugZap size={16} />}
           loading={trial.busy}
           onClick={() => trial.run()}
         >
-          {t(trial.made ? 'trial.again' : 'trial.open')}
-        </MayButton>
+          {t(trial.result ? 'trial.again' : 'trial.open')}
+        </GuardedButton>
       }
     >
       <Stack gap="lg">
         <Facts
           facts={shown.map((field) => ({
             label: t(`setting.${kind}.${field.name}`),
-            value: <bdi>{words(field, values.settings[field.name])}</bdi>,
+            value: <bdi>{settingText(field, values.settings[field.name])}</bdi>,
           }))}
         />
-        <Trial tried={trial.made} busy={trial.busy} error={trial.error} />
+        <TestResult report={trial.result} busy={trial.busy} error={trial.error} />
       </Stack>
     </Section>
   );

@@ -1,0 +1,190 @@
+import { createConcurrency, MAX_CONCURRENCY } from './concurrency.ts';
+import type { Facts, Form, WebhookEvent } from './payload.ts';
+
+/** Events in memory per concurrent request: what a quick receiver takes until more has been loaded. */
+const EVENTS_PER_SLOT = 16;
+
+/** An event in the memory of a worker. */
+export type QueuedEvent = WebhookEvent & {
+  readonly accountId: number;
+  readonly id: string;
+  /** Its place among the events of its message. */
+  readonly seq: number;
+  /** The outbox row it came from; null for a retry. */
+  readonly outboxId: number | null;
+  /** Failed attempts so far. */
+  readonly attempts: number;
+  /** Null: the message was deleted. */
+  readonly facts: Facts | null;
+};
+
+/** Every attempt has these. */
+type Attempt = {
+  /** When it began: `webhook-timestamp`. */
+  readonly at: Date;
+  readonly durationMs: number;
+  /** The first octets of the answer's body; null without a complete answer. */
+  readonly answer: string | null;
+};
+
+/** How an event was handled. */
+export type AttemptResult =
+  | ({ readonly kind: 'acknowledged'; readonly code: number } & Attempt)
+  | ({
+      readonly kind: 'failed';
+      readonly code: number | null;
+      readonly reason: string | null;
+      readonly retryAfterMs: number | null;
+      /** The receiver wants no further events at all (410). */
+      readonly unwanted: boolean;
+    } & Attempt)
+  /** Not sent: an earlier event of its message failed and is retried first. */
+  | { readonly kind: 'behind' }
+  /** Not sent: the webhook was deleted, or its form has no such event. */
+  | { readonly kind: 'left out' }
+  | { readonly kind: 'given up'; readonly reason: string };
+
+/** Where the events of an account currently go. */
+export type Target = {
+  readonly id: number;
+  readonly url: string;
+  readonly form: Form;
+  readonly secrets: readonly string[];
+  /** Why it is disabled; null while it is active. */
+  readonly disabledReason: string | null;
+  readonly failingSince: Date | null;
+};
+
+/** The result of an event at a target; null: no target was involved. */
+export type SettledEvent = {
+  readonly event: QueuedEvent;
+  readonly result: AttemptResult;
+  readonly target: Target | null;
+};
+
+export type AccountQueueDeps = {
+  /** Makes one attempt to deliver an event; never rejects. */
+  readonly send: (event: QueuedEvent, target: Target) => Promise<AttemptResult>;
+  /** How many requests one queue may have in flight, as its share of all queues. */
+  readonly share: () => number;
+  readonly onSettled: (settled: SettledEvent) => void;
+};
+
+/** The events of one account in the memory of the one worker that owns it. */
+export type AccountQueue = {
+  readonly accountId: number;
+  /** Undefined: not loaded yet. Null: the account has none. */
+  target: Target | null | undefined;
+  add(events: readonly QueuedEvent[]): void;
+  /** Starts as many requests as are allowed now. */
+  pump(): void;
+  /** Call when the failure of an event of this message is committed: the database now defers its later events. */
+  release(messageId: string): void;
+  /** Starts nothing more; requests in flight still settle. */
+  close(): void;
+  waiting(): number;
+  inFlight(): number;
+  /** How many further events to load. */
+  room(): number;
+  isFailing(): boolean;
+  /** When it last became idle (performance.now()); null while it is busy. */
+  idleSinceMs(): number | null;
+};
+
+/**
+ * Sends the events of one account: as many at once as its receiver can take, those of one message one at a time and in
+ * order; no message waits for another.
+ */
+export function createAccountQueue(accountId: number, { send, share, onSettled }: AccountQueueDeps): AccountQueue {
+  const concurrency = createConcurrency();
+  let queue: QueuedEvent[] = [];
+  /** Messages with an event in flight, and the events that came after it. */
+  const busy = new Map<string, QueuedEvent[]>();
+  /** Messages with a failure that is not committed yet: what is loaded meanwhile does not know about it. */
+  const failing = new Set<string>();
+  let inFlightCount = 0;
+  let closed = false;
+  let idleSince: number | null = performance.now();
+
+  function start(event: QueuedEvent, target: Target): void {
+    inFlightCount++;
+    busy.set(event.messageId, []);
+    void send(event, target).then((result) => {
+      inFlightCount--;
+      settle(event, result, target);
+      self.pump();
+    });
+  }
+
+  function settle(event: QueuedEvent, result: AttemptResult, target: Target): void {
+    const { messageId } = event;
+    const followers = busy.get(messageId) ?? [];
+    busy.delete(messageId);
+    if (result.kind === 'acknowledged') concurrency.succeeded();
+    if (result.kind !== 'failed') queue.unshift(...followers);
+    else {
+      concurrency.failed(performance.now(), isThrottle(result) ? (result.retryAfterMs ?? 0) : 0);
+      failing.add(messageId);
+      followers.push(...queue.filter((waiting) => waiting.messageId === messageId));
+      queue = queue.filter((waiting) => waiting.messageId !== messageId);
+      for (const follower of followers) onSettled({ event: follower, result: { kind: 'behind' }, target });
+    }
+    onSettled({ event, result, target });
+  }
+
+  /** Returns true when the event was queued behind another or ended without being sent. */
+  function put(event: QueuedEvent, target: Target | null): boolean {
+    const followers = busy.get(event.messageId);
+    if (followers) followers.push(event);
+    else if (target === null || event.facts === null) onSettled({ event, result: { kind: 'left out' }, target });
+    else if (target.disabledReason !== null)
+      onSettled({ event, result: { kind: 'given up', reason: target.disabledReason }, target });
+    else return false;
+    return true;
+  }
+
+  const self: AccountQueue = {
+    accountId,
+    target: undefined,
+    add(events) {
+      for (const event of events)
+        if (failing.has(event.messageId)) onSettled({ event, result: { kind: 'behind' }, target: null });
+        else queue.push(event);
+    },
+    pump() {
+      const { target } = self;
+      if (target === undefined || closed) return;
+      const max = Math.min(concurrency.allowed(performance.now()), share());
+      let taken = 0;
+      while (taken < queue.length && (inFlightCount < max || !isOpen(target))) {
+        const event = queue[taken++];
+        if (event && !put(event, target) && target) start(event, target);
+      }
+      if (taken > 0) queue = queue.slice(taken);
+      const idle = queue.length + inFlightCount === 0;
+      if (!idle) idleSince = null;
+      else idleSince ??= performance.now();
+    },
+    release: (messageId) => void failing.delete(messageId),
+    close() {
+      closed = true;
+    },
+    waiting: () => queue.length,
+    inFlight: () => inFlightCount,
+    // Events that will be given up do not wait for a pause.
+    room: () => {
+      const atOnce = isOpen(self.target) ? Math.min(concurrency.allowed(performance.now()), share()) : MAX_CONCURRENCY;
+      return atOnce * EVENTS_PER_SLOT > 2 * queue.length ? atOnce * EVENTS_PER_SLOT : 0;
+    },
+    isFailing: concurrency.isFailing,
+    idleSinceMs: () => idleSince,
+  };
+  return self;
+}
+
+/** Whether there may be a target to send to. */
+const isOpen = (target: Target | null | undefined): boolean =>
+  target === undefined || (target !== null && target.disabledReason === null);
+
+/** The receiver is overloaded, whichever event it was. */
+const isThrottle = ({ code }: Extract<AttemptResult, { kind: 'failed' }>): boolean => code === 429 || code === 503;

@@ -1,0 +1,108 @@
+import { lookup } from 'node:dns/promises';
+import net from 'node:net';
+import type { Carrier } from '../../carriers/carrier.ts';
+import { type ConnectionKind, kindOf } from './kinds/kinds.ts';
+
+export type ProbeStep = {
+  readonly name: 'resolve' | 'connect' | 'bind';
+  /** Null when an earlier step failed. */
+  readonly ok: boolean | null;
+  /** The result, or what went wrong; of the last step in the words of the carrier. */
+  readonly detail: string;
+  readonly durationMs: number;
+};
+
+export type ProbeResult = { readonly ok: boolean; readonly detail: string; readonly steps: ProbeStep[] };
+
+const CONNECT_MS = 5000;
+const BIND_MS = 10_000;
+const STOP_MS = 2000;
+
+/**
+ * Tests a connection once, from this machine and with one link: resolves the host name, opens a connection to the port, then
+ * signs in as a worker would. Settings and secret are as `validateSetup` returns them. No message is sent. Never rejects, and
+ * takes at most 20 seconds.
+ */
+export async function probeConnection(connection: {
+  readonly kind: ConnectionKind;
+  readonly settings: object;
+  readonly secret: string;
+}): Promise<ProbeResult> {
+  const { addressOf, createCarrier, forTest } = kindOf(connection);
+  const { host, port } = addressOf(connection.settings);
+  const steps = await inOrder([
+    ['resolve', () => resolve(host)],
+    ['connect', () => connect(host, port)],
+    ['bind', () => signIn(createCarrier(forTest(connection.settings), connection.secret))],
+  ]);
+  const failed = steps.find(({ ok }) => ok === false);
+  return { ok: failed === undefined, detail: failed?.detail ?? 'up', steps };
+}
+
+type Work = readonly [name: ProbeStep['name'], work: () => Promise<string>];
+
+/** Runs the steps one after the other, up to the first that fails. */
+async function inOrder(works: readonly Work[]): Promise<ProbeStep[]> {
+  const steps: ProbeStep[] = [];
+  for (const [name, work] of works) {
+    const after = steps.some(({ ok }) => ok !== true);
+    steps.push(after ? { name, ok: null, detail: 'not tried', durationMs: 0 } : await step(name, work));
+  }
+  return steps;
+}
+
+async function step(...[name, work]: Work): Promise<ProbeStep> {
+  const started = performance.now();
+  const done = (ok: boolean, detail: string) => ({
+    name,
+    ok,
+    detail,
+    durationMs: Math.round(performance.now() - started),
+  });
+  return work().then(
+    (detail) => done(true, detail),
+    (error: unknown) => done(false, error instanceof Error ? error.message : String(error)),
+  );
+}
+
+async function resolve(host: string): Promise<string> {
+  const addresses = await lookup(host, { all: true });
+  return addresses.map(({ address }) => address).join(', ');
+}
+
+function connect(host: string, port: number): Promise<string> {
+  return new Promise((done, fail) => {
+    const socket = net.connect({ host, port, timeout: CONNECT_MS });
+    const end = (): void => void socket.destroy();
+    socket.once('connect', () => done(`port ${port} is open`)).once('connect', end);
+    socket.once('timeout', () => fail(new Error(`no answer from port ${port} within ${CONNECT_MS / 1000} s`)));
+    socket.once('timeout', end).once('error', fail);
+  });
+}
+
+/** Starts the carrier and waits until it is up or reports why it is not. */
+async function signIn(carrier: Carrier): Promise<string> {
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
+  const timer = setTimeout(settle, BIND_MS);
+  let heard = `no answer within ${BIND_MS / 1000} s`;
+  const refuse = (): Promise<void> => Promise.reject(new Error('this is a test'));
+  carrier.start({
+    receipt: refuse,
+    inbound: refuse,
+    changed() {
+      const { up, fault } = carrier.state();
+      if (up || fault !== null) settle();
+    },
+    failed(reason) {
+      heard = reason;
+      settle();
+    },
+    log: () => undefined,
+  });
+  await settled;
+  clearTimeout(timer);
+  const { up, fault } = carrier.state();
+  await carrier.stop(STOP_MS);
+  if (!up) throw new Error(fault ?? heard);
+  return 'the carrier lets us in';
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createPastDayIndexer } from './past-day-indexes.ts';
+import { ensurePartitions } from './partitions.ts';
+import { until } from '../../../test/support/until.ts';
+import { exec, many, raw, sql } from './query.ts';
+
+/** Far from the days that the template has; the template's own are indexed first. */
+const NOON = new Date('2031-03-31T12:00:00Z');
+
+let database: TestDatabase;
+const index = (now: Date) => createPastDayIndexer(database.pool).work(now);
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await index(NOON);
+  await ensurePartitions(database.pool, NOON);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function indexes(day: string): Promise<Record<string, boolean>> {
+  const rows = await many<{ name: string; valid: boolean }>(
+    database.pool,
+    sql`SELECT c.relname AS name, i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE c.relname LIKE ${`%\\_${day}\\_history`} ORDER BY 1`,
+  );
+  return Object.fromEntries(rows.map(({ name, valid }) => [name, valid]));
+}
+const BOTH = { message_20310330_history: true, message_state_20310330_history: true };
+
+test('a day is indexed when it has been over for six hours, once, and the day that is written to is not', async () => {
+  expect(await index(new Date('2031-03-31T05:59:00Z'))).toBe(0);
+  expect(await index(NOON)).toBe(2);
+  expect(await indexes('20310330')).toEqual(BOTH);
+  expect(await indexes('20310331')).toEqual({});
+  expect(await index(NOON)).toBe(0);
+});
+
+test('an index whose building was cut off is built anew', async () => {
+  await exec(
+    database.pool,
+    raw(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'message_20310330_history'::regclass`),
+  );
+  expect(await index(NOON)).toBe(1);
+  expect(await indexes('20310330')).toEqual(BOTH);
+});
+
+test('of several processes one does it, and the others do not wait', async () => {
+  await exec(database.pool, raw('DROP INDEX message_20310330_history, message_state_20310330_history'));
+  const built = await Promise.all(Array.from({ length: 4 }, () => index(NOON)));
+  expect(built.toSorted()).toEqual([0, 0, 0, 2]);
+  expect(await indexes('20310330')).toEqual(BOTH);
+});
+
+test('who stops does not wait for a day that somebody writes to, and the next process builds it', async () => {
+  await exec(database.pool, raw('DROP INDEX message_20310330_history'));
+  const writer = await database.pool.connect();
+  await exec(writer, raw('BEGIN; LOCK TABLE message_20310330 IN ROW EXCLUSIVE MODE'));
+  const days = createPastDayIndexer(database.pool);
+  const built = days.work(NOON);
+  await until('the building waits for the writer', async () => (await countWaiting()) === 1);
+  await days.stop();
+  expect(await built).toBe(0);
+  await exec(writer, raw('COMMIT'));
+  writer.release();
+  expect(await indexes('20310330')).toEqual({ ...BOTH, message_20310330_history: false });
+  expect(await index(NOON)).toBe(1);
+  expect(await indexes('20310330')).toEqual(BOTH);
+});
+
+async function countWaiting(): Promise<number> {
+  const rows = await many(
+    database.pool,
+    sql`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}

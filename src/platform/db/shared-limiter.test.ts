@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { silentLog } from '../lib/log.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { until } from '../../../test/support/until.ts';
+import type { Db } from './query.ts';
+import { type SharedLimiter, createSharedLimiter } from './shared-limiter.ts';
+import { openWorkerSession } from './worker-session.ts';
+
+const RATE = { perMinute: 5000, perSecond: 5000 };
+const CHANNEL = 'test_counts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** A process: its own counts, and what it hears. */
+async function startProcess(db: Db = database.pool) {
+  const limiter = createSharedLimiter({ db, log: silentLog, channel: CHANNEL, publishEveryMs: 5 });
+  const { connectionString } = database;
+  const onNotify = (_: string, payload: string): void => limiter.onNotify(payload);
+  const session = await openWorkerSession({ connectionString, channels: [CHANNEL], onNotify, log: silentLog });
+  return { ...limiter, end: async () => void (await Promise.all([session.close(), limiter.close()])) };
+}
+
+const takeMany = (limiter: SharedLimiter, count: number, name: string): number =>
+  Array.from({ length: count }, () => limiter.take(name, RATE)).filter(({ allowed }) => allowed).length;
+
+test('what one process counts, the others count too, once each', async () => {
+  const processes = await Promise.all([startProcess(), startProcess(), startProcess()]);
+  const [a, b, c] = processes;
+  takeMany(a, 30, 'k1');
+  takeMany(b, 12, 'k1');
+  takeMany(b, 3, 'a2001:db8::/64');
+  a.refund('k1');
+  const left = (name: string) => processes.map((each) => RATE.perMinute - each.peek(name, RATE).remaining);
+  await until('41 everywhere', () => left('k1').every((taken) => taken === 41));
+  await until('3 everywhere', () => left('a2001:db8::/64').every((taken) => taken === 3));
+  await c.close();
+  expect(left('k1')).toEqual([41, 41, 41]);
+  await Promise.all(processes.map(({ end }) => end()));
+});
+
+test('more names than one notification holds are told all the same', async () => {
+  const [here, there] = await Promise.all([startProcess(), startProcess()]);
+  const names = Array.from({ length: 2000 }, (_, i) => `s${String(i).padStart(22, '0')}`);
+  for (const name of names) here.take(name, RATE);
+  await until('all of them', () => names.every((name) => there.peek(name, RATE).remaining === RATE.perMinute - 1));
+  await Promise.all([here.end(), there.end()]);
+});
+
+test('nothing is sent while nothing is counted, and one statement for all that was counted meanwhile', async () => {
+  const sent: unknown[] = [];
+  const db: Db = {
+    query: (query) => {
+      sent.push(query.values);
+      return database.pool.query(query);
+    },
+  };
+  const limiter = createSharedLimiter({ db, log: silentLog, channel: CHANNEL, publishEveryMs: 1 });
+  takeMany(limiter, 100, 'k1');
+  takeMany(limiter, 100, 'k2');
+  await until('it is told', () => sent.length > 0);
+  await limiter.close();
+  expect(sent).toHaveLength(1);
+});
+
+test('a database that is away refuses nobody', async () => {
+  const told: string[] = [];
+  const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
+  const limiter = createSharedLimiter({
+    db: { query: () => Promise.reject(new Error('away')) },
+    log,
+    channel: CHANNEL,
+  });
+  expect(takeMany(limiter, 10, 'k1')).toBe(10);
+  await limiter.close();
+  expect(told).toEqual(['counts could not be shared']);
+  expect(takeMany(limiter, 10, 'k1')).toBe(10);
+});

@@ -1,5 +1,0 @@
-/** The social networks of contract 11, as paths spell them. */
-export const PLATFORMS = ['facebook', 'instagram', 'linkedin', 'google', 'tiktok'] as const;
-export type Platform = (typeof PLATFORMS)[number];
-
-export const isPlatform = (name: string): name is Platform => PLATFORMS.some((platform) => platform === name);

@@ -1,0 +1,105 @@
+import { Alert, Code, Stack, Text } from '@mantine/core';
+import { CircleAlert, TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { Facts } from '../ui/values/facts.tsx';
+import { useFormat } from '../ui/values/format.ts';
+import { GuardedButton } from '../ui/actions/guarded-button.tsx';
+import { Section } from '../ui/section.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
+import { FORM_A, NEED, stateOf, type Webhook } from './webhook.ts';
+
+/** An action on the webhook, each of which opens a dialog. */
+export type WebhookAction = 'test' | 'address' | 'rotate' | 'delete';
+type EndpointProps = { readonly webhook: Webhook; readonly onAction: (wish: WebhookAction) => void };
+
+/** The registered webhook: its status and actions. */
+export function Endpoint({ webhook, onAction }: EndpointProps) {
+  const { t } = useTranslation('webhooks');
+  const actions = (
+    <>
+      <GuardedButton need={NEED} variant="default" size="xs" onClick={() => onAction('address')}>
+        {t('address.open')}
+      </GuardedButton>
+      <GuardedButton need={NEED} variant="default" size="xs" onClick={() => onAction('rotate')}>
+        {t('rotate.open')}
+      </GuardedButton>
+      <GuardedButton need={NEED} variant="subtle" color="red" size="xs" onClick={() => onAction('delete')}>
+        {t('delete.open')}
+      </GuardedButton>
+    </>
+  );
+  return (
+    <Section title={t('receiver.title')} actions={actions}>
+      <Trouble webhook={webhook} />
+      <WebhookFacts webhook={webhook} />
+    </Section>
+  );
+}
+
+const TONES = { active: 'good', failing: 'warning', disabled: 'bad' } as const;
+
+function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
+  const { t } = useTranslation('webhooks');
+  const { callbackUrl, form, createdAt } = webhook;
+  const state = stateOf(webhook);
+  return (
+    <Facts
+      facts={[
+        {
+          label: t('fact.url'),
+          value: (
+            <Code className="foreign-text" fz="sm" dir="ltr">
+              {callbackUrl}
+            </Code>
+          ),
+        },
+        { label: t('fact.state'), value: <StatusBadge tone={TONES[state]}>{t(`state.${state}`)}</StatusBadge> },
+        { label: t('fact.events'), value: t(`form.${form}.title`) },
+        { label: t('fact.createdAt'), value: <DateTime value={createdAt} show="exact" /> },
+      ]}
+    />
+  );
+}
+
+/** What is wrong with the webhook and how to fix it; nothing if it is working. */
+function Trouble({ webhook }: Pick<EndpointProps, 'webhook'>) {
+  const { t } = useTranslation('webhooks');
+  const format = useFormat();
+  const state = stateOf(webhook);
+  if (state === 'active') return null;
+  const since = webhook.failingSince === null ? '' : format.brief(new Date(webhook.failingSince));
+  const isDisabled = state === 'disabled';
+  return (
+    <Alert
+      color={isDisabled ? 'red' : 'amber'}
+      icon={isDisabled ? <CircleAlert size={18} /> : <TriangleAlert size={18} />}
+      title={t(`trouble.${state}.title`, { since })}
+    >
+      <Stack gap="xs" align="flex-start">
+        {webhook.disabledReason !== null && (
+          <Text size="sm">{t('trouble.because', { reason: webhook.disabledReason })}</Text>
+        )}
+        <Text size="sm">{t(`trouble.${state}.text`)}</Text>
+        {isDisabled && <EnableButton webhook={webhook} />}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Button that re-enables the webhook, by setting the same URL again. */
+function EnableButton({ webhook: { callbackUrl } }: Pick<EndpointProps, 'webhook'>) {
+  const { t } = useTranslation('webhooks');
+  const enable = useAction({
+    run: () => ok(api.PUT(FORM_A, { body: { callbackUrl } })),
+    refresh: [['webhooks']],
+    done: t('trouble.enabled'),
+  });
+  return (
+    <GuardedButton need={NEED} size="xs" loading={enable.busy} onClick={() => enable.run()}>
+      {t('trouble.enable')}
+    </GuardedButton>
+  );
+}
