@@ -5,7 +5,7 @@ import { to } from 'pg-copy-streams';
 import { inlineValues } from '../src/platform/db/inlined.ts';
 import { selectRows } from '../src/reporting/exports/rows/cells.ts';
 import { messageRows } from '../src/reporting/exports/rows/sql.ts';
-import { idsFrom } from '../src/reporting/history/list.ts';
+import { idRangeOf } from '../src/reporting/history/list.ts';
 import { until } from '../test/support/until.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
@@ -74,7 +74,7 @@ async function store(db: pg.Client, accountId: number, rows: number): Promise<Sp
 }
 
 async function copyToNowhere(db: pg.Client, accountId: number, { startDateTime, endDateTime }: Span): Promise<number> {
-  const range = idsFrom(new Date(startDateTime), new Date(endDateTime));
+  const range = idRangeOf(new Date(startDateTime), new Date(endDateTime));
   const query = selectRows(messageRows({ accountId, ...range }, { reports: false }), 'csv');
   const start = performance.now();
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

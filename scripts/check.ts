@@ -12,6 +12,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['lint', 'oxlint --format=unix .'],
   ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],
+  ['conventions', 'node scripts/check-conventions.ts'],
   ['dead code', 'knip --no-progress'],
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],

@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process runs */
+        /** Check that the process is running */
         get: operations["healthLive"];
         put?: never;
         post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The program can do its work: every check with its result */
+        /** Check that the program is ready, with the result of each check */
         get: operations["healthReady"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Measurements in the text format of Prometheus */
+        /** Get metrics in the Prometheus text format */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -269,8 +269,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What a message would say, how many parts it would have and what it would cost
-         * @description Nothing is sent, stored or charged. What a send would be refused for stands in `problems`, as far as the fields are there. Needs the scope of the channel.
+         * Preview a message
+         * @description The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.
          */
         post: operations["previewMessage"];
         delete?: never;
@@ -290,7 +290,7 @@ export interface paths {
         put?: never;
         /**
          * Send one SMS
-         * @description Two bodies are taken: the short one and that of the message server. The answer has the form of the body. A `campaignId` is ignored, as every field that is not named here: single messages belong to no campaign.
+         * @description Two bodies are accepted: the short one and that of the message server. The answer has the form of the body. A `campaignId` is ignored, like every field that is not named here: single messages belong to no campaign.
          */
         post: operations["sendSms"];
         delete?: never;
@@ -309,8 +309,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send many SMS: up to 10,000 destinations a request
-         * @description Each destination has its own result, in the order of the request: a bad one does not stop the others.
+         * Send up to 10,000 SMS in one request
+         * @description Each destination has a result of its own, in the order of the request: a bad one does not stop the others.
          */
         post: operations["sendBulkSms"];
         delete?: never;
@@ -330,8 +330,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Cancel a message that waits: it ends DELETED and its credit returns
-         * @description By our id. 409 when it is on its way to the carrier or has an end already.
+         * Cancel a waiting message
+         * @description By our id. The message ends DELETED and its credit is returned. 409 when it is on its way to the carrier or has a final status already.
          */
         delete: operations["cancelMessage"];
         options?: never;
@@ -349,10 +349,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send one WhatsApp message: a template, or a body to somebody who wrote within 24 hours
-         * @description A template is checked before anything is sent: 400 when it is unknown, not approved, or its values do not fit. A body outside the 24 hours is accepted and ends CONVERSATION_CLOSED.
+         * Send one WhatsApp message
+         * @description A template, or a body to somebody who wrote within 24 hours. A template is checked before anything is sent: 400 when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends CONVERSATION_CLOSED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds: an RCS message only when its network has taken it back, and none while nobody knows whether the one before was sent. Each is a message with an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, the status by which is that of the newest. The answer names the first. One that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. What arrives late changes only the message that it is about. Cancelling a message ends the chain. The credentials need the scopes of all its channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
          */
         post: operations["sendWhatsapp"];
         delete?: never;
@@ -371,10 +371,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send one RCS message: a template or a body
-         * @description To a number that RCS does not reach it is accepted and ends UNSUPPORTED.
+         * Send one RCS message
+         * @description A template or a body. A message to a number that RCS does not reach is accepted and ends UNSUPPORTED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds: an RCS message only when its network has taken it back, and none while nobody knows whether the one before was sent. Each is a message with an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, the status by which is that of the newest. The answer names the first. One that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. What arrives late changes only the message that it is about. Cancelling a message ends the chain. The credentials need the scopes of all its channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
          */
         post: operations["sendRcs"];
         delete?: never;
@@ -390,7 +390,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The numbers that this account may send WhatsApp messages from */
+        /** List the phone numbers for WhatsApp */
         get: operations["listWhatsappPhoneNumbers"];
         put?: never;
         post?: never;
@@ -407,12 +407,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents that this account may send RCS messages as, and those that it has asked for */
+        /** List the agents for RCS, including requested ones */
         get: operations["listRcsAgents"];
         put?: never;
         /**
-         * Ask for an agent
-         * @description The operator registers it with the network, which verifies the brand and launches the agent; until then it is PENDING, has no `agentId` and sends nothing.
+         * Request an agent
+         * @description The operator registers it with the network, which verifies the brand and launches the agent; until then it is PENDING, has no `agentId` and cannot send.
          */
         post: operations["requestRcsAgent"];
         delete?: never;
@@ -429,14 +429,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Templates, with their state at the network
-         * @description Brought up to date every ten minutes, and at once by callbacks of the network.
+         * List the templates and their state at the network
+         * @description Synced every ten minutes, and immediately by callbacks of the network.
          */
         get: operations["listWhatsappTemplates"];
         put?: never;
         /**
-         * Send a template for approval
-         * @description The network answers PENDING and decides later. What it refuses is 400 with its words.
+         * Submit a template for approval
+         * @description The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.
          */
         post: operations["createWhatsappTemplate"];
         delete?: never;
@@ -452,17 +452,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One template */
+        /** Find a template */
         get: operations["findWhatsappTemplate"];
         put?: never;
         post?: never;
-        /** Delete a template, at the network too */
+        /** Delete a template, including at the network */
         delete: operations["deleteWhatsappTemplate"];
         options?: never;
         head?: never;
         /**
-         * Change a template: what is left out stays
-         * @description Components, category and time to live go to approval again; variables and headerLink are ours.
+         * Change a template
+         * @description Omitted fields keep their value. Components, category and time to live are submitted for approval again; variables and headerLink are not known to the network.
          */
         patch: operations["changeWhatsappTemplate"];
         trace?: never;
@@ -474,12 +474,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Templates */
+        /** List the templates */
         get: operations["listRcsTemplates"];
         put?: never;
         /**
-         * Make a template: a message with {{names}} in its texts
-         * @description The network has no templates: it is APPROVED at once.
+         * Create a template: a message with {{names}} in its texts
+         * @description The network has no templates, so it is APPROVED immediately.
          */
         post: operations["createRcsTemplate"];
         delete?: never;
@@ -495,7 +495,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One template */
+        /** Find a template */
         get: operations["findRcsTemplate"];
         put?: never;
         post?: never;
@@ -570,12 +570,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Campaigns */
+        /** List campaigns */
         get: operations["listCampaigns"];
         put?: never;
         /**
-         * Make a campaign: a draft, or ready to send
-         * @description The fields of the channels in `sendingMode` are required, of a draft too; recipients may come later.
+         * Create a campaign
+         * @description It is a draft, or ready to send. The fields of the channels in `sendingMode` are required, even for a draft; recipients can be added later.
          */
         post: operations["createCampaign"];
         delete?: never;
@@ -591,14 +591,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One campaign */
+        /** Get a campaign */
         get: operations["findCampaign"];
-        /** Change a campaign that is not confirmed: what is left out stays */
+        /**
+         * Change a campaign that is not confirmed
+         * @description Fields that are left out stay.
+         */
         put: operations["updateCampaign"];
         post?: never;
         /**
-         * Delete a campaign that has not begun
-         * @description The credit of a scheduled one returns.
+         * Delete a campaign that has not started
+         * @description The credit of a scheduled one is returned.
          */
         delete: operations["deleteCampaign"];
         options?: never;
@@ -616,8 +619,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Count the recipients and what they cost
-         * @description To be called after every change of recipients, mode or content, and of a list.
+         * Count the recipients and calculate the cost
+         * @description Call it after every change of the recipients, the mode or the content, and after every change of a list.
          */
         post: operations["calculateCampaignGoal"];
         delete?: never;
@@ -633,7 +636,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a campaign costs at most */
+        /** Get the maximum price of a campaign */
         get: operations["findCampaignPrice"];
         put?: never;
         post?: never;
@@ -652,8 +655,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Send a campaign, at once or at its time: its price is frozen
-         * @description Cannot be undone. 400 names every precondition that is not met.
+         * Confirm a campaign
+         * @description It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone. A 400 names every precondition that is not met.
          */
         put: operations["confirmCampaign"];
         post?: never;
@@ -671,7 +674,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Hold a campaign that is being sent */
+        /** Pause a campaign that is being sent */
         put: operations["pauseCampaign"];
         post?: never;
         delete?: never;
@@ -688,7 +691,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Let a campaign that is held go on */
+        /** Resume a paused campaign */
         put: operations["resumeCampaign"];
         post?: never;
         delete?: never;
@@ -705,7 +708,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** End a campaign that is being sent: what no carrier has is not sent, its credit returns */
+        /**
+         * Cancel a campaign that is being sent
+         * @description Messages that no carrier has yet are not sent, and their credit is returned.
+         */
         put: operations["cancelCampaign"];
         post?: never;
         delete?: never;
@@ -722,8 +728,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The recipients of a campaign and what became of each
-         * @description From its confirmation on.
+         * List the recipients of a campaign
+         * @description Each with the status of its messages. There are none before the campaign is confirmed.
          */
         get: operations["listCampaignRecipients"];
         put?: never;
@@ -744,8 +750,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a campaign as it is now to the contacts of test lists
-         * @description At most 100 contacts, each on the first channel that reaches it. Charged as single messages, and in none of the figures of the campaign.
+         * Send a campaign to the contacts of test lists
+         * @description It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are charged as single messages and are not part of the figures of the campaign.
          */
         post: operations["testCampaign"];
         delete?: never;
@@ -761,11 +767,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What holds for all campaigns of the account */
+        /** Get the policy for all campaigns of the account */
         get: operations["getCampaignPolicy"];
         /**
-         * Change what holds for all campaigns of the account; what is left out stays
-         * @description For owners and admins, and keys with the scope `keys`. Campaigns that are confirmed keep their sender.
+         * Change the policy for all campaigns of the account
+         * @description Fields that are left out stay. For owners and admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
          */
         put: operations["putCampaignPolicy"];
         post?: never;
@@ -785,8 +791,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What a campaign with these settings would send to some of its recipients
-         * @description Nothing is stored, so that what is not saved yet can be seen. What is at fault stands in `problems`. Contacts and lists that there are not are left out. With contacts or lists it needs the scope "contacts" too.
+         * Preview what a campaign would send to some of its recipients
+         * @description Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.
          */
         post: operations["previewCampaign"];
         delete?: never;
@@ -802,7 +808,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What may stand between the braces of a campaign’s texts */
+        /** List the placeholders for the texts of campaigns */
         get: operations["listPlaceholders"];
         put?: never;
         post?: never;
@@ -819,12 +825,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Contact lists */
+        /** List contact lists */
         get: operations["listContactLists"];
         put?: never;
-        /** Make a contact list */
+        /** Create a contact list */
         post: operations["createContactList"];
-        /** Delete contact lists; their contacts stay */
+        /**
+         * Delete contact lists
+         * @description Their contacts stay.
+         */
         delete: operations["deleteContactLists"];
         options?: never;
         head?: never;
@@ -838,9 +847,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One contact list */
+        /** Get a contact list */
         get: operations["findContactList"];
-        /** Change name, description or kind of a list; what is left out stays */
+        /**
+         * Change a contact list
+         * @description Fields that are left out stay.
+         */
         put: operations["changeContactList"];
         post?: never;
         delete?: never;
@@ -859,13 +871,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put contacts into lists
-         * @description Associations that exist stay. Unknown lists or contacts are named in a 400, and nothing is done.
+         * Add contacts to lists
+         * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.
          */
         post: operations["addContactsToLists"];
         /**
-         * Take contacts out of lists; contacts and lists stay
-         * @description `deleted` counts associations, `notFound` names contacts that were in none of the lists. Unknown lists are named in a 400, and nothing is done.
+         * Remove contacts from lists
+         * @description Contacts and lists stay. `deleted` counts associations; `notFound` has the contacts that were in none of the lists. A 400 names unknown lists, and then nothing is done.
          */
         delete: operations["removeContactsFromLists"];
         options?: never;
@@ -883,7 +895,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End one association of a contact with a list */
+        /** Delete an association of a contact with a list */
         delete: operations["deleteContactAssociation"];
         options?: never;
         head?: never;
@@ -898,19 +910,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Contacts
-         * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted for good, so there is no `includeDeleted`.
+         * List contacts
+         * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted permanently, so there is no `includeDeleted`.
          */
         get: operations["listContacts"];
         put?: never;
         /**
-         * Make a contact: a number or an e-mail address is required
-         * @description A number that a contact has already is 409, and `details` names that contact.
+         * Create a contact
+         * @description A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` names that contact.
          */
         post: operations["createContact"];
         /**
-         * Delete contacts: those of `ids`, or all but those of `notIds`
-         * @description For good. Opt-outs stay, by number.
+         * Delete contacts
+         * @description Deletes those of `ids`, or all except those of `notIds`, permanently. Opt-outs stay, by number.
          */
         delete: operations["deleteContacts"];
         options?: never;
@@ -926,8 +938,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The contacts of a list
-         * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted for good, so there is no `includeDeleted`.
+         * List the contacts of a list
+         * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted permanently, so there is no `includeDeleted`.
          */
         get: operations["listContactsOfList"];
         put?: never;
@@ -945,9 +957,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One contact */
+        /** Get a contact */
         get: operations["findContact"];
-        /** Change a contact: what is left out stays, null takes a value away */
+        /**
+         * Change a contact
+         * @description Fields that are left out stay; null removes a value.
+         */
         put: operations["changeContact"];
         post?: never;
         delete?: never;
@@ -963,7 +978,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** On which channels the contact wants no messages, since when and who said so */
+        /**
+         * List the opt-outs of a contact
+         * @description The channels from which the number has opted out, since when, and the source.
+         */
         get: operations["listOptOutsOfContact"];
         put?: never;
         post?: never;
@@ -980,10 +998,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The custom fields of the account, by name: at most 100 */
+        /**
+         * List custom fields
+         * @description Sorted by name; an account has at most 100.
+         */
         get: operations["listCustomFields"];
         put?: never;
-        /** Define a custom field */
+        /** Create a custom field */
         post: operations["createCustomField"];
         delete?: never;
         options?: never;
@@ -999,10 +1020,13 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Rename or describe a custom field; contacts keep their values */
+        /**
+         * Change the name or description of a custom field
+         * @description Contacts keep their values.
+         */
         put: operations["changeCustomField"];
         post?: never;
-        /** Forget a custom field and its values */
+        /** Delete a custom field and its values */
         delete: operations["deleteCustomField"];
         options?: never;
         head?: never;
@@ -1016,7 +1040,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many contacts the plan allows and how many there are */
+        /** Get the contact limits and the number of contacts */
         get: operations["findContactLimits"];
         put?: never;
         post?: never;
@@ -1514,19 +1538,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The webhook of the account */
+        /** Get the webhook */
         get: operations["findWebhook"];
         /**
-         * Lead the webhook to another URL
-         * @description Secret and form stay. A webhook that was disabled becomes active.
+         * Change the webhook URL
+         * @description The secret and the form stay. A disabled webhook becomes active.
          */
         put: operations["updateWebhook"];
         /**
-         * Register the webhook; its secret is shown this once
-         * @description Events have eventType: DELIVERY, READ and INBOUND. Takes the place of an earlier webhook of either form, and is sent what waited for that one, in its own form. Its events are signed as Standard Webhooks says; any 2xx within 5 seconds acknowledges.
+         * Register the webhook
+         * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
          */
         post: operations["createWebhook"];
-        /** Delete the webhook, and the events that wait for it */
+        /** Delete the webhook and its waiting events */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
@@ -1540,19 +1564,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The webhook of the account */
+        /** Get the webhook */
         get: operations["findStatusWebhook"];
         /**
-         * Lead the webhook to another URL
-         * @description Secret and form stay. A webhook that was disabled becomes active.
+         * Change the webhook URL
+         * @description The secret and the form stay. A disabled webhook becomes active.
          */
         put: operations["updateStatusWebhook"];
         /**
-         * Register the webhook for the second form of payload; its secret is shown this once
-         * @description Events have a status in words; READ and INBOUND are not sent. Takes the place of an earlier webhook of either form, and is sent what waited for that one, in its own form. Its events are signed as Standard Webhooks says; any 2xx within 5 seconds acknowledges.
+         * Register the webhook with the second payload form
+         * @description Events have a status text; READ and INBOUND events are not sent. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
          */
         post: operations["createStatusWebhook"];
-        /** Delete the webhook, and the events that wait for it */
+        /** Delete the webhook and its waiting events */
         delete: operations["deleteStatusWebhook"];
         options?: never;
         head?: never;
@@ -1569,8 +1593,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give the webhook a new secret, shown this once
-         * @description For 24 hours events carry two signatures, by the new secret and by the one before. Rotated again in that time, the last two sign.
+         * Rotate the webhook secret
+         * @description The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by the previous secret. After another rotation within that time the last two secrets sign.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1589,8 +1613,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a sample event to the webhook, and tell how it went
-         * @description In its form and signed; once, also to a disabled webhook. customerMessageId is `webhook-test`.
+         * Send a test event to the webhook
+         * @description Sends one signed sample event in the form of the webhook, even when the webhook is disabled, and returns the result. customerMessageId is `webhook-test`. The event is not repeated and not logged.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -1607,8 +1631,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The events of the webhook and what became of them, the newest first
-         * @description An event that fails is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each give or take 20 %, and not before the time in a Retry-After (up to 24 h); then it is DEAD. Later events of its message wait for it; other messages do not. A webhook that fails again and again is tried once a minute at most, and events that were not tried yet are not listed. One that answers 410, or that has failed for five days without one success, is disabled: what waits becomes DEAD when its time comes. Registering another webhook leads what waits there, in its form; after deleting it what waits is dropped.
+         * List webhook events and their delivery, newest first
+         * @description A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that have not been tried are not listed. A webhook that answers 410, or that has failed for five days without a single success, is disabled: waiting events become DEAD when they are due. After another registration waiting events go to the new webhook, in its form; after a deletion they are dropped.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1626,7 +1650,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One event: what is sent, and what the receiver answered at each attempt */
+        /** Get one event with its request and the answer to each attempt */
         get: operations["findWebhookDelivery"];
         put?: never;
         post?: never;
@@ -1646,8 +1670,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send one event again, now
-         * @description Under the same `webhook-id`, with the same content. 409 while it waits behind an earlier event.
+         * Send one event again
+         * @description With the same `webhook-id` and content. 409 while it waits for an earlier event of its message.
          */
         post: operations["replayWebhookDelivery"];
         delete?: never;
@@ -1666,8 +1690,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send the events of a stretch of time again
-         * @description The oldest first, at most 100,000 a call: narrow the stretch for more.
+         * Send the events of a time range again
+         * @description Oldest first, at most 100,000 per call: use narrower ranges for more.
          */
         post: operations["replayWebhookDeliveries"];
         delete?: never;
@@ -1814,7 +1838,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The credit that can be spent */
+        /** Show the available credit */
         get: operations["findCredit"];
         put?: never;
         post?: never;
@@ -1831,7 +1855,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The credit, and how much of it is reserved */
+        /** Show the credit, and how much of it is reserved */
         get: operations["findSubscriptionCredit"];
         put?: never;
         post?: never;
@@ -1849,8 +1873,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What moved the credit, the newest first
-         * @description One entry for each batch of messages: `messages` says of how many.
+         * List the credit transactions, the newest first
+         * @description One entry per batch of messages: `messages` is their number.
          */
         get: operations["listCreditEntries"];
         put?: never;
@@ -2191,6 +2215,23 @@ export interface paths {
         };
         /** What a number costs */
         get: operations["operatorCheckPrice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connection-kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the kinds of connections and their settings */
+        get: operations["operatorListConnectionKinds"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2832,20 +2873,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What went wrong */
+        /** @description Error */
         Error: {
             /** @description The HTTP status. */
             status: number;
             /** @description The name of the status. */
             error: string;
-            /** @description What is wrong, for people. */
+            /** @description What is wrong, for humans. */
             message: string;
             /**
              * Format: uuid
-             * @description The same as in the header X-Request-Id.
+             * @description The same as in the X-Request-Id header.
              */
             requestId: string;
-            /** @description Every field at fault; only where fields are at fault. */
+            /** @description Every invalid field; absent if the error is not about fields. */
             details?: {
                 /** @description Dotted path, for example `messages[0].destinations`. */
                 field: string;
@@ -2854,7 +2895,7 @@ export interface components {
             /** @description Seconds to wait; the same as in Retry-After. */
             retryAfter?: number;
         };
-        /** @description What went wrong */
+        /** @description Error */
         WholesaleError: {
             /** @enum {string} */
             status: "error";
@@ -2911,7 +2952,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description degraded: something is wrong, and requests are served all the same.
+                         * @description degraded: a check failed, but requests are served.
                          * @enum {string}
                          */
                         status: "ok" | "degraded" | "unavailable";
@@ -2932,7 +2973,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description degraded: something is wrong, and requests are served all the same.
+                         * @description degraded: a check failed, but requests are served.
                          * @enum {string}
                          */
                         status: "ok" | "degraded" | "unavailable";
@@ -3624,9 +3665,9 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description Only the keys that this user made. */
                 userId?: number;
@@ -3668,7 +3709,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -3733,7 +3774,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -3967,7 +4008,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4185,7 +4226,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4196,29 +4237,29 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     channel: "SMS";
-                    /** @description E.164. */
+                    /** @description The number in E.164. */
                     destination?: string;
-                    /** @description As senderName. */
+                    /** @description The sender, as in senderName. */
                     sender?: string;
                     text?: string;
                 } | {
                     /** @enum {string} */
                     channel: "WHATSAPP";
-                    /** @description E.164. */
+                    /** @description The number in E.164. */
                     destination?: string;
-                    /** @description The phoneNumberId. A template by its name needs it. */
+                    /** @description The phoneNumberId. Required for a template that is given by its name. */
                     sender?: string;
                     template?: {
-                        /** @description Or name and language. */
+                        /** @description The id of the template; or give its name and language. */
                         id?: string;
                         name?: string;
-                        /** @description As the network writes it: pt_PT. */
+                        /** @description As the network writes it, for example pt_PT. */
                         language?: string;
-                        /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                        /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
                         variables?: string[] | {
                             [key: string]: string;
                         };
-                        /** @description The file of a header with media. */
+                        /** @description The link to the file of a media header. */
                         headerLink?: string;
                     };
                     body?: {
@@ -4226,32 +4267,32 @@ export interface operations {
                         type: "TEXT";
                         /** @description Up to 4,096 characters. */
                         text: string;
-                        /** @description Show what the first link leads to. */
+                        /** @description Show a preview of the first link. */
                         previewUrl?: boolean;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
                         type: "IMAGE" | "VIDEO" | "AUDIO" | "DOCUMENT" | "STICKER";
-                        /** @description The network fetches it from here. */
+                        /** @description The network fetches the file from here. */
                         link?: string;
                         mediaId?: number | string;
                         /** @description Up to 1,024 characters. */
                         caption?: string;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
-                        /** @description Of a DOCUMENT. */
+                        /** @description Only for a DOCUMENT. */
                         fileName?: string;
                     } | {
                         /** @enum {string} */
                         type: "LOCATION";
                         latitude: number;
                         longitude: number;
-                        /** @description Of the place. */
+                        /** @description The name of the place. */
                         name?: string;
-                        /** @description Of the place. */
+                        /** @description The address of the place. */
                         address?: string;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
@@ -4259,36 +4300,36 @@ export interface operations {
                         contacts: {
                             [key: string]: unknown;
                         }[];
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
                         type: "REACTION";
-                        /** @description The id (wamid) of the message. */
+                        /** @description The id (wamid) of the message that the reaction belongs to. */
                         messageId: string;
-                        /** @description Empty takes a reaction back. */
+                        /** @description An empty text removes the reaction. */
                         emoji: string;
                     } | {
                         /** @enum {string} */
                         type: "INTERACTIVE";
-                        /** @description Buttons, lists and flows as the network writes them. */
+                        /** @description Buttons, lists and flows in the format of the network. */
                         interactive: {
                             type: string;
                         } & {
                             [key: string]: unknown;
                         };
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     };
                 } | {
                     /** @enum {string} */
                     channel: "RCS";
-                    /** @description E.164. */
+                    /** @description The number in E.164. */
                     destination?: string;
                     /** @description The agentId. */
                     sender?: string;
                     templateId?: string;
-                    /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                    /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
                     variables?: string[] | {
                         [key: string]: string;
                     };
@@ -4299,29 +4340,29 @@ export interface operations {
                         text: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4339,7 +4380,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -4347,9 +4388,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -4364,45 +4405,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4420,7 +4461,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -4428,9 +4469,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -4438,40 +4479,40 @@ export interface operations {
                             })[];
                         };
                         /**
-                         * @description VERTICAL unless said otherwise.
+                         * @description VERTICAL by default.
                          * @enum {string}
                          */
                         orientation?: "VERTICAL" | "HORIZONTAL";
                         /**
-                         * @description Of the picture in a HORIZONTAL card.
+                         * @description Position of the image in a HORIZONTAL card.
                          * @enum {string}
                          */
                         imageAlignment?: "LEFT" | "RIGHT";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4489,7 +4530,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -4497,9 +4538,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -4514,45 +4555,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4570,7 +4611,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -4578,9 +4619,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -4588,35 +4629,35 @@ export interface operations {
                             })[];
                         }[];
                         /**
-                         * @description MEDIUM unless said otherwise.
+                         * @description MEDIUM by default.
                          * @enum {string}
                          */
                         width?: "SMALL" | "MEDIUM";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4634,7 +4675,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -4642,9 +4683,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -4655,35 +4696,35 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: a file of yours (media). */
+                        /** @description In place of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown for it; at most 100 kB. */
+                        /** @description Shown in place of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -4701,7 +4742,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -4709,9 +4750,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -4731,21 +4772,21 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
-                        /** @description What people would read. */
+                        /** @description The text that people would read. */
                         text: string;
                         encoding: ("GSM-7" | "UCS-2") | null;
-                        /** @description As they count: on SMS two for each of ^{}\[~]|€ in GSM-7, and for an emoji in UCS-2. */
+                        /** @description As they are counted on SMS: ^{}\[~]|€ count as two each in GSM-7, and an emoji counts as two in UCS-2. */
                         characters: number;
                         parts: number;
                         perPart: number | null;
                         remaining: number | null;
-                        /** @description The characters that make it UCS-2, at most 50. */
+                        /** @description The characters that require UCS-2, at most 50. */
                         unsupported: string[];
                         country: string | null;
                         unitPrice: number | null;
                         price: number | null;
                         currency: string;
-                        /** @description Nothing is wrong with the fields that are there. */
+                        /** @description Whether the fields that are given have no problems. */
                         valid: boolean;
                         problems: {
                             field: string;
@@ -4841,7 +4882,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4850,39 +4891,39 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description E.164: a plus, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
                     phoneNumber: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     message: string;
                     /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                     senderName?: string;
-                    /** @description Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends nothing, with other content it is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s, all else DELIVERED after about 1 s. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
                 } | {
                     phoneNumber?: unknown;
-                    /** @description E.164: a plus, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
                     destination: string;
                     /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                     sender: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     body: string;
-                    /** @description Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends nothing, with other content it is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
                     messageId?: string;
                     /** @description Values for `{{name}}` in the body. */
                     placeholders?: {
                         [key: string]: string;
                     };
-                    /** @description User data header in hex; the body is then sent as octets of ISO 8859-1. */
+                    /** @description User data header in hex; the body is then sent as ISO 8859-1 octets. */
                     udhData?: string;
                     /** @description Ask for a delivery receipt (default true). */
                     enableNotification?: boolean;
-                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset. */
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
                     scheduledDate?: string;
                     /** @description Minutes until the message is no longer delivered. */
                     validityPeriod?: number;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s, all else DELIVERED after about 1 s. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
                 };
             };
@@ -4903,7 +4944,7 @@ export interface operations {
                             accepted: boolean;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description 200 accepted; 400 bad number, no route or no price; 402 no credit. 403, opted out, is reserved. */
+                            /** @description 200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out. */
                             statusCode: number;
                             reasons: string[];
                         }[];
@@ -5008,7 +5049,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5017,11 +5058,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Your id of this request, for 24 hours: sent again with the same body it sends nothing and is answered as the first time, with another body it is a conflict (409). */
+                    /** @description Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first answer; a repeat with another body is a conflict (409). */
                     globalId?: string;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s, all else DELIVERED after about 1 s. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
-                    /** @description Allow texts of several parts (default true). */
+                    /** @description Allow texts with several parts (default true). */
                     enableConcatenated?: boolean;
                     /** @description Allow texts outside GSM 03.38 (default true). */
                     enableUnicode?: boolean;
@@ -5034,18 +5075,18 @@ export interface operations {
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                         sender: string;
                         body?: string;
-                        /** @description Octets to send in place of a text. */
+                        /** @description Octets to send instead of a text, in hex. */
                         hexBody?: string;
-                        /** @description User data header for `hexBody`. */
+                        /** @description User data header for `hexBody`, in hex. */
                         udhData?: string;
-                        /** @description Not before: the form of scheduledDate. */
+                        /** @description The messages are not sent before this time, in the format of scheduledDate. */
                         scheduling?: string;
                     }[];
                 };
             };
         };
         responses: {
-            /** @description Committed. */
+            /** @description The accepted messages are committed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5060,7 +5101,7 @@ export interface operations {
                             destination: string;
                             id: string | null;
                             accepted: boolean;
-                            /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 409 id used for other content. Reserved: 401 sender not allowed, 403 opted out, 429 throttled; no rule refuses for these yet. */
+                            /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used for other content. Reserved for later: 401 sender not allowed, 429 throttled. */
                             statusCode: number;
                         }[];
                     };
@@ -5245,7 +5286,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5254,31 +5295,31 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The number of yours that it comes from. */
+                    /** @description Your number that sends the message. */
                     phoneNumberId: string;
-                    /** @description E.164: a plus, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
                     destination: string;
-                    /** @description Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends nothing, with other content it is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
                     messageId?: string;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
-                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset. */
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
                     scheduledDate?: string;
-                    /** @description Minutes until the message, and what follows it, is no longer sent; 15 days. */
+                    /** @description Minutes until the message and its fallbacks are no longer sent; at most 15 days. */
                     validityPeriod?: number;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
                     simulation?: boolean;
                     template?: {
-                        /** @description Or name and language. */
+                        /** @description The id of the template; or give its name and language. */
                         id?: string;
                         name?: string;
-                        /** @description As the network writes it: pt_PT. */
+                        /** @description As the network writes it, for example pt_PT. */
                         language?: string;
-                        /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                        /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
                         variables?: string[] | {
                             [key: string]: string;
                         };
-                        /** @description The file of a header with media. */
+                        /** @description The link to the file of a media header. */
                         headerLink?: string;
                     };
                     body?: {
@@ -5286,32 +5327,32 @@ export interface operations {
                         type: "TEXT";
                         /** @description Up to 4,096 characters. */
                         text: string;
-                        /** @description Show what the first link leads to. */
+                        /** @description Show a preview of the first link. */
                         previewUrl?: boolean;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
                         type: "IMAGE" | "VIDEO" | "AUDIO" | "DOCUMENT" | "STICKER";
-                        /** @description The network fetches it from here. */
+                        /** @description The network fetches the file from here. */
                         link?: string;
                         mediaId?: number | string;
                         /** @description Up to 1,024 characters. */
                         caption?: string;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
-                        /** @description Of a DOCUMENT. */
+                        /** @description Only for a DOCUMENT. */
                         fileName?: string;
                     } | {
                         /** @enum {string} */
                         type: "LOCATION";
                         latitude: number;
                         longitude: number;
-                        /** @description Of the place. */
+                        /** @description The name of the place. */
                         name?: string;
-                        /** @description Of the place. */
+                        /** @description The address of the place. */
                         address?: string;
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
@@ -5319,33 +5360,33 @@ export interface operations {
                         contacts: {
                             [key: string]: unknown;
                         }[];
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     } | {
                         /** @enum {string} */
                         type: "REACTION";
-                        /** @description The id (wamid) of the message. */
+                        /** @description The id (wamid) of the message that the reaction belongs to. */
                         messageId: string;
-                        /** @description Empty takes a reaction back. */
+                        /** @description An empty text removes the reaction. */
                         emoji: string;
                     } | {
                         /** @enum {string} */
                         type: "INTERACTIVE";
-                        /** @description Buttons, lists and flows as the network writes them. */
+                        /** @description Buttons, lists and flows in the format of the network. */
                         interactive: {
                             type: string;
                         } & {
                             [key: string]: unknown;
                         };
-                        /** @description The id (wamid) of the message that this one answers. */
+                        /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     };
-                    /** @description Tried when the message fails or takes too long; needs fallbackSms, which comes after it. */
+                    /** @description Sent when the message fails or takes too long. Requires fallbackSms, which comes after it. */
                     fallbackRcs?: {
-                        /** @description The agent of yours that it comes from. */
+                        /** @description Your agent that sends the message. */
                         agentId: string;
                         templateId?: string;
-                        /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                        /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
                         variables?: string[] | {
                             [key: string]: string;
                         };
@@ -5356,29 +5397,29 @@ export interface operations {
                             text: string;
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5396,7 +5437,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -5404,9 +5445,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -5421,45 +5462,45 @@ export interface operations {
                                 /** @description Up to 2,000 characters. */
                                 description?: string;
                                 media?: {
-                                    /** @description A picture or a video of up to 100 MiB. */
+                                    /** @description An image or a video of up to 100 MiB. */
                                     url?: string;
-                                    /** @description In place of url: a file of yours (media). */
+                                    /** @description In place of url: one of your files (media). */
                                     mediaId?: number;
-                                    /** @description Shown until it has loaded; at most 100 kB. */
+                                    /** @description Shown until the media has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
                                     /**
-                                     * @description MEDIUM unless said otherwise.
+                                     * @description MEDIUM by default.
                                      * @enum {string}
                                      */
                                     height?: "SHORT" | "MEDIUM" | "TALL";
-                                    /** @description Fetched again although the network has it. */
+                                    /** @description Fetches the file again even if the network has cached it. */
                                     forceRefresh?: boolean;
                                 };
                                 suggestions?: ({
                                     reply: {
-                                        /** @description What the button says. */
+                                        /** @description The text of the button. */
                                         text: string;
-                                        /** @description Comes back to you when it is tapped. */
+                                        /** @description Returned to you when the button is tapped. */
                                         postbackData: string;
                                     };
                                 } | {
                                     action: {
-                                        /** @description What the button says. */
+                                        /** @description The text of the button. */
                                         text: string;
-                                        /** @description Comes back to you when it is tapped. */
+                                        /** @description Returned to you when the button is tapped. */
                                         postbackData: string;
-                                        /** @description Opened where the handset cannot do the action. */
+                                        /** @description Opened when the handset does not support the action. */
                                         fallbackUrl?: string;
                                         openUrlAction?: {
-                                            /** @description What is opened. */
+                                            /** @description The URL to open. */
                                             url: string;
                                             /**
-                                             * @description Where.
+                                             * @description Where it is opened.
                                              * @enum {string}
                                              */
                                             application?: "BROWSER" | "WEBVIEW";
                                             /**
-                                             * @description How much of the screen.
+                                             * @description How much of the screen it covers.
                                              * @enum {string}
                                              */
                                             webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5477,7 +5518,7 @@ export interface operations {
                                             };
                                             /** @description The name of the place. */
                                             label?: string;
-                                            /** @description Searched for instead of a place. */
+                                            /** @description A search term, in place of a location. */
                                             query?: string;
                                         };
                                         createCalendarEventAction?: {
@@ -5485,9 +5526,9 @@ export interface operations {
                                             startTime: string;
                                             /** Format: date-time */
                                             endTime: string;
-                                            /** @description Of the event. */
+                                            /** @description The title of the event. */
                                             title: string;
-                                            /** @description Of the event. */
+                                            /** @description The description of the event. */
                                             description?: string;
                                         };
                                         shareLocationAction?: Record<string, never>;
@@ -5495,40 +5536,40 @@ export interface operations {
                                 })[];
                             };
                             /**
-                             * @description VERTICAL unless said otherwise.
+                             * @description VERTICAL by default.
                              * @enum {string}
                              */
                             orientation?: "VERTICAL" | "HORIZONTAL";
                             /**
-                             * @description Of the picture in a HORIZONTAL card.
+                             * @description Position of the image in a HORIZONTAL card.
                              * @enum {string}
                              */
                             imageAlignment?: "LEFT" | "RIGHT";
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5546,7 +5587,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -5554,9 +5595,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -5571,45 +5612,45 @@ export interface operations {
                                 /** @description Up to 2,000 characters. */
                                 description?: string;
                                 media?: {
-                                    /** @description A picture or a video of up to 100 MiB. */
+                                    /** @description An image or a video of up to 100 MiB. */
                                     url?: string;
-                                    /** @description In place of url: a file of yours (media). */
+                                    /** @description In place of url: one of your files (media). */
                                     mediaId?: number;
-                                    /** @description Shown until it has loaded; at most 100 kB. */
+                                    /** @description Shown until the media has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
                                     /**
-                                     * @description MEDIUM unless said otherwise.
+                                     * @description MEDIUM by default.
                                      * @enum {string}
                                      */
                                     height?: "SHORT" | "MEDIUM" | "TALL";
-                                    /** @description Fetched again although the network has it. */
+                                    /** @description Fetches the file again even if the network has cached it. */
                                     forceRefresh?: boolean;
                                 };
                                 suggestions?: ({
                                     reply: {
-                                        /** @description What the button says. */
+                                        /** @description The text of the button. */
                                         text: string;
-                                        /** @description Comes back to you when it is tapped. */
+                                        /** @description Returned to you when the button is tapped. */
                                         postbackData: string;
                                     };
                                 } | {
                                     action: {
-                                        /** @description What the button says. */
+                                        /** @description The text of the button. */
                                         text: string;
-                                        /** @description Comes back to you when it is tapped. */
+                                        /** @description Returned to you when the button is tapped. */
                                         postbackData: string;
-                                        /** @description Opened where the handset cannot do the action. */
+                                        /** @description Opened when the handset does not support the action. */
                                         fallbackUrl?: string;
                                         openUrlAction?: {
-                                            /** @description What is opened. */
+                                            /** @description The URL to open. */
                                             url: string;
                                             /**
-                                             * @description Where.
+                                             * @description Where it is opened.
                                              * @enum {string}
                                              */
                                             application?: "BROWSER" | "WEBVIEW";
                                             /**
-                                             * @description How much of the screen.
+                                             * @description How much of the screen it covers.
                                              * @enum {string}
                                              */
                                             webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5627,7 +5668,7 @@ export interface operations {
                                             };
                                             /** @description The name of the place. */
                                             label?: string;
-                                            /** @description Searched for instead of a place. */
+                                            /** @description A search term, in place of a location. */
                                             query?: string;
                                         };
                                         createCalendarEventAction?: {
@@ -5635,9 +5676,9 @@ export interface operations {
                                             startTime: string;
                                             /** Format: date-time */
                                             endTime: string;
-                                            /** @description Of the event. */
+                                            /** @description The title of the event. */
                                             title: string;
-                                            /** @description Of the event. */
+                                            /** @description The description of the event. */
                                             description?: string;
                                         };
                                         shareLocationAction?: Record<string, never>;
@@ -5645,35 +5686,35 @@ export interface operations {
                                 })[];
                             }[];
                             /**
-                             * @description MEDIUM unless said otherwise.
+                             * @description MEDIUM by default.
                              * @enum {string}
                              */
                             width?: "SMALL" | "MEDIUM";
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5691,7 +5732,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -5699,9 +5740,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -5712,35 +5753,35 @@ export interface operations {
                             type: "FILE";
                             /** @description A file of up to 100 MiB. */
                             url?: string;
-                            /** @description In place of url: a file of yours (media). */
+                            /** @description In place of url: one of your files (media). */
                             mediaId?: number;
-                            /** @description Shown for it; at most 100 kB. */
+                            /** @description Shown in place of the file; at most 100 kB. */
                             thumbnailUrl?: string;
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5758,7 +5799,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -5766,9 +5807,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -5776,29 +5817,29 @@ export interface operations {
                             })[];
                         };
                     };
-                    /** @description Tried last, when what comes before it fails or takes too long. */
+                    /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                         sender?: string;
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                     fallback?: {
                         after?: {
-                            /** @description Seconds; default 3600. */
+                            /** @description Seconds (default 3600). */
                             WHATSAPP?: number;
-                            /** @description Seconds; default 300. */
+                            /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description Default: all of them. */
+                        /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     };
                 };
             };
         };
         responses: {
-            /** @description Committed. A refused message has `accepted: false` and its reasons. */
+            /** @description The message is committed. A refused message has `accepted: false` and its reasons. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5903,7 +5944,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5912,22 +5953,22 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The agent of yours that it comes from. */
+                    /** @description Your agent that sends the message. */
                     agentId: string;
-                    /** @description E.164: a plus, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
                     destination: string;
-                    /** @description Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends nothing, with other content it is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
                     messageId?: string;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
-                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset. */
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
                     scheduledDate?: string;
-                    /** @description Minutes until the message, and what follows it, is no longer sent; 15 days. */
+                    /** @description Minutes until the message and its fallbacks are no longer sent; at most 15 days. */
                     validityPeriod?: number;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
                     simulation?: boolean;
                     templateId?: string;
-                    /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                    /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
                     variables?: string[] | {
                         [key: string]: string;
                     };
@@ -5938,29 +5979,29 @@ export interface operations {
                         text: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -5978,7 +6019,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -5986,9 +6027,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -6003,45 +6044,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -6059,7 +6100,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -6067,9 +6108,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -6077,40 +6118,40 @@ export interface operations {
                             })[];
                         };
                         /**
-                         * @description VERTICAL unless said otherwise.
+                         * @description VERTICAL by default.
                          * @enum {string}
                          */
                         orientation?: "VERTICAL" | "HORIZONTAL";
                         /**
-                         * @description Of the picture in a HORIZONTAL card.
+                         * @description Position of the image in a HORIZONTAL card.
                          * @enum {string}
                          */
                         imageAlignment?: "LEFT" | "RIGHT";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -6128,7 +6169,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -6136,9 +6177,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -6153,45 +6194,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -6209,7 +6250,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -6217,9 +6258,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -6227,35 +6268,35 @@ export interface operations {
                             })[];
                         }[];
                         /**
-                         * @description MEDIUM unless said otherwise.
+                         * @description MEDIUM by default.
                          * @enum {string}
                          */
                         width?: "SMALL" | "MEDIUM";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -6273,7 +6314,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -6281,9 +6322,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -6294,35 +6335,35 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: a file of yours (media). */
+                        /** @description In place of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown for it; at most 100 kB. */
+                        /** @description Shown in place of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -6340,7 +6381,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -6348,38 +6389,38 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
                             };
                         })[];
                     };
-                    /** @description Tried last, when what comes before it fails or takes too long. */
+                    /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                         sender?: string;
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                     fallback?: {
                         after?: {
-                            /** @description Seconds; default 3600. */
+                            /** @description Seconds (default 3600). */
                             WHATSAPP?: number;
-                            /** @description Seconds; default 300. */
+                            /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description Default: all of them. */
+                        /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     };
                 };
             };
         };
         responses: {
-            /** @description Committed. A refused message has `accepted: false` and its reasons. */
+            /** @description The message is committed. A refused message has `accepted: false` and its reasons. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6483,9 +6524,9 @@ export interface operations {
     listWhatsappPhoneNumbers: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -6502,20 +6543,20 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description The network's id: what `phoneNumberId` of sends and campaigns takes. */
+                            /** @description The network's id, for `phoneNumberId` of sends and campaigns. */
                             phoneNumberId: string;
                             displayPhoneNumber: string | null;
                             verifiedName: string;
-                            /** @description GREEN, YELLOW, RED or UNKNOWN, as the network last said. */
+                            /** @description GREEN, YELLOW, RED or UNKNOWN, as last reported by the network. */
                             qualityRating: string;
-                            /** @description Every account may send as it; this one does not have it to itself. */
+                            /** @description Shared by all accounts. */
                             common: boolean;
                             /** Format: date-time */
                             createdAt: string;
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -6579,9 +6620,9 @@ export interface operations {
     listRcsAgents: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -6606,9 +6647,9 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "PENDING" | "LAUNCHED";
-                            /** @description Every account may send as it; this one does not have it to itself. */
+                            /** @description Shared by all accounts. */
                             common: boolean;
-                            /** @description As it was asked for. */
+                            /** @description The other fields of the request. */
                             details: {
                                 [key: string]: unknown;
                             };
@@ -6617,7 +6658,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -6682,7 +6723,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6691,14 +6732,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What people see above its messages. */
+                    /** @description The name that people see above its messages. */
                     displayName: string;
-                    /** @description Shown with the name. */
+                    /** @description Shown below the name. */
                     description?: string;
                     color?: string;
-                    /** @description A square picture of at most 50 kB. */
+                    /** @description A square image of at most 50 kB. */
                     logoUrl?: string;
-                    /** @description The picture at the top, at most 200 kB. */
+                    /** @description The image at the top, at most 200 kB. */
                     heroUrl?: string;
                     phoneNumbers?: string[];
                     emails?: string[];
@@ -6708,7 +6749,7 @@ export interface operations {
                     /** @description The terms of use. */
                     termsUrl?: string;
                     /**
-                     * @description What it is for.
+                     * @description The purpose of the agent.
                      * @enum {string}
                      */
                     useCase?: "OTP" | "TRANSACTIONAL" | "PROMOTIONAL" | "MULTI_USE";
@@ -6731,9 +6772,9 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "PENDING" | "LAUNCHED";
-                        /** @description Every account may send as it; this one does not have it to itself. */
+                        /** @description Shared by all accounts. */
                         common: boolean;
-                        /** @description As it was asked for. */
+                        /** @description The other fields of the request. */
                         details: {
                             [key: string]: unknown;
                         };
@@ -6828,13 +6869,13 @@ export interface operations {
     listWhatsappTemplates: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Exactly this one; DELETED only when asked for. */
+                /** @description Only templates with this status; without it, all but DELETED. */
                 status?: string;
-                /** @description Part of the name, in any case. */
+                /** @description A part of the name, in any case. */
                 search?: string;
             };
             header?: never;
@@ -6853,12 +6894,12 @@ export interface operations {
                         data: {
                             id: string;
                             name: string;
-                            /** @description Only APPROVED is sent. */
+                            /** @description Only an APPROVED template can be sent. */
                             status: string;
-                            /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                            /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                             placeholders: string[];
                             variables: string[];
-                            /** @description Every account may send it; only the operator changes it. */
+                            /** @description Shared by all accounts; only the operator can change it. */
                             common: boolean;
                             /** Format: date-time */
                             createdAt: string;
@@ -6876,7 +6917,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -6941,7 +6982,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6950,13 +6991,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description A number of the business account. */
+                    /** @description One of the numbers of the business account. */
                     phoneNumberId: string;
                     name: string;
                     language: string;
                     /** @enum {string} */
                     category: "MARKETING" | "UTILITY" | "AUTHENTICATION";
-                    /** @description As the network writes them: HEADER, BODY, FOOTER, BUTTONS. */
+                    /** @description In the network's own form: HEADER, BODY, FOOTER, BUTTONS. */
                     components: ({
                         type: string;
                     } & {
@@ -6965,13 +7006,13 @@ export interface operations {
                     /** @enum {string} */
                     parameterFormat?: "POSITIONAL" | "NAMED";
                     allowCategoryChange?: boolean;
-                    /** @description How long the network tries to deliver it. */
+                    /** @description How long the network tries to deliver the message, in seconds. */
                     messageSendTtlSeconds?: number;
-                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. Named placeholders have the field of their name unless said otherwise. */
+                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
-                    /** @description The file of a header with media, where a send names no other. */
+                    /** @description The file of a media header, for sends that name no other. */
                     headerLink?: string;
-                    /** @description A file of yours, as the sample that the network wants to see of a header with media. */
+                    /** @description One of your files, as the sample that the network requires for a media header. */
                     headerMediaId?: number;
                 };
             };
@@ -6986,12 +7027,12 @@ export interface operations {
                     "application/json": {
                         id: string;
                         name: string;
-                        /** @description Only APPROVED is sent. */
+                        /** @description Only an APPROVED template can be sent. */
                         status: string;
-                        /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                        /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                         placeholders: string[];
                         variables: string[];
-                        /** @description Every account may send it; only the operator changes it. */
+                        /** @description Shared by all accounts; only the operator can change it. */
                         common: boolean;
                         /** Format: date-time */
                         createdAt: string;
@@ -7112,12 +7153,12 @@ export interface operations {
                     "application/json": {
                         id: string;
                         name: string;
-                        /** @description Only APPROVED is sent. */
+                        /** @description Only an APPROVED template can be sent. */
                         status: string;
-                        /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                        /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                         placeholders: string[];
                         variables: string[];
-                        /** @description Every account may send it; only the operator changes it. */
+                        /** @description Shared by all accounts; only the operator can change it. */
                         common: boolean;
                         /** Format: date-time */
                         createdAt: string;
@@ -7297,18 +7338,18 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     category?: "MARKETING" | "UTILITY" | "AUTHENTICATION";
-                    /** @description As the network writes them: HEADER, BODY, FOOTER, BUTTONS. */
+                    /** @description In the network's own form: HEADER, BODY, FOOTER, BUTTONS. */
                     components?: ({
                         type: string;
                     } & {
                         [key: string]: unknown;
                     })[];
-                    /** @description How long the network tries to deliver it. */
+                    /** @description How long the network tries to deliver the message, in seconds. */
                     messageSendTtlSeconds?: number;
-                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. Named placeholders have the field of their name unless said otherwise. */
+                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
                     headerLink?: string | null;
-                    /** @description A file of yours, as the sample that the network wants to see of a header with media. */
+                    /** @description One of your files, as the sample that the network requires for a media header. */
                     headerMediaId?: number;
                 };
             };
@@ -7323,12 +7364,12 @@ export interface operations {
                     "application/json": {
                         id: string;
                         name: string;
-                        /** @description Only APPROVED is sent. */
+                        /** @description Only an APPROVED template can be sent. */
                         status: string;
-                        /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                        /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                         placeholders: string[];
                         variables: string[];
-                        /** @description Every account may send it; only the operator changes it. */
+                        /** @description Shared by all accounts; only the operator can change it. */
                         common: boolean;
                         /** Format: date-time */
                         createdAt: string;
@@ -7432,13 +7473,13 @@ export interface operations {
     listRcsTemplates: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Exactly this one; DELETED only when asked for. */
+                /** @description Only templates with this status; without it, all but DELETED. */
                 status?: string;
-                /** @description Part of the name, in any case. */
+                /** @description A part of the name, in any case. */
                 search?: string;
             };
             header?: never;
@@ -7457,25 +7498,25 @@ export interface operations {
                         data: {
                             id: string;
                             name: string;
-                            /** @description Only APPROVED is sent. */
+                            /** @description Only an APPROVED template can be sent. */
                             status: string;
-                            /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                            /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                             placeholders: string[];
                             variables: string[];
-                            /** @description Every account may send it; only the operator changes it. */
+                            /** @description Shared by all accounts; only the operator can change it. */
                             common: boolean;
                             /** Format: date-time */
                             createdAt: string;
                             /** Format: date-time */
                             updatedAt: string;
-                            /** @description As the network writes it: a contentMessage. */
+                            /** @description A contentMessage, in the network's own form. */
                             content: {
                                 [key: string]: unknown;
                             };
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -7540,7 +7581,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7557,29 +7598,29 @@ export interface operations {
                         text: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7597,7 +7638,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7605,9 +7646,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -7622,45 +7663,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7678,7 +7719,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -7686,9 +7727,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -7696,40 +7737,40 @@ export interface operations {
                             })[];
                         };
                         /**
-                         * @description VERTICAL unless said otherwise.
+                         * @description VERTICAL by default.
                          * @enum {string}
                          */
                         orientation?: "VERTICAL" | "HORIZONTAL";
                         /**
-                         * @description Of the picture in a HORIZONTAL card.
+                         * @description Position of the image in a HORIZONTAL card.
                          * @enum {string}
                          */
                         imageAlignment?: "LEFT" | "RIGHT";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7747,7 +7788,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7755,9 +7796,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -7772,45 +7813,45 @@ export interface operations {
                             /** @description Up to 2,000 characters. */
                             description?: string;
                             media?: {
-                                /** @description A picture or a video of up to 100 MiB. */
+                                /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: a file of yours (media). */
+                                /** @description In place of url: one of your files (media). */
                                 mediaId?: number;
-                                /** @description Shown until it has loaded; at most 100 kB. */
+                                /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
-                                 * @description MEDIUM unless said otherwise.
+                                 * @description MEDIUM by default.
                                  * @enum {string}
                                  */
                                 height?: "SHORT" | "MEDIUM" | "TALL";
-                                /** @description Fetched again although the network has it. */
+                                /** @description Fetches the file again even if the network has cached it. */
                                 forceRefresh?: boolean;
                             };
                             suggestions?: ({
                                 reply: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
                                 };
                             } | {
                                 action: {
-                                    /** @description What the button says. */
+                                    /** @description The text of the button. */
                                     text: string;
-                                    /** @description Comes back to you when it is tapped. */
+                                    /** @description Returned to you when the button is tapped. */
                                     postbackData: string;
-                                    /** @description Opened where the handset cannot do the action. */
+                                    /** @description Opened when the handset does not support the action. */
                                     fallbackUrl?: string;
                                     openUrlAction?: {
-                                        /** @description What is opened. */
+                                        /** @description The URL to open. */
                                         url: string;
                                         /**
-                                         * @description Where.
+                                         * @description Where it is opened.
                                          * @enum {string}
                                          */
                                         application?: "BROWSER" | "WEBVIEW";
                                         /**
-                                         * @description How much of the screen.
+                                         * @description How much of the screen it covers.
                                          * @enum {string}
                                          */
                                         webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7828,7 +7869,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description Searched for instead of a place. */
+                                        /** @description A search term, in place of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -7836,9 +7877,9 @@ export interface operations {
                                         startTime: string;
                                         /** Format: date-time */
                                         endTime: string;
-                                        /** @description Of the event. */
+                                        /** @description The title of the event. */
                                         title: string;
-                                        /** @description Of the event. */
+                                        /** @description The description of the event. */
                                         description?: string;
                                     };
                                     shareLocationAction?: Record<string, never>;
@@ -7846,35 +7887,35 @@ export interface operations {
                             })[];
                         }[];
                         /**
-                         * @description MEDIUM unless said otherwise.
+                         * @description MEDIUM by default.
                          * @enum {string}
                          */
                         width?: "SMALL" | "MEDIUM";
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7892,7 +7933,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7900,9 +7941,9 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
@@ -7913,35 +7954,35 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: a file of yours (media). */
+                        /** @description In place of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown for it; at most 100 kB. */
+                        /** @description Shown in place of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
                             };
                         } | {
                             action: {
-                                /** @description What the button says. */
+                                /** @description The text of the button. */
                                 text: string;
-                                /** @description Comes back to you when it is tapped. */
+                                /** @description Returned to you when the button is tapped. */
                                 postbackData: string;
-                                /** @description Opened where the handset cannot do the action. */
+                                /** @description Opened when the handset does not support the action. */
                                 fallbackUrl?: string;
                                 openUrlAction?: {
-                                    /** @description What is opened. */
+                                    /** @description The URL to open. */
                                     url: string;
                                     /**
-                                     * @description Where.
+                                     * @description Where it is opened.
                                      * @enum {string}
                                      */
                                     application?: "BROWSER" | "WEBVIEW";
                                     /**
-                                     * @description How much of the screen.
+                                     * @description How much of the screen it covers.
                                      * @enum {string}
                                      */
                                     webviewViewMode?: "FULL" | "HALF" | "TALL";
@@ -7959,7 +8000,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description Searched for instead of a place. */
+                                    /** @description A search term, in place of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7967,16 +8008,16 @@ export interface operations {
                                     startTime: string;
                                     /** Format: date-time */
                                     endTime: string;
-                                    /** @description Of the event. */
+                                    /** @description The title of the event. */
                                     title: string;
-                                    /** @description Of the event. */
+                                    /** @description The description of the event. */
                                     description?: string;
                                 };
                                 shareLocationAction?: Record<string, never>;
                             };
                         })[];
                     };
-                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. Named placeholders have the field of their name unless said otherwise. */
+                    /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
                 };
             };
@@ -7991,18 +8032,18 @@ export interface operations {
                     "application/json": {
                         id: string;
                         name: string;
-                        /** @description Only APPROVED is sent. */
+                        /** @description Only an APPROVED template can be sent. */
                         status: string;
-                        /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                        /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                         placeholders: string[];
                         variables: string[];
-                        /** @description Every account may send it; only the operator changes it. */
+                        /** @description Shared by all accounts; only the operator can change it. */
                         common: boolean;
                         /** Format: date-time */
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
-                        /** @description As the network writes it: a contentMessage. */
+                        /** @description A contentMessage, in the network's own form. */
                         content: {
                             [key: string]: unknown;
                         };
@@ -8112,18 +8153,18 @@ export interface operations {
                     "application/json": {
                         id: string;
                         name: string;
-                        /** @description Only APPROVED is sent. */
+                        /** @description Only an APPROVED template can be sent. */
                         status: string;
-                        /** @description `1` of the body, `header.1`, `button.0.1`, or names. */
+                        /** @description `1` (in the body), `header.1`, `button.0.1`, or names. */
                         placeholders: string[];
                         variables: string[];
-                        /** @description Every account may send it; only the operator changes it. */
+                        /** @description Shared by all accounts; only the operator can change it. */
                         common: boolean;
                         /** Format: date-time */
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
-                        /** @description As the network writes it: a contentMessage. */
+                        /** @description A contentMessage, in the network's own form. */
                         content: {
                             [key: string]: unknown;
                         };
@@ -8281,9 +8322,9 @@ export interface operations {
     campaignStats: {
         parameters: {
             query: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description How long a bucket is. UTC; weeks start on Monday. */
                 aggregateOn?: "hour" | "day" | "week" | "month";
@@ -8336,7 +8377,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -8400,9 +8441,9 @@ export interface operations {
     statsOfCampaign: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description How long a bucket is. UTC; weeks start on Monday. */
                 aggregateOn?: "hour" | "day" | "week" | "month";
@@ -8470,7 +8511,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -8654,27 +8695,27 @@ export interface operations {
     listCampaigns: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Any of these statuses. */
+                /** @description Any of these statuses, separated by commas. */
                 status?: string;
                 /** @description Whether the status is 0. */
                 isDraft?: boolean;
-                /** @description Whether it is confirmed and its time is still to come. */
+                /** @description Whether it is confirmed and scheduled for the future. */
                 isProgrammed?: boolean;
-                /** @description Exactly this mode; of several any. */
+                /** @description Exactly this mode, or any of several separated by commas. */
                 sendingMode?: string;
-                /** @description Part of name or description, in any case. */
+                /** @description A part of the name or description, case-insensitive. */
                 search?: string;
-                /** @description Created or scheduled on this day or later. With the other one. yyyy-MM-dd, in UTC. */
+                /** @description Created or scheduled on this day or later. Requires the other date. yyyy-MM-dd, in UTC. */
                 startDate?: string;
-                /** @description Created or scheduled on this day or earlier. With the other one. yyyy-MM-dd, in UTC. */
+                /** @description Created or scheduled on this day or earlier. Requires the other date. yyyy-MM-dd, in UTC. */
                 endDate?: string;
-                /** @description Whether the configuration is marked final. */
+                /** @description Whether the campaign is marked as ready to send. */
                 readyToSend?: boolean;
-                /** @description By creation. */
+                /** @description The order by creation. */
                 direction?: "ASC" | "DESC";
             };
             header?: never;
@@ -8697,7 +8738,7 @@ export interface operations {
                             /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                             status: number;
                             /**
-                             * @description A combined mode tries its channels in the order named, until one delivers.
+                             * @description A combined mode tries its channels in the order of its name, until one delivers.
                              * @enum {string}
                              */
                             sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -8708,24 +8749,24 @@ export interface operations {
                             whatsappPhoneNumberId: string | null;
                             whatsappTemplateId: string | null;
                             contactListIds: number[];
-                            /** @description As they were given. Left out of lists of campaigns. */
+                            /** @description The numbers as they were given. Left out in lists of campaigns. */
                             destinations?: string[];
                             destinationType: number | null;
                             scheduledDate: string | null;
                             readyToSend: boolean;
-                            /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                            /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                             fallback: {
                                 after?: {
-                                    /** @description Seconds; default 3600. */
+                                    /** @description Seconds (default 3600). */
                                     WHATSAPP?: number;
-                                    /** @description Seconds; default 300. */
+                                    /** @description Seconds (default 300). */
                                     RCS?: number;
                                 };
-                                /** @description Default: all of them. */
+                                /** @description The failures after which the next channel is tried (default: all). */
                                 onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                             };
                             quietHours: ({
-                                /** @description In the time of the recipient, which the country of the number tells. */
+                                /** @description In the time zone of the recipient, which follows from the country of the number. */
                                 from: string;
                                 /** @description The first minute that is not quiet. */
                                 to: string;
@@ -8734,39 +8775,39 @@ export interface operations {
                                 off: true;
                             }) | null;
                             rate: number | null;
-                            /** @description Distinct recipients, as calculateGoal found them. */
+                            /** @description Distinct recipients, as calculateGoal counted them. */
                             totalDestinations: number;
-                            /** @description Delivered. */
+                            /** @description Recipients to whom a message was delivered. */
                             totalSuccess: number;
-                            /** @description Ended and not delivered. */
+                            /** @description Recipients who have a final result and were not reached. */
                             totalFailed: number;
-                            /** @description Neither delivered, failed nor skipped yet. */
+                            /** @description Recipients who are neither delivered, failed nor skipped yet. */
                             totalPending: number;
-                            /** @description Nothing is sent to them. */
+                            /** @description Recipients to whom nothing is sent. */
                             totalSkipped: number;
                             skipped: {
-                                /** @description No number, or none that is valid. */
+                                /** @description There is no number, or it is not valid. */
                                 invalid: number;
                                 /** @description None of the channels reaches the number. */
                                 unsupported: number;
-                                /** @description Wants no messages on any of the channels. */
+                                /** @description The number has opted out of all the channels. */
                                 optedOut: number;
-                                /** @description The text is empty for them, or longer than 10 parts. */
+                                /** @description The text is empty for this recipient, or longer than 10 parts. */
                                 text: number;
-                                /** @description No route leads there. */
+                                /** @description There is no route to the number. */
                                 noRoute: number;
-                                /** @description The price list has no price. */
+                                /** @description The price list has no price for the number. */
                                 noPrice: number;
-                                /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                                /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                                 duplicate: number;
                             } | null;
-                            /** @description 0 to 1: how many have come to an end. */
+                            /** @description 0 to 1: the share of recipients with a final result. */
                             progress: number;
                             ratePerSecond: number | null;
                             estimatedSecondsLeft: number | null;
-                            /** @description What it costs at most; frozen at the confirmation. */
+                            /** @description The maximum cost; frozen at the confirmation. */
                             estimatedCost: number;
-                            /** @description What it has cost so far. */
+                            /** @description The cost so far. */
                             actualCost: number;
                             currency: string;
                             goalCalculatedAt: string | null;
@@ -8783,7 +8824,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -8848,7 +8889,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8859,7 +8900,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /**
-                     * @description A combined mode tries its channels in the order named, until one delivers.
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
                      * @enum {string}
                      */
                     sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -8871,28 +8912,28 @@ export interface operations {
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
                     /**
-                     * @description 1 contact lists, 2 destinations. Follows from what is given.
+                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
                      * @enum {integer}
                      */
                     destinationType?: 1 | 2;
                     contactListIds?: number[];
-                    /** @description Numbers. What is no valid number is counted as skipped. */
+                    /** @description Phone numbers. Those that are not valid are counted as skipped. */
                     destinations?: string[];
                     scheduledDate?: string | null;
-                    /** @description False: a draft. Default: false. */
+                    /** @description False (the default): the campaign is a draft. */
                     readyToSend?: boolean;
                     fallback?: {
                         after?: {
-                            /** @description Seconds; default 3600. */
+                            /** @description Seconds (default 3600). */
                             WHATSAPP?: number;
-                            /** @description Seconds; default 300. */
+                            /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description Default: all of them. */
+                        /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     } | null;
                     quietHours?: ({
-                        /** @description In the time of the recipient, which the country of the number tells. */
+                        /** @description In the time zone of the recipient, which follows from the country of the number. */
                         from: string;
                         /** @description The first minute that is not quiet. */
                         to: string;
@@ -8918,7 +8959,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -8929,24 +8970,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -8955,39 +8996,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -9111,7 +9152,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -9122,24 +9163,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -9148,39 +9189,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -9276,7 +9317,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /**
-                     * @description A combined mode tries its channels in the order named, until one delivers.
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
                      * @enum {string}
                      */
                     sendingMode?: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -9288,28 +9329,28 @@ export interface operations {
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
                     /**
-                     * @description 1 contact lists, 2 destinations. Follows from what is given.
+                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
                      * @enum {integer}
                      */
                     destinationType?: 1 | 2;
                     contactListIds?: number[];
-                    /** @description Numbers. What is no valid number is counted as skipped. */
+                    /** @description Phone numbers. Those that are not valid are counted as skipped. */
                     destinations?: string[];
                     scheduledDate?: string | null;
-                    /** @description False: a draft. Default: false. */
+                    /** @description False (the default): the campaign is a draft. */
                     readyToSend?: boolean;
                     fallback?: {
                         after?: {
-                            /** @description Seconds; default 3600. */
+                            /** @description Seconds (default 3600). */
                             WHATSAPP?: number;
-                            /** @description Seconds; default 300. */
+                            /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description Default: all of them. */
+                        /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     } | null;
                     quietHours?: ({
-                        /** @description In the time of the recipient, which the country of the number tells. */
+                        /** @description In the time zone of the recipient, which follows from the country of the number. */
                         from: string;
                         /** @description The first minute that is not quiet. */
                         to: string;
@@ -9335,7 +9376,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -9346,24 +9387,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -9372,39 +9413,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -9591,7 +9632,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9614,7 +9655,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -9625,24 +9666,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -9651,39 +9692,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -9793,21 +9834,21 @@ export interface operations {
                 content: {
                     "application/json": {
                         campaignId: number;
-                        /** @description 0 when it was never calculated. */
+                        /** @description 0 if it was never calculated. */
                         price: number;
                         currency: string;
                         totalDestinations: number;
-                        /** @description False: never, or something has changed since. */
+                        /** @description False: it was never calculated, or something has changed since. */
                         calculated: boolean;
                         calculatedAt: string | null;
-                        /** @description In combined modes a recipient counts for each channel that the estimate pays for. */
+                        /** @description In combined modes, a recipient counts for each channel that the estimate includes. */
                         breakdown: {
                             channel: string;
-                            /** @description ISO 3166-1 alpha-2; empty where numbers belong to none. */
+                            /** @description ISO 3166-1 alpha-2; empty if the numbers belong to no country. */
                             country: string;
                             parts: number;
                             count: number;
-                            /** @description A part on SMS, a message elsewhere. */
+                            /** @description Per part on SMS, per message on other channels. */
                             unitPrice: number;
                             price: number;
                         }[];
@@ -9883,7 +9924,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9906,7 +9947,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -9917,24 +9958,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -9943,39 +9984,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -10090,7 +10131,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -10101,24 +10142,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -10127,39 +10168,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -10265,7 +10306,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -10276,24 +10317,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -10302,39 +10343,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -10440,7 +10481,7 @@ export interface operations {
                         /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
                         status: number;
                         /**
-                         * @description A combined mode tries its channels in the order named, until one delivers.
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
                          * @enum {string}
                          */
                         sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -10451,24 +10492,24 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description As they were given. Left out of lists of campaigns. */
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description Where several channels are tried. The next one is when a message fails, or has not been delivered so many seconds after it was made. A message whose outcome is not known never leads to a second one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
                         fallback: {
                             after?: {
-                                /** @description Seconds; default 3600. */
+                                /** @description Seconds (default 3600). */
                                 WHATSAPP?: number;
-                                /** @description Seconds; default 300. */
+                                /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description Default: all of them. */
+                            /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
                         quietHours: ({
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
@@ -10477,39 +10518,39 @@ export interface operations {
                             off: true;
                         }) | null;
                         rate: number | null;
-                        /** @description Distinct recipients, as calculateGoal found them. */
+                        /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
-                        /** @description Delivered. */
+                        /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Ended and not delivered. */
+                        /** @description Recipients who have a final result and were not reached. */
                         totalFailed: number;
-                        /** @description Neither delivered, failed nor skipped yet. */
+                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
                         totalPending: number;
-                        /** @description Nothing is sent to them. */
+                        /** @description Recipients to whom nothing is sent. */
                         totalSkipped: number;
                         skipped: {
-                            /** @description No number, or none that is valid. */
+                            /** @description There is no number, or it is not valid. */
                             invalid: number;
                             /** @description None of the channels reaches the number. */
                             unsupported: number;
-                            /** @description Wants no messages on any of the channels. */
+                            /** @description The number has opted out of all the channels. */
                             optedOut: number;
-                            /** @description The text is empty for them, or longer than 10 parts. */
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
                             text: number;
-                            /** @description No route leads there. */
+                            /** @description There is no route to the number. */
                             noRoute: number;
-                            /** @description The price list has no price. */
+                            /** @description The price list has no price for the number. */
                             noPrice: number;
-                            /** @description The same number in another list, or named again; not in `totalSkipped`. */
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
-                        /** @description 0 to 1: how many have come to an end. */
+                        /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description What it costs at most; frozen at the confirmation. */
+                        /** @description The maximum cost; frozen at the confirmation. */
                         estimatedCost: number;
-                        /** @description What it has cost so far. */
+                        /** @description The cost so far. */
                         actualCost: number;
                         currency: string;
                         goalCalculatedAt: string | null;
@@ -10594,11 +10635,11 @@ export interface operations {
     listCampaignRecipients: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Of the last message. PENDING: none was made yet. SKIPPED: none is made. */
+                /** @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none. */
                 status?: "PENDING" | "SKIPPED" | "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
             };
             header?: never;
@@ -10618,24 +10659,24 @@ export interface operations {
                     "application/json": {
                         data: {
                             phoneNumber: string;
-                            /** @description ISO 3166-1 alpha-2; empty where the number belongs to none. */
+                            /** @description ISO 3166-1 alpha-2; empty if the number belongs to no country. */
                             country: string;
                             contactId: number | null;
-                            /** @description Of the last message. */
+                            /** @description The channel of the last message. */
                             channel: ("SMS" | "RCS" | "WHATSAPP") | null;
                             /**
-                             * @description Of the last message. PENDING: none was made yet. SKIPPED: none is made.
+                             * @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none.
                              * @enum {string}
                              */
                             status: "PENDING" | "SKIPPED" | "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
                             read: boolean;
-                            /** @description In the order in which the channels were tried. */
+                            /** @description The messages, in the order in which the channels were tried. */
                             messageIds: string[];
                             skipReason: string | null;
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -10709,7 +10750,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10720,7 +10761,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Test lists. Default: all of the account. */
+                    /** @description Test lists. Default: all test lists of the account. */
                     contactListIds?: number[];
                 } | null;
             };
@@ -10851,14 +10892,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When recipients of campaigns are left alone, unless a campaign says otherwise. Null: never. */
+                        /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
                         quietHours: {
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
                         } | null;
-                        /** @description The senders that campaigns may have on SMS. Null: any. */
+                        /** @description The senders that campaigns may use on SMS. Null: any. */
                         smsSenders: string[] | null;
                     };
                 };
@@ -10920,14 +10961,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description When recipients of campaigns are left alone, unless a campaign says otherwise. Null: never. */
+                    /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
                     quietHours?: {
-                        /** @description In the time of the recipient, which the country of the number tells. */
+                        /** @description In the time zone of the recipient, which follows from the country of the number. */
                         from: string;
                         /** @description The first minute that is not quiet. */
                         to: string;
                     } | null;
-                    /** @description The senders that campaigns may have on SMS. Null: any. */
+                    /** @description The senders that campaigns may use on SMS. Null: any. */
                     smsSenders?: string[] | null;
                 };
             };
@@ -10940,14 +10981,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When recipients of campaigns are left alone, unless a campaign says otherwise. Null: never. */
+                        /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
                         quietHours: {
-                            /** @description In the time of the recipient, which the country of the number tells. */
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
                             /** @description The first minute that is not quiet. */
                             to: string;
                         } | null;
-                        /** @description The senders that campaigns may have on SMS. Null: any. */
+                        /** @description The senders that campaigns may use on SMS. Null: any. */
                         smsSenders: string[] | null;
                     };
                 };
@@ -11030,7 +11071,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11040,7 +11081,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description A combined mode tries its channels in the order named, until one delivers.
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
                      * @enum {string}
                      */
                     sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
@@ -11050,18 +11091,18 @@ export interface operations {
                     rcsTemplateId?: string | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
-                    /** @description These contacts, in place of lists and destinations. */
+                    /** @description These contacts, instead of lists and destinations. */
                     contactIds?: number[];
                     contactListIds?: number[];
-                    /** @description Numbers, where there are no lists: some of them will do. */
+                    /** @description Numbers, if there are no lists. Some of them are enough. */
                     destinations?: string[];
                     /**
-                     * @description Recipients shown.
+                     * @description How many recipients to show.
                      * @default 5
                      */
                     limit: number;
                     /**
-                     * @description Recipients left out before.
+                     * @description How many recipients to skip before.
                      * @default 0
                      */
                     offset: number;
@@ -11079,7 +11120,7 @@ export interface operations {
                         /** @description In the order of the numbers. */
                         data: {
                             contactId: number | null;
-                            /** @description Empty where none is known. */
+                            /** @description Empty if the name is not known. */
                             name: string;
                             phoneNumber: string | null;
                             /** @description In the order of the mode. */
@@ -11094,20 +11135,20 @@ export interface operations {
                                 /** @description False: the recipient is not tried on this channel. */
                                 reachable: boolean;
                             }[];
-                            /** @description Fields that the texts use and this recipient lacks. */
+                            /** @description Fields that the texts use and this recipient does not have. */
                             missing: string[];
                             skip: ("invalid" | "unsupported" | "opted_out" | "text" | "no_route" | "no_price") | null;
                         }[];
                         placeholders: {
                             name: string;
                             custom: boolean;
-                            /** @description How many of the recipients shown have a value. */
+                            /** @description How many of the shown recipients have a value. */
                             filled: number;
                         }[];
-                        /** @description Contacts of the lists together, or contacts or numbers that were named. */
+                        /** @description All contacts of the lists, or all contacts or numbers that were given. */
                         total: number;
                         currency: string;
-                        /** @description What would keep the campaign from being saved or confirmed. */
+                        /** @description What would prevent the campaign from being saved or confirmed. */
                         problems: {
                             field: string;
                             message: string;
@@ -11273,18 +11314,18 @@ export interface operations {
     listContactLists: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Part of the name, in any case. */
+                /** @description A part of the name, case-insensitive. */
                 search?: string;
-                /** @description These lists only. Ids with commas between them. */
+                /** @description Only these lists. Comma-separated ids. */
                 id?: string;
-                /** @description Lists that have one of these contacts. Ids with commas between them. */
+                /** @description Lists with at least one of these contacts. Comma-separated ids. */
                 contactIds?: string;
                 isTest?: boolean;
-                /** @description Lists that were deleted, too. */
+                /** @description Whether to include deleted lists. */
                 includeDeleted?: boolean;
                 sortBy?: "name" | "id" | "createdAt" | "contactCount";
                 sortOrder?: "asc" | "desc";
@@ -11315,7 +11356,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -11380,7 +11421,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11391,7 +11432,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     description?: string;
-                    /** @description For test campaigns. */
+                    /** @description Whether the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
             };
@@ -11502,7 +11543,7 @@ export interface operations {
     deleteContactLists: {
         parameters: {
             query: {
-                /** @description The lists to delete. Ids with commas between them. */
+                /** @description The lists to delete. Comma-separated ids. */
                 ids: string;
             };
             header?: never;
@@ -11519,7 +11560,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         deleted: number;
-                        /** @description What was asked for and not there. */
+                        /** @description The requested ids that do not exist. */
                         notFound: number[];
                     };
                 };
@@ -11583,7 +11624,7 @@ export interface operations {
     findContactList: {
         parameters: {
             query?: {
-                /** @description Lists that were deleted, too. */
+                /** @description Whether to include deleted lists. */
                 includeDeleted?: boolean;
             };
             header?: never;
@@ -11692,7 +11733,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     description?: string;
-                    /** @description For test campaigns. */
+                    /** @description Whether the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
             };
@@ -11804,7 +11845,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11816,9 +11857,9 @@ export interface operations {
                     listIds: number[];
                     /** @description Required unless `allContacts` is true. */
                     contactIds?: number[];
-                    /** @description Every contact (of the account, or of the lists) but those that are excluded. */
+                    /** @description All contacts (of the account, or of the lists) except the excluded ones. */
                     allContacts?: boolean;
-                    /** @description With `allContacts` only; ignored without. */
+                    /** @description Only with `allContacts`; otherwise ignored. */
                     excludeIdsAllContacts?: number[];
                 };
             };
@@ -11831,9 +11872,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The associations asked for, those that existed included. */
+                        /** @description The requested associations, including those that existed before. */
                         ids?: number[];
-                        /** @description In place of `ids` when there are more than 10,000. */
+                        /** @description Replaces `ids` if there are more than 10,000. */
                         count?: number;
                         created: number;
                         existing: number;
@@ -11936,9 +11977,9 @@ export interface operations {
                     listIds: number[];
                     /** @description Required unless `allContacts` is true. */
                     contactIds?: number[];
-                    /** @description Every contact (of the account, or of the lists) but those that are excluded. */
+                    /** @description All contacts (of the account, or of the lists) except the excluded ones. */
                     allContacts?: boolean;
-                    /** @description With `allContacts` only; ignored without. */
+                    /** @description Only with `allContacts`; otherwise ignored. */
                     excludeIdsAllContacts?: number[];
                 };
             };
@@ -11952,7 +11993,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         deleted: number;
-                        /** @description What was asked for and not there. */
+                        /** @description The requested ids that do not exist. */
                         notFound: number[];
                     };
                 };
@@ -12050,7 +12091,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         deleted: number;
-                        /** @description What was asked for and not there. */
+                        /** @description The requested ids that do not exist. */
                         notFound: number[];
                     };
                 };
@@ -12123,45 +12164,45 @@ export interface operations {
     listContacts: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Part of name, number or e-mail address, in any case. */
+                /** @description A part of the name, number or e-mail address, case-insensitive. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
                 isTest?: boolean;
-                /** @description Contacts that can be reached on one of these channels. */
+                /** @description Contacts that can be reached on at least one of these channels. */
                 communicationSupported?: string;
-                /** @description Contacts that want no messages on one of these channels. */
+                /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
                 /**
-                 * @description Made at this time or later. ISO 8601 with an offset.
+                 * @description Created at this time or later. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 createdFrom?: string;
                 /**
-                 * @description Made before this time. ISO 8601 with an offset.
+                 * @description Created before this time. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
-                /** @description The whole address, in any case. */
+                /** @description The whole address, case-insensitive. */
                 email?: string;
                 lastContactType?: "SMS" | "RCS" | "WHATSAPP";
                 /** @description The sending mode of the campaign. */
                 lastCampaignType?: string;
-                /** @description These contacts only. Ids with commas between them. */
+                /** @description Only these contacts. Comma-separated ids. */
                 contactIds?: string;
-                /** @description Contacts in none of these lists. Ids with commas between them. */
+                /** @description Contacts in none of these lists. Comma-separated ids. */
                 notListIds?: string;
                 sortBy?: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
                 sortOrder?: "asc" | "desc";
                 /** @description Contacts of this list come first. */
                 sortPriorityListId?: number;
-                /** @description Contacts in one of these lists. Ids with commas between them. */
+                /** @description Contacts in at least one of these lists. Comma-separated ids. */
                 listIds?: string;
             };
             header?: never;
@@ -12182,22 +12223,22 @@ export interface operations {
                             firstName: string | null;
                             lastName: string | null;
                             fullName: string | null;
-                            /** @description To show: the full name, else the number, else the e-mail address. */
+                            /** @description For display: the full name, or else the number, or else the e-mail address. */
                             name: string;
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is in the numbering plan of its country. */
+                            /** @description Whether the number is valid in the numbering plan of its country. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
                             country: string | null;
-                            /** @description From the type of the number (a mobile: all channels; a fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; none where the number is not valid), corrected by what carriers report. */
+                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
                             communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                             lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                             lastContactDate: string | null;
                             lastCampaignType: string | null;
-                            /** @description Sends on these channels are refused. */
+                            /** @description The channels from which the number has opted out: messages on them are rejected. */
                             optedOut: ("SMS" | "RCS" | "WHATSAPP")[];
                             customFields: {
                                 [key: string]: string | number | boolean;
@@ -12209,7 +12250,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -12274,7 +12315,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -12290,9 +12331,9 @@ export interface operations {
                     phoneNumber?: string | null;
                     email?: string | null;
                     isTest?: boolean;
-                    /** @description The channels on which this number wants no messages: all of them. */
+                    /** @description All channels from which this number has opted out. */
                     optedOut?: ("SMS" | "RCS" | "WHATSAPP")[];
-                    /** @description By name. Each must be a custom field of the account, its value of that type. */
+                    /** @description Values by name. Each must be a custom field of the account, and the value must have its type. */
                     customFields?: {
                         [key: string]: string | number | boolean | null;
                     };
@@ -12311,22 +12352,22 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description To show: the full name, else the number, else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the e-mail address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description From the type of the number (a mobile: all channels; a fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; none where the number is not valid), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
                         lastCampaignType: string | null;
-                        /** @description Sends on these channels are refused. */
+                        /** @description The channels from which the number has opted out: messages on them are rejected. */
                         optedOut: ("SMS" | "RCS" | "WHATSAPP")[];
                         customFields: {
                             [key: string]: string | number | boolean;
@@ -12424,9 +12465,9 @@ export interface operations {
     deleteContacts: {
         parameters: {
             query?: {
-                /** @description The contacts to delete. Ids with commas between them. */
+                /** @description The contacts to delete. Comma-separated ids. */
                 ids?: string;
-                /** @description In place of `ids`: all contacts but these are deleted. Ids with commas between them. */
+                /** @description Instead of `ids`: all contacts except these are deleted. Comma-separated ids. */
                 notIds?: string;
             };
             header?: never;
@@ -12443,7 +12484,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         deleted: number;
-                        /** @description Named and not there. */
+                        /** @description The given ids that do not exist. */
                         notFound: number[];
                     };
                 };
@@ -12507,39 +12548,39 @@ export interface operations {
     listContactsOfList: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description Part of name, number or e-mail address, in any case. */
+                /** @description A part of the name, number or e-mail address, case-insensitive. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
                 isTest?: boolean;
-                /** @description Contacts that can be reached on one of these channels. */
+                /** @description Contacts that can be reached on at least one of these channels. */
                 communicationSupported?: string;
-                /** @description Contacts that want no messages on one of these channels. */
+                /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
                 /**
-                 * @description Made at this time or later. ISO 8601 with an offset.
+                 * @description Created at this time or later. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 createdFrom?: string;
                 /**
-                 * @description Made before this time. ISO 8601 with an offset.
+                 * @description Created before this time. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
-                /** @description The whole address, in any case. */
+                /** @description The whole address, case-insensitive. */
                 email?: string;
                 lastContactType?: "SMS" | "RCS" | "WHATSAPP";
                 /** @description The sending mode of the campaign. */
                 lastCampaignType?: string;
-                /** @description These contacts only. Ids with commas between them. */
+                /** @description Only these contacts. Comma-separated ids. */
                 contactIds?: string;
-                /** @description Contacts in none of these lists. Ids with commas between them. */
+                /** @description Contacts in none of these lists. Comma-separated ids. */
                 notListIds?: string;
                 sortBy?: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
                 sortOrder?: "asc" | "desc";
@@ -12566,22 +12607,22 @@ export interface operations {
                             firstName: string | null;
                             lastName: string | null;
                             fullName: string | null;
-                            /** @description To show: the full name, else the number, else the e-mail address. */
+                            /** @description For display: the full name, or else the number, or else the e-mail address. */
                             name: string;
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is in the numbering plan of its country. */
+                            /** @description Whether the number is valid in the numbering plan of its country. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
                             country: string | null;
-                            /** @description From the type of the number (a mobile: all channels; a fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; none where the number is not valid), corrected by what carriers report. */
+                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
                             communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                             lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                             lastContactDate: string | null;
                             lastCampaignType: string | null;
-                            /** @description Sends on these channels are refused. */
+                            /** @description The channels from which the number has opted out: messages on them are rejected. */
                             optedOut: ("SMS" | "RCS" | "WHATSAPP")[];
                             customFields: {
                                 [key: string]: string | number | boolean;
@@ -12593,7 +12634,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -12685,22 +12726,22 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description To show: the full name, else the number, else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the e-mail address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description From the type of the number (a mobile: all channels; a fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; none where the number is not valid), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
                         lastCampaignType: string | null;
-                        /** @description Sends on these channels are refused. */
+                        /** @description The channels from which the number has opted out: messages on them are rejected. */
                         optedOut: ("SMS" | "RCS" | "WHATSAPP")[];
                         customFields: {
                             [key: string]: string | number | boolean;
@@ -12796,9 +12837,9 @@ export interface operations {
                     phoneNumber?: string | null;
                     email?: string | null;
                     isTest?: boolean;
-                    /** @description The channels on which this number wants no messages: all of them. */
+                    /** @description All channels from which this number has opted out. */
                     optedOut?: ("SMS" | "RCS" | "WHATSAPP")[];
-                    /** @description By name. Each must be a custom field of the account, its value of that type. */
+                    /** @description Values by name. Each must be a custom field of the account, and the value must have its type. */
                     customFields?: {
                         [key: string]: string | number | boolean | null;
                     };
@@ -12817,22 +12858,22 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description To show: the full name, else the number, else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the e-mail address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description From the type of the number (a mobile: all channels; a fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; none where the number is not valid), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
                         lastCampaignType: string | null;
-                        /** @description Sends on these channels are refused. */
+                        /** @description The channels from which the number has opted out: messages on them are rejected. */
                         optedOut: ("SMS" | "RCS" | "WHATSAPP")[];
                         customFields: {
                             [key: string]: string | number | boolean;
@@ -12948,7 +12989,7 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description A STOP word from the handset, this interface, the operator, or an imported file.
+                         * @description A STOP message from the handset, this API, the operator, or an imported file.
                          * @enum {string}
                          */
                         source: "STOP" | "API" | "OPERATOR" | "IMPORT";
@@ -13041,7 +13082,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.
+                         * @description The type of its values; a date is `yyyy-MM-dd`. It cannot be changed.
                          * @enum {string}
                          */
                         type: "text" | "number" | "boolean" | "date";
@@ -13102,7 +13143,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13111,10 +13152,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Unique in any case. Not one of the fields that every contact has. */
+                    /** @description Unique, case-insensitive. Must not be the name of a standard field of contacts. */
                     name: string;
                     /**
-                     * @description Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.
+                     * @description The type of its values; a date is `yyyy-MM-dd`. It cannot be changed.
                      * @enum {string}
                      */
                     type: "text" | "number" | "boolean" | "date";
@@ -13133,7 +13174,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.
+                         * @description The type of its values; a date is `yyyy-MM-dd`. It cannot be changed.
                          * @enum {string}
                          */
                         type: "text" | "number" | "boolean" | "date";
@@ -13238,10 +13279,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Unique in any case. Not one of the fields that every contact has. */
+                    /** @description Unique, case-insensitive. Must not be the name of a standard field of contacts. */
                     name?: string;
                     /**
-                     * @description Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.
+                     * @description The type of its values; a date is `yyyy-MM-dd`. It cannot be changed.
                      * @enum {string}
                      */
                     type?: "text" | "number" | "boolean" | "date";
@@ -13260,7 +13301,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.
+                         * @description The type of its values; a date is `yyyy-MM-dd`. It cannot be changed.
                          * @enum {string}
                          */
                         type: "text" | "number" | "boolean" | "date";
@@ -13364,7 +13405,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forgotten */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -13510,9 +13551,9 @@ export interface operations {
     listContactImports: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -13555,7 +13596,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -14479,7 +14520,7 @@ export interface operations {
     listMessageHistory: {
         parameters: {
             query: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
                 /** @description Entries on a page. */
                 limit?: number;
@@ -14901,7 +14942,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15062,7 +15103,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15206,7 +15247,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15356,9 +15397,9 @@ export interface operations {
     listExports: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -15402,7 +15443,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -15578,7 +15619,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -15782,9 +15823,9 @@ export interface operations {
     listConversations: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset. */
                 dateFrom?: string;
@@ -15859,7 +15900,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -15923,9 +15964,9 @@ export interface operations {
     listAssignableUsers: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -15952,7 +15993,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -16017,7 +16058,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -16688,7 +16729,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16902,15 +16943,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -16987,7 +17028,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves to public addresses only. Checked again at each connection. */
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
                     callbackUrl: string;
                 };
             };
@@ -17000,15 +17041,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -17106,7 +17147,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -17115,7 +17156,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves to public addresses only. Checked again at each connection. */
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
                     callbackUrl: string;
                 };
             };
@@ -17128,15 +17169,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -17153,7 +17194,7 @@ export interface operations {
                          */
                         updatedAt: string;
                         callbackUrl: string;
-                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown this once. */
+                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
                     };
                 };
@@ -17320,15 +17361,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -17410,7 +17451,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves to public addresses only. Checked again at each connection. */
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
                     url: string;
                     /**
                      * @description How events are sent.
@@ -17428,15 +17469,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -17539,7 +17580,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -17548,7 +17589,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves to public addresses only. Checked again at each connection. */
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
                     url: string;
                     /**
                      * @description How events are sent.
@@ -17566,15 +17607,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Another one after each registration. */
+                        /** @description Changes with each registration. */
                         id: number;
                         /**
-                         * @description Of the payload, by where the webhook was registered.
+                         * @description The payload form, given by the endpoint that registered the webhook.
                          * @enum {string}
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled one is sent nothing; PUT its URL, the same one too, to begin again.
+                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
                         status: "active" | "disabled";
@@ -17596,7 +17637,7 @@ export interface operations {
                          * @enum {string}
                          */
                         method: "POST";
-                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown this once. */
+                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
                     };
                 };
@@ -17751,7 +17792,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -17766,7 +17807,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown this once. */
+                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
                         previousSecretUntil: string | null;
                     };
@@ -17841,7 +17882,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -17933,11 +17974,11 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed. */
+                /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed. */
                 status?: "PENDING" | "DELIVERED" | "DEAD";
                 eventType?: "DELIVERY" | "READ" | "INBOUND";
                 messageId?: string;
@@ -17971,11 +18012,11 @@ export interface operations {
                             messageId: string;
                             statusCode: number | null;
                             /**
-                             * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.
+                             * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
                              * @enum {string}
                              */
                             status: "PENDING" | "DELIVERED" | "DEAD";
-                            /** @description Since the event was new or was last replayed. */
+                            /** @description Attempts since the event was created or last replayed. */
                             attempts: number;
                             responseCode: number | null;
                             durationMs: number | null;
@@ -17994,7 +18035,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -18060,7 +18101,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of the event. */
+                /** @description The id of the event. */
                 id: string;
             };
             cookie?: never;
@@ -18085,11 +18126,11 @@ export interface operations {
                         messageId: string;
                         statusCode: number | null;
                         /**
-                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.
+                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
                          * @enum {string}
                          */
                         status: "PENDING" | "DELIVERED" | "DEAD";
-                        /** @description Since the event was new or was last replayed. */
+                        /** @description Attempts since the event was created or last replayed. */
                         attempts: number;
                         responseCode: number | null;
                         durationMs: number | null;
@@ -18114,7 +18155,7 @@ export interface operations {
                             };
                             body: string;
                         } | null;
-                        /** @description All attempts, those before a replay too, the oldest first. */
+                        /** @description All attempts, oldest first, including those before a replay. */
                         log: {
                             /**
                              * Format: date-time
@@ -18198,11 +18239,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Of the event. */
+                /** @description The id of the event. */
                 id: string;
             };
             cookie?: never;
@@ -18227,11 +18268,11 @@ export interface operations {
                         messageId: string;
                         statusCode: number | null;
                         /**
-                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.
+                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
                          * @enum {string}
                          */
                         status: "PENDING" | "DELIVERED" | "DEAD";
-                        /** @description Since the event was new or was last replayed. */
+                        /** @description Attempts since the event was created or last replayed. */
                         attempts: number;
                         responseCode: number | null;
                         durationMs: number | null;
@@ -18328,7 +18369,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18363,7 +18404,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Events that are sent again. */
+                        /** @description How many events are sent again. */
                         replayed: number;
                     };
                 };
@@ -18454,9 +18495,9 @@ export interface operations {
     listMedia: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 folderId?: number;
                 mimeType?: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
@@ -18501,7 +18542,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -18566,7 +18607,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18898,7 +18939,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19283,7 +19324,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19413,7 +19454,7 @@ export interface operations {
                         credit: {
                             /** @description Available and frozen together. */
                             credit: number;
-                            /** @description Reserved for messages whose outcome is open. */
+                            /** @description Reserved for messages without a final outcome. */
                             frozenCredit: number;
                             availableCredit: number;
                             currency: string;
@@ -19553,7 +19594,7 @@ export interface operations {
                     "application/json": {
                         /** @description Available and frozen together. */
                         credit: number;
-                        /** @description Reserved for messages whose outcome is open. */
+                        /** @description Reserved for messages without a final outcome. */
                         frozenCredit: number;
                         availableCredit: number;
                         currency: string;
@@ -19610,11 +19651,11 @@ export interface operations {
     listCreditEntries: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again. */
+                /** @description topup: credit was added. freeze: the price of accepted messages was reserved. settle: the price of sent messages was charged. return: the price of messages that were not sent was released again. */
                 kind?: "topup" | "freeze" | "settle" | "return";
             };
             header?: never;
@@ -19639,7 +19680,7 @@ export interface operations {
                              */
                             at: string;
                             /**
-                             * @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again.
+                             * @description topup: credit was added. freeze: the price of accepted messages was reserved. settle: the price of sent messages was charged. return: the price of messages that were not sent was released again.
                              * @enum {string}
                              */
                             kind: "topup" | "freeze" | "settle" | "return";
@@ -19655,7 +19696,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -19719,9 +19760,9 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -19755,7 +19796,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -19820,7 +19861,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20503,9 +20544,9 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description Those of this person. */
                 userId?: number;
@@ -20552,7 +20593,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -20699,9 +20740,9 @@ export interface operations {
     listAuditEntries: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description What this person did, or a key that they made. */
                 userId?: number;
@@ -20756,7 +20797,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -21176,9 +21217,9 @@ export interface operations {
     operatorListAccounts: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description A part of the name, or the id. */
                 search?: string;
@@ -21241,7 +21282,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -21306,7 +21347,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21798,7 +21839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21826,7 +21867,7 @@ export interface operations {
                     "application/json": {
                         /** @description Available and frozen together. */
                         credit: number;
-                        /** @description Reserved for messages whose outcome is open. */
+                        /** @description Reserved for messages without a final outcome. */
                         frozenCredit: number;
                         availableCredit: number;
                         currency: string;
@@ -21928,11 +21969,11 @@ export interface operations {
     operatorListLedger: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
-                /** @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again. */
+                /** @description topup: credit was added. freeze: the price of accepted messages was reserved. settle: the price of sent messages was charged. return: the price of messages that were not sent was released again. */
                 kind?: "topup" | "freeze" | "settle" | "return";
             };
             header?: never;
@@ -21959,7 +22000,7 @@ export interface operations {
                              */
                             at: string;
                             /**
-                             * @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again.
+                             * @description topup: credit was added. freeze: the price of accepted messages was reserved. settle: the price of sent messages was charged. return: the price of messages that were not sent was released again.
                              * @enum {string}
                              */
                             kind: "topup" | "freeze" | "settle" | "return";
@@ -21974,7 +22015,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -22048,7 +22089,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22142,9 +22183,9 @@ export interface operations {
     operatorListPrices: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 channel?: "SMS" | "RCS" | "WHATSAPP";
                 /** @description Leading digits without the plus; empty for all numbers. */
@@ -22176,7 +22217,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -22525,12 +22566,128 @@ export interface operations {
             };
         };
     };
+    operatorListConnectionKinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            kind: "smpp" | "whatsapp" | "rcs";
+                            title: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                             * @enum {string}
+                             */
+                            routedBy: "prefix" | "sender";
+                            /** @description Whether the carrier has message templates of its own, which are synced. */
+                            syncsTemplates: boolean;
+                            /** @description Whether the carrier posts to a callback URL. */
+                            hasCallbacks: boolean;
+                            /** @description In the order in which a form asks for them. */
+                            settings: {
+                                name: string;
+                                /**
+                                 * @description `choice`: one of `options`. `list`: several texts.
+                                 * @enum {string}
+                                 */
+                                type: "text" | "number" | "boolean" | "choice" | "list" | "object";
+                                /**
+                                 * @description `access`: needed to connect. `main`: agreed with most carriers. `more`: needed by few.
+                                 * @enum {string}
+                                 */
+                                group: "access" | "main" | "more";
+                                description: string;
+                                required: boolean;
+                                /** @description What applies when the setting is left out; null when there is none. */
+                                default: unknown;
+                                /** @description The values of a `choice`; empty otherwise. */
+                                options: (string | number)[];
+                                minimum: number | null;
+                                maximum: number | null;
+                                maxLength: number | null;
+                            }[];
+                            secret: {
+                                name: string;
+                                /**
+                                 * @description `json`: a JSON object, such as a key file.
+                                 * @enum {string}
+                                 */
+                                type: "text" | "json";
+                                description: string;
+                                /** @description Generated when it is left out; the carrier must be given it. */
+                                generated: boolean;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     operatorListConnections: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -22553,6 +22710,13 @@ export interface operations {
                             kind: "smpp" | "whatsapp" | "rcs";
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                             * @enum {string}
+                             */
+                            routedBy: "prefix" | "sender";
+                            /** @description Whether the carrier has message templates of its own, which are synced. */
+                            syncsTemplates: boolean;
                             /**
                              * @description Paused: its messages go over the next connection of their route, or wait.
                              * @enum {string}
@@ -22613,7 +22777,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -22678,7 +22842,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22695,7 +22859,7 @@ export interface operations {
                     settings: {
                         [key: string]: unknown;
                     };
-                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: `serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out). */
+                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
                     secret: {
                         [key: string]: unknown;
                     };
@@ -22716,6 +22880,13 @@ export interface operations {
                         kind: "smpp" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @enum {string}
+                         */
+                        routedBy: "prefix" | "sender";
+                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        syncsTemplates: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -22773,7 +22944,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description What the carrier must be told besides: `verifyToken` of WhatsApp, `clientToken` of RCS. */
+                        /** @description What the carrier must be given besides: `verifyToken` of WhatsApp, `clientToken` of RCS. */
                         tokens: {
                             [key: string]: string;
                         };
@@ -22887,6 +23058,13 @@ export interface operations {
                         kind: "smpp" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @enum {string}
+                         */
+                        routedBy: "prefix" | "sender";
+                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        syncsTemplates: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -23054,6 +23232,13 @@ export interface operations {
                         kind: "smpp" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @enum {string}
+                         */
+                        routedBy: "prefix" | "sender";
+                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        syncsTemplates: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -23384,7 +23569,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23399,7 +23584,7 @@ export interface operations {
                     settings: {
                         [key: string]: unknown;
                     };
-                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: `serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out). */
+                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
                     secret: {
                         [key: string]: unknown;
                     };
@@ -23517,7 +23702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23628,7 +23813,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23728,9 +23913,9 @@ export interface operations {
     operatorListRoutes: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 channel?: "SMS" | "RCS" | "WHATSAPP";
                 /** @description Name of a connection. */
@@ -23769,7 +23954,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -23834,7 +24019,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24154,9 +24339,9 @@ export interface operations {
     operatorListSenders: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 channel?: "WHATSAPP" | "RCS";
                 /** @description A part of the name or of the id. */
@@ -24197,7 +24382,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -24262,7 +24447,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24397,7 +24582,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24622,9 +24807,9 @@ export interface operations {
     operatorListNumbers: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 /** @description Name of a connection. */
                 connection?: string;
@@ -24656,7 +24841,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -24721,7 +24906,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24915,9 +25100,9 @@ export interface operations {
     operatorListTemplates: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 channel?: "WHATSAPP" | "RCS";
                 /** @description As the network writes it, such as REJECTED. */
@@ -24958,7 +25143,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -25144,9 +25329,9 @@ export interface operations {
     operatorListQueues: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
                 /** @description Name of a connection. */
@@ -25185,7 +25370,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -25249,9 +25434,9 @@ export interface operations {
     operatorListMissed: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
             };
             header?: never;
@@ -25280,7 +25465,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -25345,7 +25530,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25445,7 +25630,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25544,9 +25729,9 @@ export interface operations {
     operatorListUnknowns: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
                 /** @description Name of a connection. */
@@ -25586,7 +25771,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -25651,7 +25836,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -25871,7 +26056,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26014,7 +26199,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26431,9 +26616,9 @@ export interface operations {
     operatorListAuditEntries: {
         parameters: {
             query?: {
-                /** @description From 0. */
+                /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
                 /** @description Exactly this, for example `route.add`. */
@@ -26487,7 +26672,7 @@ export interface operations {
                         }[];
                         page: number;
                         limit: number;
-                        /** @description Entries on all pages, exact. */
+                        /** @description Exact number of entries on all pages. */
                         total: number;
                     };
                 };
@@ -26552,7 +26737,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26769,7 +26954,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26908,7 +27093,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
                 "Idempotency-Key"?: string;
             };
             path?: never;

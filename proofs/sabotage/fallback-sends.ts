@@ -1,4 +1,4 @@
 import { sabotage } from './replace.ts';
 
 const file = 'src/messaging/fallback/decide.ts';
-sabotage([{ file, find: "fact.channel === 'RCS' && !fact.simulation", put: "fact.channel === 'SMS'" }]);
+sabotage([{ file, find: "message.channel === 'RCS' && !message.simulation", put: "message.channel === 'SMS'" }]);

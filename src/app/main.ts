@@ -6,7 +6,7 @@ import { registerConsentCommands } from '../messaging/consent/commands.ts';
 import { registerContactCommands } from '../engagement/contacts/commands.ts';
 import { registerCreditCommands } from '../money/credit/commands.ts';
 import { registerDoctorCommand } from './doctor.ts';
-import { registerFenceCommands } from '../operations/restore-guard/commands.ts';
+import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
 import { registerInboundCommands } from '../messaging/inbound/commands.ts';
 import { registerPriceCommands } from '../money/pricing/commands.ts';
 import { registerReceiptCommands } from '../messaging/receipts/commands.ts';
@@ -37,7 +37,7 @@ const GROUPS: readonly CommandGroup[] = [
   registerReceiptCommands,
   registerUnknownCommands,
   registerScheduleCommands,
-  registerFenceCommands,
+  registerRestoreGuardCommands,
   registerWebhookCommands,
   registerDoctorCommand,
 ];

@@ -4,7 +4,7 @@ import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
 import type { Probe } from '../platform/http/health.ts';
 
 /** What /health/ready asks: the database, and what messages that were taken wait for. */
-export const probesOf = (pool: Pool): Probe[] => [
+export const createProbes = (pool: Pool): Probe[] => [
   {
     name: 'database',
     critical: true,

@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { stopSignal } from './serve-commands.ts';
+import { waitForStopSignal } from './serve-commands.ts';
 
 /** A process as far as signals go, and a clock that is moved by hand. */
 function fakeProcess() {
   const exits: number[] = [];
   const own = Object.assign(new EventEmitter(), { exit: (code: number) => void exits.push(code) });
   const clock = { ms: 0 };
-  return { own, exits, clock, stopped: stopSignal(own, () => clock.ms) };
+  return { own, exits, clock, stopped: waitForStopSignal(own, () => clock.ms) };
 }
 
 test('Ctrl+C under npm, which arrives twice, stops the program in order', async () => {

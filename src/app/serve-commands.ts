@@ -44,7 +44,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
         ledgerFile: options.ledger,
       });
       context.report({ port: smsc.port }, ({ port }) => `Sandbox SMSC on 127.0.0.1:${port}`);
-      await stopSignal();
+      await waitForStopSignal();
       await smsc.close();
     });
   registerSandboxInbound(sandbox, context);
@@ -60,7 +60,7 @@ type SandboxFlags = {
 };
 
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
-  const stopped = stopSignal();
+  const stopped = waitForStopSignal();
   const program = await startProgram(config, roles);
   const { address, health, demo } = program;
   context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
@@ -74,7 +74,7 @@ const SAME_WISH_MS = 1000;
 type Signalled = { on(signal: NodeJS.Signals, told: () => void): unknown; exit(code: number): unknown };
 
 /** Resolves at the first SIGTERM or SIGINT; another one, after a while, ends the process at once. */
-export function stopSignal(own: Signalled = process, now = () => performance.now()): Promise<void> {
+export function waitForStopSignal(own: Signalled = process, now = () => performance.now()): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let askedAt: number | undefined;
   const stop = (): void => {

@@ -34,7 +34,7 @@ import type { Tables } from '../messaging/sending/prepare.ts';
 import { createPriceList } from '../money/pricing/price-list.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../platform/metrics.ts';
 import { openDatabase } from './open-database.ts';
-import { probesOf } from './probes.ts';
+import { createProbes } from './probes.ts';
 import { createRouter } from '../network/routing/router.ts';
 import {
   assignSandboxNumbers,
@@ -217,7 +217,7 @@ async function openApi(
   onStop(session.close);
   const accept = createAccept({ pool, tables: routing.tables, waker });
   const answers = createAnswerStore({ pool, secretKey });
-  const probes = probesOf(pool);
+  const probes = createProbes(pool);
   const parts = { config, pool, log, metrics, authenticate, checkPassword, probes, clock: systemClock };
   const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }) };
   const { tables } = routing;
@@ -248,7 +248,7 @@ async function openHealth({ config, pool, log, onStop }: Base): Promise<string |
   if (config.workerPort === undefined) return null;
   const metrics = openMetrics(pool);
   const app = createServer({ config, log, metrics });
-  healthRoutes(app, { probes: probesOf(pool), metrics });
+  healthRoutes(app, { probes: createProbes(pool), metrics });
   const origin = await listen(app, config, { port: config.workerPort, setting: 'WORKER_PORT' });
   onStop(() => closeWithin(app, STOP_HTTP_MS));
   return origin;

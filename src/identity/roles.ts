@@ -2,13 +2,13 @@ import { AppError } from '../platform/errors.ts';
 import type { Actor, Session } from '../platform/http/actor.ts';
 import { type Role, scopesOfRole } from '../platform/lib/scope.ts';
 
-/** The role in force: in another account an operator has that of an owner. */
+/** Returns the effective role of a session: in another account an operator has the role of an owner. */
 export const roleIn = (accountId: number, session: Pick<Session, 'accountId' | 'role'>): Role =>
   accountId === session.accountId ? session.role : 'owner';
 
 /**
- * 403 unless this caller may make, change and remove people of that role: owners are made and touched by owners alone,
- * and nobody gives what they lack themselves, so that a key with few scopes cannot make itself a person with many.
+ * Throws 403 unless this caller may create, change and remove users of that role. Only owners may manage owners, and
+ * nobody may grant scopes that they lack themselves, so that a key with few scopes cannot create a user with many.
  */
 export function requireAuthority({ role: own, operations }: Pick<Actor, 'role' | 'operations'>, role: Role): void {
   if (role === 'owner' && own !== 'owner') throw new AppError('forbidden', { message: 'Only an owner may do this' });

@@ -8,19 +8,21 @@ import type { Storage } from '../platform/storage/storage.ts';
 import type { Inspected } from './inspect.ts';
 import { insertMedia, type MediaRow } from './sql.ts';
 
-/** Written but without a row, files go after this. */
+/** A stored file without a row is deleted after this time. */
 export const ORPHAN_SECONDS = 3600;
 
+/** Returns a random key that identifies a file in links and paths. */
 export const newMediaKey = (): string => randomBytes(16).toString('base64url');
+/** Returns a random key for a file in the store. */
 export const newFileKey = (accountId: number): string => `media/${accountId}/${randomUUID()}`;
 
-/** A file in the store whose row is still to come. */
+/** A file that is in the store but has no row yet. */
 export type StoredFile = Pick<
   MediaRow,
   'mimeType' | 'sizeBytes' | 'width' | 'height' | 'durationSeconds' | 'fileKey' | 'thumbnailKey' | 'thumbnailBytes'
 >;
 
-/** Writes what was uploaded into the store. Without `addMedia` it goes again after an hour. */
+/** Writes an upload into the store. Unless `addMedia` follows, it is deleted after an hour. */
 export async function storeUpload(
   { db, storage }: { db: Db; storage: Storage },
   { accountId }: Pick<Actor, 'accountId'>,
@@ -36,9 +38,10 @@ export async function storeUpload(
   return { ...facts, sizeBytes: octets.length, fileKey, thumbnailKey, thumbnailBytes };
 }
 
+/** What the sender of an upload says about it. */
 export type Description = Pick<MediaRow, 'name' | 'description' | 'folderId'>;
 
-/** The row of what `storeUpload` wrote, in the account's media; audited. */
+/** Inserts the row of a file that `storeUpload` wrote; audited. Call it in a transaction. */
 export async function addMedia(tx: Db, author: Author, { stored, ...named }: Description & { stored: StoredFile }) {
   const { accountId } = author;
   const { fileKey, thumbnailKey } = stored;

@@ -1,12 +1,12 @@
-/** A box of an MP4 (ISO/IEC 14496-12, 4.2): its type, and where its content begins and ends in the file. */
+/** A box of an MP4 (ISO/IEC 14496-12, 4.2): its type, and the start and end of its content in the file. */
 export type Box = { readonly type: string; readonly start: number; readonly end: number };
 
-/** Far more than any video of 16 MiB has beside each other. */
+/** Far more boxes than any video of 16 MiB has on one level. */
 const MAX_BOXES = 10_000;
 
 /**
- * The boxes from `start` to `end`, one beside the other; undefined when they do not fill that space exactly, or one has
- * room for less than itself.
+ * Reads the sequence of boxes from `start` to `end`. Undefined if they do not fill that space exactly, or if a box is
+ * smaller than its own header.
  */
 export function readBoxes(octets: Buffer, start = 0, end = octets.length): Box[] | undefined {
   const boxes: Box[] = [];
@@ -20,7 +20,7 @@ export function readBoxes(octets: Buffer, start = 0, end = octets.length): Box[]
   return boxes;
 }
 
-/** Octets of the header and of the whole. A size of 0 means up to the end, one of 1 that 64 bits with the size follow. */
+/** Returns the bytes of header and box. A size of 0 means up to the end; 1 means that the size follows in 64 bits. */
 function sizeOf(octets: Buffer, at: number, end: number): readonly [header: number, size: number] {
   const size = octets.readUInt32BE(at);
   if (size === 0) return [8, end - at];
@@ -28,9 +28,9 @@ function sizeOf(octets: Buffer, at: number, end: number): readonly [header: numb
   return at + 16 <= end ? [16, Number(octets.readBigUInt64BE(at + 8))] : [16, 0];
 }
 
-/** The boxes of the last type on the way; none where a box on the way is missing or broken. */
-export function boxesAt(octets: Buffer, parent: Box, ...way: readonly string[]): Box[] {
-  return way.reduce<Box[]>(
+/** Finds the boxes at a path of types below `parent`; none if a box on the path is missing or malformed. */
+export function boxesAt(octets: Buffer, parent: Box, ...path: readonly string[]): Box[] {
+  return path.reduce<Box[]>(
     (parents, type) =>
       parents.flatMap(({ start, end }) => (readBoxes(octets, start, end) ?? []).filter((box) => box.type === type)),
     [parent],

@@ -17,7 +17,9 @@ const LIFETIME_MS = 24 * HOUR_MS;
 /** The path under which media files are served. */
 export const FILES_PATH = '/api/files';
 
-/** Creates the function that makes media URLs. A URL stays the same within an hour, so that clients can cache the file. */
+/**
+ * Creates the function that makes media URLs. A URL stays the same within an hour, so that clients can cache the file.
+ */
 export function createMediaLinks({ links, publicUrl }: { links: LinkSigner; publicUrl: string }): MediaLinks {
   return ({ accountId, mediaKey: id, linkVersion: version, thumbnailKey }, now) => {
     const expiresAt = new Date(Math.ceil(now.getTime() / HOUR_MS) * HOUR_MS + LIFETIME_MS);

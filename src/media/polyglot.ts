@@ -25,8 +25,8 @@ export function detectPolyglot(octets: Buffer, type: MediaType): string | undefi
 }
 
 /**
- * Whether a PNG or GIF goes on after its end. JPEGs of phones have trailing data of many kinds (depth, brightness, a short
- * video), and the boxes of an MP4 go to the end of the file, so neither is checked.
+ * Whether a PNG or GIF goes on after its end. JPEGs of phones have trailing data of many kinds (depth, brightness, a
+ * short video), and the boxes of an MP4 go to the end of the file, so neither is checked.
  */
 function hasTrailingData(octets: Buffer, type: MediaType): boolean {
   if (type === 'image/png') return pngEnd(octets) < octets.length;
@@ -47,7 +47,9 @@ const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 const TRAILER = 0x3b;
 
-/** Returns the end of a GIF (GIF89a, 27), behind its trailer; the end of the file when its blocks do not lead to one. */
+/**
+ * Returns the end of a GIF (GIF89a, 27), behind its trailer; the end of the file when its blocks do not lead to one.
+ */
 function gifEnd(octets: Buffer): number {
   let at = 13 + colourTableBytes(octets[10]);
   while (at < octets.length) {

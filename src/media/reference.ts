@@ -1,12 +1,15 @@
-/** What stands in a stored message in place of the link of an account's file (`messaging/messages/with-media.ts`). */
+/**
+ * Returns the placeholder that a stored message contains instead of the link to a file of the account
+ * (`messaging/messages/with-media.ts`).
+ */
 export const mediaReference = (id: number): string => `media:${id}`;
 
-/** Where networks want links in their JSON. */
+/** The fields of the networks' JSON that contain links. */
 const LINKS: ReadonlySet<string> = new Set(['link', 'fileUrl']);
 
 type Json = { readonly [key: string]: unknown };
 
-/** A content with the links of these references. Words of people are left as they are, whatever they say. Pure. */
+/** Replaces references by their URLs, only in fields for links: texts stay as they are, even if they look like one. */
 export const resolveReferences = <T extends { readonly message: Json }>(
   content: T,
   urls: ReadonlyMap<string, string>,

@@ -10,7 +10,10 @@ import { type DeletedMedia, deleteOldInbound, deleteUpload } from './sql.ts';
 const keysOf = ({ fileKey, thumbnailKey }: DeletedMedia): string[] =>
   thumbnailKey === null ? [fileKey] : [fileKey, thumbnailKey];
 
-/** Its links end with the transaction, its files go soon after; audited. 404 for an unknown id and a foreign one. */
+/**
+ * Removes an upload; audited. Its links stop working when the transaction commits, and its files are deleted soon
+ * after. Errors: 404 for an unknown or foreign id.
+ */
 export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;
   const deleted = await deleteUpload(tx, { accountId, id });
@@ -21,7 +24,7 @@ export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }):
 
 const FILES_PER_RUN = 500;
 
-/** Files that came in with messages, once they are so old; answers how many. */
+/** Removes files that were received with messages more than `days` days ago, and returns how many. */
 export const removeOldInbound = (pool: Pool, { days }: { days: number }): Promise<number> =>
   transaction(pool, async (tx) => {
     const deleted = await deleteOldInbound(tx, { days, limit: FILES_PER_RUN });

@@ -25,11 +25,14 @@ const tags = ['Media'];
 const ListQuery = Type.Object({ ...pageFields, ...schema.MediaFilter.properties });
 
 const UPLOAD =
-  'The type is told from the content: a name or a `Content-Type` that says another one is 400, and so is SVG, a file that ' +
-  'is something else besides, or one that cannot be decoded. Pictures are written anew: upright, without what a camera ' +
-  'notes in them; animations stay. Videos stay as they are.';
+  'The type is detected from the content. A file name or `Content-Type` that contradicts it is 400, and so are SVG, files ' +
+  'that are also something else (polyglots), and files that cannot be decoded. Pictures are re-encoded: rotated upright, ' +
+  'and without camera metadata; animations are kept. Videos are stored unchanged.';
 
-/** Contract 10: pictures and videos to send. All need the scope `media`; a foreign id answers as an unknown one. */
+/**
+ * Registers the routes for pictures and videos to send (contract 10). All need the scope `media`; a foreign id is
+ * answered like an unknown one.
+ */
 export function mediaRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireScope('media');
@@ -42,7 +45,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listMedia',
-      summary: 'What was uploaded, the newest first',
+      summary: 'List uploaded media files, newest first',
       querystring: ListQuery,
       response: { 200: PageOf(schema.MediaOut) },
     },
@@ -70,7 +73,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findMedia',
-      summary: 'One file, with fresh links',
+      summary: 'Get a media file with new links',
       params: schema.MediaId,
       response: { 200: schema.MediaOut },
     },
@@ -86,8 +89,8 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'revokeMediaLinks',
-      summary: 'End the links to a file that were given out',
-      description: 'Messages that name the file by its id, and go out later, get links of their own.',
+      summary: 'Revoke the links to a media file',
+      description: 'Messages that refer to the file by its id and are sent later get new links.',
       params: schema.MediaId,
       response: { 200: schema.MediaOut },
     },
@@ -101,7 +104,8 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteMedia',
-      summary: 'Delete a file: its links end at once',
+      summary: 'Delete a media file',
+      description: 'Its links stop working at once.',
       params: schema.MediaId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
@@ -144,7 +148,7 @@ function uploadRoute(app: App, { pool, answers, storage, config, clock, links: s
   });
 }
 
-/** Everything that needs no database: the form, its fields, the file. */
+/** Receives and checks an upload (the form, its fields, the file), without using the database. */
 async function readUpload(request: FastifyRequest, dataDir: string) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });

@@ -1,34 +1,32 @@
 import { containsPattern } from '../platform/db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../platform/db/query.ts';
+import { as, columns, type RowOf } from '../platform/db/select.ts';
 
+/** Whether a file was uploaded or received with a message. */
 export type Origin = 'UPLOAD' | 'INBOUND';
 
-export type MediaRow = {
-  accountId: number;
-  id: number;
-  /** In links and paths. */
-  mediaKey: string;
-  origin: Origin;
-  name: string;
-  description: string;
-  folderId: number | null;
-  mimeType: string;
-  sizeBytes: number;
-  width: number | null;
-  height: number | null;
-  durationSeconds: number | null;
-  /** In the store. */
-  fileKey: string;
-  thumbnailKey: string | null;
-  thumbnailBytes: number | null;
-  linkVersion: number;
-  createdAt: Date;
-};
-
-const COLUMNS = sql`account_id AS "accountId", id, media_key AS "mediaKey", origin, name, description,
-  folder_id AS "folderId", mime_type AS "mimeType", size_bytes AS "sizeBytes", width, height,
-  duration_seconds AS "durationSeconds", file_key AS "fileKey", thumbnail_key AS "thumbnailKey",
-  thumbnail_bytes AS "thumbnailBytes", link_version AS "linkVersion", created_at AS "createdAt"`;
+const MEDIA = columns({
+  accountId: as<number>('account_id'),
+  id: as<number>('id'),
+  /** Identifies the file in links and paths. */
+  mediaKey: as<string>('media_key'),
+  origin: as<Origin>('origin'),
+  name: as<string>('name'),
+  description: as<string>('description'),
+  folderId: as<number | null>('folder_id'),
+  mimeType: as<string>('mime_type'),
+  sizeBytes: as<number>('size_bytes'),
+  width: as<number | null>('width'),
+  height: as<number | null>('height'),
+  durationSeconds: as<number | null>('duration_seconds'),
+  /** Identifies the file in the store. */
+  fileKey: as<string>('file_key'),
+  thumbnailKey: as<string | null>('thumbnail_key'),
+  thumbnailBytes: as<number | null>('thumbnail_bytes'),
+  linkVersion: as<number>('link_version'),
+  createdAt: as<Date>('created_at'),
+});
+export type MediaRow = RowOf<typeof MEDIA>;
 
 export type NewMedia = Omit<MediaRow, 'id' | 'linkVersion' | 'createdAt'>;
 
@@ -40,7 +38,7 @@ export const insertMedia = (db: Db, media: NewMedia): Promise<MediaRow> =>
       VALUES (${media.accountId}, ${media.mediaKey}, ${media.origin}, ${media.name}, ${media.description},
         ${media.folderId}, ${media.mimeType}, ${media.sizeBytes}, ${media.width}, ${media.height},
         ${media.durationSeconds}, ${media.fileKey}, ${media.thumbnailKey}, ${media.thumbnailBytes})
-      RETURNING ${COLUMNS}`,
+      RETURNING ${MEDIA}`,
   );
 
 type OfAccount = { readonly accountId: number };
@@ -48,7 +46,7 @@ type ById = OfAccount & { readonly id: number };
 type Filter = OfAccount & {
   readonly folderId: number | null;
   readonly mimeType: string | null;
-  /** Part of it, in any case; '' lets everything pass. */
+  /** A part of the name, case-insensitive; '' matches every name. */
   readonly name: string;
 };
 
@@ -58,11 +56,11 @@ const matches = ({ accountId, folderId, mimeType, name }: Filter) =>
     AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})
     AND lower(name) LIKE ${containsPattern(name)}`;
 
-/** What was uploaded, the newest first. */
+/** Lists uploads, newest first. */
 export const listUploads = (db: Db, input: Filter & { limit: number; offset: number }): Promise<MediaRow[]> =>
   many(
     db,
-    sql`SELECT ${COLUMNS} FROM media WHERE ${matches(input)}
+    sql`SELECT ${MEDIA} FROM media WHERE ${matches(input)}
       ORDER BY id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
@@ -72,29 +70,34 @@ export async function countUploads(db: Db, filter: Filter): Promise<number> {
 }
 
 export const findUpload = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD'`);
+  maybeOne(db, sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD'`);
 
-/** Of either origin. */
+/** Finds a file of either origin. */
 export const findByMediaKey = (
   db: Db,
   { accountId, mediaKey }: OfAccount & { mediaKey: string },
 ): Promise<MediaRow | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM media WHERE account_id = ${accountId} AND media_key = ${mediaKey}`);
+  maybeOne(db, sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND media_key = ${mediaKey}`);
 
-/** Of either origin; in no order. */
+/** Lists the files with these ids, of either origin, in no particular order. */
 export const listMedia = (db: Db, { accountId, ids }: OfAccount & { ids: readonly number[] }): Promise<MediaRow[]> =>
-  many(db, sql`SELECT ${COLUMNS} FROM media WHERE account_id = ${accountId} AND id = ANY (${ids}::bigint[])`);
+  many(db, sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND id = ANY (${ids}::bigint[])`);
 
-/** Ends the links that were given out. */
+/** Raises the link version of an upload, which revokes all earlier links. */
 export const updateLinkVersion = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
   maybeOne(
     db,
     sql`UPDATE media SET link_version = link_version + 1
-      WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD' RETURNING ${COLUMNS}`,
+      WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD' RETURNING ${MEDIA}`,
   );
 
-export type DeletedMedia = Pick<MediaRow, 'accountId' | 'fileKey' | 'thumbnailKey'>;
-const DELETED = sql`account_id AS "accountId", file_key AS "fileKey", thumbnail_key AS "thumbnailKey"`;
+const DELETED = columns({
+  accountId: as<number>('account_id'),
+  fileKey: as<string>('file_key'),
+  thumbnailKey: as<string | null>('thumbnail_key'),
+});
+/** The keys of a deleted file, which has to be removed from the store. */
+export type DeletedMedia = RowOf<typeof DELETED>;
 
 export const deleteUpload = (db: Db, { accountId, id }: ById): Promise<DeletedMedia | undefined> =>
   maybeOne(
@@ -102,7 +105,7 @@ export const deleteUpload = (db: Db, { accountId, id }: ById): Promise<DeletedMe
     sql`DELETE FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD' RETURNING ${DELETED}`,
   );
 
-/** What came in more than so many days ago, of any account. */
+/** Deletes up to `limit` files that were received more than `days` days ago, of any account. */
 export const deleteOldInbound = (db: Db, { days, limit }: { days: number; limit: number }): Promise<DeletedMedia[]> =>
   many(
     db,

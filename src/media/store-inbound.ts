@@ -9,14 +9,16 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { newFileKey, newMediaKey, ORPHAN_SECONDS } from './add.ts';
 import { insertMedia } from './sql.ts';
 
+/** A file received with a message. */
 export type InboundFile = {
   readonly accountId: number;
   readonly content: AsyncIterable<Uint8Array>;
   readonly maxBytes: number;
-  /** As the sender called it; may be empty. */
+  /** The name given by the sender; may be empty. */
   readonly name: string;
 };
 
+/** The result of storing a received file. */
 export type StoredInbound =
   | {
       readonly ok: true;
@@ -27,13 +29,13 @@ export type StoredInbound =
     }
   | { readonly ok: false; readonly reason: 'too_large' | 'empty' };
 
-/** What it takes to tell most types. */
+/** Enough to detect most types. */
 const HEAD_BYTES = 4100;
 
 /**
- * Keeps a file that came in with a message, as it is: strangers send it, so it is served with `sendFile`'s precautions and
- * shown only where its type cannot carry a script. The type is told from its beginning; `application/octet-stream` where
- * that says nothing. A stream that breaks rejects, and nothing is kept.
+ * Stores a file received with a message, unchanged. Since strangers send it, it is served with the precautions of
+ * `sendFile` and displayed only if its type cannot contain scripts. The type is detected from its first bytes;
+ * `application/octet-stream` if unknown. If the stream breaks, this rejects and nothing is stored.
  */
 export async function storeInbound(
   { pool, storage }: { pool: Pool; storage: Storage },
@@ -56,7 +58,7 @@ export async function storeInbound(
   }
 }
 
-type Kept = {
+type InboundMedia = {
   readonly accountId: number;
   readonly fileKey: string;
   readonly mimeType: string;
@@ -64,7 +66,7 @@ type Kept = {
   readonly name: string;
 };
 
-const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: Kept): Promise<StoredInbound> =>
+const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: InboundMedia): Promise<StoredInbound> =>
   tenantTransaction(pool, { accountId }, async (tx) => {
     const { id, mediaKey } = await insertMedia(tx, {
       accountId,
@@ -94,7 +96,7 @@ async function* bounded(content: AsyncIterable<Uint8Array>, maxBytes: number): A
   }
 }
 
-/** The first octets; the source goes on behind them. */
+/** Reads the first bytes of the source, which then continues after them. */
 async function readHead(source: AsyncGenerator<Uint8Array, undefined>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

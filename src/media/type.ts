@@ -12,7 +12,7 @@ const EXTENSIONS: Record<MediaType, readonly string[]> = {
   'video/mp4': ['.mp4', '.m4v'],
 };
 
-/** Further names of the types, in what is told from contents and in what senders say. */
+/** Other names of the types, used by type detection and by senders. */
 const ALIASES: Readonly<Record<string, MediaType>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -23,24 +23,25 @@ const ALIASES: Readonly<Record<string, MediaType>> = {
 
 const named = (name: string): MediaType | undefined => ALIASES[name] ?? MEDIA_TYPES.find((type) => type === name);
 
-/** A part that has no type reads as `text/plain` (RFC 7578, 4.4). */
+/** Declared types that say nothing. A part without a type counts as `text/plain` (RFC 7578, 4.4). */
 const UNSPECIFIC_TYPES: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);
 
+/** The file name and the type that the sender declares. */
 export type Claim = { readonly fileName: string; readonly contentType: string };
 
 /**
- * What a file is, told from its content alone. Throws 400 when it is none of the types, or when its name or what its sender
- * says of it speak of another type: whoever believed those would take it for something else.
+ * Detects the type of a file from its content alone. Throws 400 if it is none of ours, or if its name or its declared
+ * type contradict the content: whoever relied on those would take it for something else.
  */
 export async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
   const found = await fileTypeFromBuffer(octets);
   const type = found && named(found.mime);
-  if (!type) throw badFile(`must be JPEG, PNG, GIF or MP4${found ? `; the content is ${found.mime}` : ''}`);
+  if (!type) throw badFile(`must be JPEG, PNG, GIF or MP4${found ? `; its content is ${found.mime}` : ''}`);
   const extension = /^\.[a-z][a-z0-9]{0,4}$/i.exec(extname(fileName))?.[0].toLowerCase();
   if (extension !== undefined && !EXTENSIONS[type].includes(extension))
-    throw badFile(`is called ${extension}, but the content is ${type}`);
+    throw badFile(`has the extension ${extension}, but its content is ${type}`);
   const said = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (!UNSPECIFIC_TYPES.has(said) && named(said) !== type)
-    throw badFile(`is sent as ${said.slice(0, 100)}, but the content is ${type}`);
+    throw badFile(`was sent as ${said.slice(0, 100)}, but its content is ${type}`);
   return type;
 }

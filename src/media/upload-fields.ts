@@ -4,13 +4,13 @@ import type { Description } from './add.ts';
 const MAX_NAME_LENGTH = 200;
 const MAX_DESCRIPTION_LENGTH = 1000;
 
-/** What the fields of an upload say. Errors: 400 naming each field at fault. Fields that nobody knows are passed over. */
+/** Parses the fields of an upload. Errors: 400 naming each invalid field. Unknown fields are ignored. */
 export function parseUploadFields(fields: ReadonlyMap<string, string>, fileName: string): Description {
   const faults: FieldError[] = [];
-  const readText = (field: string, longest: number): string => {
+  const readText = (field: string, maxLength: number): string => {
     const text = fields.get(field)?.trim() ?? '';
-    if (text.length > longest) faults.push({ field, message: `must have at most ${longest} characters` });
-    if (text.includes('\0')) faults.push({ field, message: 'must not hold the character U+0000' });
+    if (text.length > maxLength) faults.push({ field, message: `must have at most ${maxLength} characters` });
+    if (text.includes('\0')) faults.push({ field, message: 'must not contain the character U+0000' });
     return text;
   };
   const name =

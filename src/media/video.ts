@@ -3,42 +3,43 @@ import { badFile, LIMITS } from './limits.ts';
 
 export type Video = { readonly width: number; readonly height: number; readonly durationSeconds: number };
 
-/** What may stand beside each other in the file. */
-const TOP: ReadonlySet<string> = new Set(
+/** The types of boxes that may occur at the top level of the file. */
+const TOP_LEVEL: ReadonlySet<string> = new Set(
   ['ftyp', 'moov', 'mdat', 'free', 'skip', 'wide', 'uuid', 'udta', 'meta', 'pdin'].concat(['moof', 'sidx', 'mfra']),
 );
 
 /**
- * Reads how large and how long a video is (ISO/IEC 14496-12 and -14), and that it is one: boxes that fill the file to its
- * end, a picture track with frames, which lie where the file has its data. Nothing is decoded. Throws 400 otherwise.
+ * Reads the dimensions and the duration of a video (ISO/IEC 14496-12 and -14) and checks that it is one: its boxes fill
+ * the file to the end, and it has a video track whose frames are within the media data. Nothing is decoded. Throws 400
+ * if it is not a video.
  */
 export function probeVideo(octets: Buffer): Video {
   const boxes = readBoxes(octets);
-  if (!boxes || boxes[0]?.type !== 'ftyp' || boxes.some(({ type }) => !TOP.has(type)))
-    throw badFile('is no MP4: its boxes do not fill it');
+  if (!boxes || boxes[0]?.type !== 'ftyp' || boxes.some(({ type }) => !TOP_LEVEL.has(type)))
+    throw badFile('is not a valid MP4: its boxes do not fill the file');
   const moov = boxes.find(({ type }) => type === 'moov');
   const tracks = moov ? boxesAt(octets, moov, 'trak') : [];
-  if (!moov || tracks.length === 0) throw badFile('is no MP4: it has no tracks');
-  if (boxesAt(octets, moov, 'mvex').length > 0) throw badFile('is a fragmented MP4: save it as one piece');
+  if (!moov || tracks.length === 0) throw badFile('is not a valid MP4: it has no tracks');
+  if (boxesAt(octets, moov, 'mvex').length > 0) throw badFile('is a fragmented MP4: save it without fragments');
   const track = tracks.find((each) => handlerOf(octets, each) === 'vide');
-  if (!track) throw badFile('is no video: it has no picture track');
+  if (!track) throw badFile('is not a video: it has no video track');
   const data = boxes.filter(({ type }) => type === 'mdat');
-  if (!hasFrames(octets, track, data)) throw badFile('is no MP4: its frames are not in it');
+  if (!hasFrames(octets, track, data)) throw badFile('is not a valid MP4: its frames are not in the file');
   const video = { ...sizeOf(octets, track), durationSeconds: durationOf(octets, moov) };
-  if (!isPlausible(video)) throw badFile('is no MP4: its size or duration cannot be');
+  if (!isPlausible(video)) throw badFile('is not a valid MP4: its dimensions or duration are impossible');
   return video;
 }
 
 const isPlausible = ({ width, height, durationSeconds }: Video): boolean =>
   [width, height].every((side) => side >= 1 && side <= LIMITS.side) && durationSeconds > 0 && durationSeconds < 86_400;
 
-/** `vide`, `soun` …: 8.4.3. */
+/** Returns the kind of a track, such as `vide` or `soun` (8.4.3). */
 function handlerOf(octets: Buffer, track: Box): string {
   const hdlr = sized(boxesAt(octets, track, 'mdia', 'hdlr')[0], 12);
   return hdlr ? octets.toString('latin1', hdlr.start + 8, hdlr.start + 12) : '';
 }
 
-/** 8.7.3 and 8.7.5: the track has frames, and the first and the last run of them begin within the data. */
+/** Whether the track has frames, and its first and last chunks start within the media data (8.7.3 and 8.7.5). */
 function hasFrames(octets: Buffer, track: Box, data: readonly Box[]): boolean {
   const tables = (type: string, bytes: number): Box | undefined =>
     sized(boxesAt(octets, track, 'mdia', 'minf', 'stbl', type)[0], bytes);
@@ -55,7 +56,7 @@ function hasFrames(octets: Buffer, track: Box, data: readonly Box[]): boolean {
     .every((offset) => data.some(({ start, end }) => offset >= start && offset < end));
 }
 
-/** 8.2.2: version 1 has 64 bits for its times. */
+/** Returns the duration in seconds (8.2.2); version 1 of the box has 64-bit times. */
 function durationOf(octets: Buffer, moov: Box): number {
   const mvhd = sized(boxesAt(octets, moov, 'mvhd')[0], 100);
   if (!mvhd) return 0;
@@ -65,7 +66,7 @@ function durationOf(octets: Buffer, moov: Box): number {
   return Math.round((ticks / octets.readUInt32BE(at)) * 1000) / 1000;
 }
 
-/** 8.3.2: in 16.16; a track that is turned by a quarter is shown as high as it is wide. */
+/** Returns the displayed dimensions (8.3.2, in 16.16 fixed point): a quarter turn swaps width and height. */
 function sizeOf(octets: Buffer, track: Box): Pick<Video, 'width' | 'height'> {
   const tkhd = sized(boxesAt(octets, track, 'tkhd')[0], 84);
   if (!tkhd) return { width: 0, height: 0 };

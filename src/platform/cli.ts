@@ -12,8 +12,8 @@ export type CommandContext = {
   /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
   /**
-   * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the duration
-   * of the command if it is not running. Applies pending migrations first.
+   * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the
+   * duration of the command if it is not running. Applies pending migrations first.
    */
   withDatabase<T>(work: (pool: Pool) => Promise<T>): Promise<T>;
   /**
@@ -35,8 +35,8 @@ type Process = {
 };
 
 /**
- * Runs the command given in `argv` and returns the exit code: 0 on success, 1 if it failed (with one sentence on stderr),
- * 2 if its arguments were invalid.
+ * Runs the command given in `argv` and returns the exit code: 0 on success, 1 if it failed (with one sentence on
+ * stderr), 2 if its arguments were invalid.
  */
 export async function runCommand(groups: readonly CommandGroup[], process: Process): Promise<number> {
   const program = createProgram(process);

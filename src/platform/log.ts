@@ -20,8 +20,8 @@ const NUMBERS: ReadonlySet<string> = words('destination sender');
 const TEXTS: ReadonlySet<string> = words('reason detail fault');
 
 /**
- * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a line
- * break in a value cannot start a new line; phone numbers are masked, also in error texts.
+ * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a
+ * line break in a value cannot start a new line; phone numbers are masked, also in error texts.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream): AppLog {
   const options = {
@@ -64,8 +64,8 @@ function masked(key: string, value: unknown): unknown {
 }
 
 /**
- * Describes an error without the fields that libraries attach to it: PostgreSQL's `detail` quotes rows, and HTTP clients
- * attach whole requests with their headers. Causes are followed five levels deep.
+ * Describes an error without the fields that libraries attach to it: PostgreSQL's `detail` quotes rows, and HTTP
+ * clients attach whole requests with their headers. Causes are followed five levels deep.
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return maskNumbersIn(String(error));

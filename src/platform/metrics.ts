@@ -24,5 +24,7 @@ export function createMetrics(): Metrics {
   return { registry, httpSeconds };
 }
 
-/** Adds the usual metrics of a Node process (CPU, memory, event loop). Call it once: it installs permanent observers. */
+/**
+ * Adds the usual metrics of a Node process (CPU, memory, event loop). Call it once: it installs permanent observers.
+ */
 export const collectProcessMetrics = ({ registry }: Metrics): void => collectDefaultMetrics({ register: registry });

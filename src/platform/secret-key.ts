@@ -7,8 +7,8 @@ import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { createSecretKey, type SecretKey } from './lib/secret-box.ts';
 
 /**
- * Loads the key that encrypts passwords and tokens: SECRET_KEY, or the key in DATA_DIR/secret.key (mode 0600), which the
- * first start creates. Throws a StartupError if the file is damaged or cannot be read.
+ * Loads the key that encrypts passwords and tokens: SECRET_KEY, or the key in DATA_DIR/secret.key (mode 0600), which
+ * the first start creates. Throws a StartupError if the file is damaged or cannot be read.
  */
 export async function loadSecretKey(config: Pick<Config, 'secretKey' | 'dataDir'>): Promise<SecretKey> {
   if (config.secretKey !== undefined) return createSecretKey(config.secretKey);

@@ -51,7 +51,7 @@ test('a file with errors is checked and imported without the rejected rows, whic
   const faults = page.getByRole('table', { name: 'Rows not imported' });
   await faults.getByRole('row', { name: /^3 Phone number is not a phone number/ }).waitFor();
   await faults.getByRole('row', { name: /^4 Email is not an e-mail address/ }).waitFor();
-  await faults.getByRole('row', { name: /^5 Phone number has the number of line 2/ }).waitFor();
+  await faults.getByRole('row', { name: /^5 Phone number has the same number as line 2/ }).waitFor();
   expect(await get('')).toMatchObject({ total: 0 });
   expect(await get('/list')).toMatchObject({ total: 0 });
   await checkPage(window, 'import-check');

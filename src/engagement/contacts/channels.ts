@@ -7,9 +7,9 @@ const ALL = SMS | RCS | WHATSAPP;
 type Kind = NonNullable<PhoneDetails['type']>;
 
 /**
- * What a number of each type can be reached on, before any carrier has said otherwise. WhatsApp Business is registered
- * with fixed lines too; texts and RCS reach handsets only. Numbers that are called for a service (freephone, premium,
- * shared cost, pagers, voicemail) are nobody's to write to.
+ * The channels on which a number of each type can be reached, until carriers report otherwise. WhatsApp Business can be
+ * registered with fixed lines too; SMS and RCS only reach handsets. No person can be reached at numbers of services
+ * (freephone, premium, shared cost, pagers, voicemail).
  */
 const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
   MOBILE: ALL,
@@ -19,7 +19,10 @@ const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
   PERSONAL_NUMBER: SMS | WHATSAPP,
 };
 
-/** Nothing without a number, or with one that its country has not. A valid number of unknown type may be a handset's. */
+/**
+ * Returns the bits of the channels on which a number can be reached: none without a number, or if it is not valid in its
+ * country; all for a valid number of unknown type, which may be a handset.
+ */
 export function channelsOf(phone: PhoneDetails | null): number {
   if (!phone?.isValid) return 0;
   return phone.type === null ? ALL : (OF_TYPE[phone.type] ?? 0);

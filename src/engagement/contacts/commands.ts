@@ -9,7 +9,7 @@ import { setDefaultCountry, setLimits } from './set-limits.ts';
 
 const NONE = 'none';
 
-/** `contact limit` and `contact country`. */
+/** Registers the commands `contact limit` and `contact country`. */
 export function registerContactCommands(program: Command, context: CommandContext): void {
   const contact = program.command('contact').description('contact limits, and the country of national numbers');
 

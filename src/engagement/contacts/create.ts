@@ -11,9 +11,9 @@ import type { ContactPatch } from './schema.ts';
 import { insertContacts, listIdsByNumber } from './sql.ts';
 
 /**
- * Makes a contact and answers its id. Call it in a transaction.
- * Errors: 400 naming the fields at fault (a number or an e-mail address is required), 403 when the plan has no room, 409
- * naming the contact that has the number.
+ * Creates a contact and returns its id. Call it in a transaction.
+ * Errors: 400 naming the faulty fields (a number or an e-mail address is required), 403 when the contact limit is reached,
+ * 409 naming the contact that has the number.
  */
 export async function createContact(tx: Db, actor: Author, input: Static<typeof ContactPatch>): Promise<number> {
   const { accountId } = actor;
@@ -31,7 +31,10 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
   return written.id;
 }
 
-/** 409 when another contact than `id` has the number. The book is claimed, so that it stays so. */
+/**
+ * Refuses a number that a contact other than `id` has. The caller has claimed the book, so that the result stays valid.
+ * Errors: 409.
+ */
 export async function refuseTakenNumber(
   tx: Db,
   accountId: number,

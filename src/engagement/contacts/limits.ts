@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts';
 import type { ContactBook } from './book/sql.ts';
 
-/** Contract 12: how many contacts an account may have and has. Null: no limit. */
+/** How many contacts an account may have, and how many it has (contract 12). Null: no limit. */
 export type Limits = {
   readonly planLimit: number | null;
   readonly extraLimit: number;
@@ -10,12 +10,13 @@ export type Limits = {
   readonly remaining: number | null;
 };
 
-/** More than the limit (it was lowered) leaves nothing; contacts that are there stay. */
+/** Calculates the limits of an account. If it has more contacts than allowed (the limit was lowered), 0 remain. */
 export function limitsOf({ planLimit, extraLimit, contacts }: ContactBook): Limits {
   const totalLimit = planLimit === null ? null : planLimit + extraLimit;
   const remaining = totalLimit === null ? null : Math.max(0, totalLimit - contacts);
   return { planLimit, extraLimit, totalLimit, used: contacts, remaining };
 }
 
+/** The error of an account that has as many contacts as its plan allows: 403. */
 export const limitReached = ({ totalLimit }: Limits): AppError =>
-  new AppError('forbidden', { message: `The plan allows ${totalLimit} contacts, and there are as many` });
+  new AppError('forbidden', { message: `The contact limit of the plan (${totalLimit}) is reached` });

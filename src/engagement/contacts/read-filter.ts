@@ -11,7 +11,7 @@ import { CUSTOM_FIELD_PREFIX } from './schema.ts';
 import type { Gender } from './sql.ts';
 import type { ContactFilter } from './listing/sql.ts';
 
-/** The filters of a query as its schema lets them pass; fields by the names of custom fields stand beside them. */
+/** The filters of a query after its schema was checked. Filters by custom fields are further properties. */
 export type FilterQuery = {
   readonly search?: string;
   readonly gender?: Gender;
@@ -30,7 +30,10 @@ export type FilterQuery = {
   readonly createdTo?: string;
 };
 
-/** Errors: 400 naming days that the calendar lacks, custom fields that do not exist or whose value has another type. */
+/**
+ * Reads the filter of a list of contacts. Errors: 400 naming dates that do not exist, and custom fields that do not exist
+ * or have another type.
+ */
 export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
   const { values, faults } = readValues(query, reading);
@@ -59,7 +62,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: ReadC
 
 const PHONE_LIKE = /^[+\d\s().-]+$/;
 
-/** Parts of numbers are found however they are punctuated. */
+/** Removes punctuation from a search for a part of a number, so that it is found however it is written. */
 function toSearch(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   if (!trimmed) return undefined;
@@ -77,13 +80,13 @@ const toInstant = (text: string | undefined): Date | undefined =>
 
 const INSTANTS = ['createdFrom', 'createdTo'] as const;
 
-/** Of the form that the schema asks for, on a day that no calendar has. */
+/** Returns the faults of instants that have the right form, but a date that does not exist. */
 function unknownDays(query: FilterQuery): FieldError[] {
   const unknown = INSTANTS.filter((field) => query[field] !== undefined && toInstant(query[field]) === undefined);
-  return unknown.map((field) => ({ field, message: 'must be on a day of the calendar' }));
+  return unknown.map((field) => ({ field, message: 'must have a date that exists' }));
 }
 
-/** What is no number is nobody's. */
+/** Reads a number. A text that is not a number stays as it is, and matches nobody. */
 const toNumber = (text: string | undefined, country: string | null): string | undefined =>
   text === undefined ? undefined : (parsePhone(text, country)?.e164 ?? text);
 
@@ -98,8 +101,8 @@ function readValues(
     const name = key.slice(CUSTOM_FIELD_PREFIX.length).toLowerCase();
     const field = fields.find((known) => known.name.toLowerCase() === name);
     const value = field && typeof text === 'string' ? readText(field, text) : undefined;
-    if (!field) faults.push({ field: key, message: 'is no custom field of this account' });
-    else if (value === undefined) faults.push({ field: key, message: `must be one ${field.type}` });
+    if (!field) faults.push({ field: key, message: 'is not a custom field of this account' });
+    else if (value === undefined) faults.push({ field: key, message: `must be a ${field.type}` });
     else stored[field.id] = value;
   }
   return { values: Object.keys(stored).length > 0 ? stored : undefined, faults };

@@ -7,12 +7,12 @@ import { readValues, type StoredValues } from './fields/values.ts';
 import type { ContactPatch } from './schema.ts';
 import type { ContactRow, NewContact } from './sql.ts';
 
-/** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
+/** What is needed to read contacts of an account: the country of its national numbers, and its custom fields. */
 export type ReadContext = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
 
 export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
 
-/** What is read of an input, and every field at fault in it. */
+/** Reads an input, and finds every faulty field. */
 function readInput(
   input: Static<typeof ContactPatch>,
   { defaultCountry, fields }: ReadContext,
@@ -27,14 +27,14 @@ function readInput(
   return { number, stored: values.stored, email, faults };
 }
 
-/** What is wrong with an input of which a schema refused some fields: every other field at fault. */
+/** Returns the faults of an input, apart from the fields that the schema has refused. */
 export const faultsOfContact = (...input: Required<Parameters<typeof readInput>>): FieldError[] =>
   readInput(...input).faults;
 
 /**
- * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
- * stay. A number that stays keeps the channels that carriers corrected.
- * Errors: 400 with every field at fault, also when neither number nor e-mail is left.
+ * Reads the new fields of a contact: the fields of `input` replace those of `current` (null removes a value), the others
+ * stay. If the number stays, so do its channels, which carriers may have corrected.
+ * Errors: 400 with every faulty field, also when neither a number nor an e-mail address remains.
  */
 export function readContact(
   input: Static<typeof ContactPatch>,
@@ -62,7 +62,7 @@ function readNumber(text: Text, country: string | null, current: ContactRow | nu
 
 type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
 
-/** `others` is null when one of number and address is not known: what needs either may still have it. */
+/** Returns the faults of the number. `others` is null when the schema has refused the number or the e-mail address. */
 function faultsOf(number: NumberFields | 'unreadable', others: OtherFields | null): readonly FieldError[] {
   if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
   if (number.phoneNumber !== null || others === null) return [];
@@ -90,7 +90,7 @@ export const toEmail = (text: string | null): string | null => text?.trim().toLo
 
 type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 
-/** What a contact keeps of its number. */
+/** Returns the fields of a contact that follow from its number. */
 export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   phoneNumber: phone?.e164 ?? null,
   isValid: phone?.isValid ?? false,
@@ -107,7 +107,7 @@ const numberFieldsOf = ({ phoneNumber, isValid, numberType, country, channels }:
   channels,
 });
 
-/** Values of fields that were deleted are dropped at the next change. */
+/** Returns the custom values of a contact, without those of deleted fields: they are removed at the next change. */
 const onlyKnown = (fields: readonly FieldRow[], current: ContactRow | null): StoredValues =>
   Object.fromEntries(
     fields.flatMap(({ id }) => {

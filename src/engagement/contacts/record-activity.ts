@@ -4,12 +4,12 @@ import { bitOf } from '../../platform/lib/channel.ts';
 import { type ChannelUpdate, type LastContact, insertLastContacts, updateChannels } from './sql.ts';
 
 /**
- * Notes when and how contacts were last written to, in the caller's transaction; of several notes of one contact the
- * latest counts. One statement for all; it touches neither the contacts nor their indexes.
+ * Records when and on which channel contacts were last sent a message, in the caller's transaction. If a contact occurs
+ * several times, the latest time counts. It takes one statement, which changes neither the contacts nor their indexes.
  */
 export async function recordLastContacts(tx: Db, rows: readonly LastContact[]): Promise<void> {
   if (rows.length === 0) return;
-  // No two accounts have a contact of the same id.
+  // The ids of contacts are unique among all accounts.
   const latest = new Map<number, LastContact>();
   for (const row of rows) {
     const known = latest.get(row.contactId);
@@ -19,7 +19,7 @@ export async function recordLastContacts(tx: Db, rows: readonly LastContact[]): 
   await insertLastContacts(tx, sorted);
 }
 
-/** What a carrier has shown of a number: that a channel reaches it, or does not. */
+/** A carrier's report that a channel reaches a number, or does not. */
 export type ReachabilityReport = {
   readonly accountId: number;
   /** E.164 with the plus. */
@@ -29,19 +29,19 @@ export type ReachabilityReport = {
 };
 
 /**
- * Corrects what contacts can be reached on by what carriers report (UNSUPPORTED, DISABLED, not on WhatsApp; or delivered
- * after all), in the caller's transaction. Of several reports of one number and channel the last counts. Numbers that
- * are no contact cost an index look-up.
+ * Corrects the channels on which contacts can be reached, by what carriers report (UNSUPPORTED, DISABLED, not on WhatsApp;
+ * or delivered after all), in the caller's transaction. If a number and channel occur several times, the last report
+ * counts. Numbers that are not a contact cost an index look-up.
  */
 export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
-  const moves = new Map<string, ChannelUpdate>();
+  const updates = new Map<string, ChannelUpdate>();
   for (const { accountId, phoneNumber, channel, reachable } of reports) {
     const key = `${accountId}/${phoneNumber}`;
-    const { on, off } = moves.get(key) ?? { on: 0, off: 0 };
+    const { on, off } = updates.get(key) ?? { on: 0, off: 0 };
     const bit = bitOf(channel);
     const [to, from] = [(reachable ? on : off) | bit, (reachable ? off : on) & ~bit];
-    moves.set(key, { accountId, phoneNumber, on: reachable ? to : from, off: reachable ? from : to });
+    updates.set(key, { accountId, phoneNumber, on: reachable ? to : from, off: reachable ? from : to });
   }
-  const sorted = [...moves].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, move]) => move);
+  const sorted = [...updates].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, update]) => update);
   if (sorted.length > 0) await updateChannels(tx, sorted);
 }

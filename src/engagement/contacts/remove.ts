@@ -8,13 +8,13 @@ import * as db from './sql.ts';
 
 export type RemovedContacts = { readonly deleted: number; readonly notFound: number[] };
 
-const MINUTES = 10;
-/** Ids that the audit log names. */
+const MAX_MINUTES = 10;
+/** How many ids an audit entry may have. */
 const MAX_AUDITED_IDS = 1000;
 
 /**
- * Deletes contacts for good and takes them out of their lists: these, or with `notIds` all but these. What was said about
- * consent stays, by number. `notFound` holds ids that were named and are not there. Call it in a transaction.
+ * Deletes contacts permanently and removes them from their lists: those with `ids`, or all but those with `notIds`.
+ * Opt-outs stay, by number. `notFound` has the given ids that do not exist. Call it in a transaction.
  */
 export async function removeContacts(
   tx: Db,
@@ -22,7 +22,7 @@ export async function removeContacts(
   input: { ids: readonly number[] } | { notIds: readonly number[] },
 ): Promise<RemovedContacts> {
   const { accountId } = actor;
-  await setStatementTimeoutMinutes(tx, MINUTES);
+  await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   await claimBook(tx, { accountId, to: 'change' });
   const named = 'ids' in input ? input.ids : input.notIds;
   const notFound = await listUnknownContacts(tx, { accountId, ids: named });

@@ -145,7 +145,7 @@ describe('creating', () => {
     expect(await limits()).toEqual({ planLimit: 1, extraLimit: 1, totalLimit: 2, used: 2, remaining: 0 });
     expect(await call('POST', '/contacts', { phoneNumber: freshNumber() }, own.apiKey)).toMatchObject({
       status: 403,
-      body: { message: 'The plan allows 2 contacts, and there are as many' },
+      body: { message: 'The contact limit of the plan (2) is reached' },
     });
     await call('DELETE', `/contacts?ids=${id}`, undefined, own.apiKey);
     expect(await limits()).toMatchObject({ used: 1, remaining: 1 });

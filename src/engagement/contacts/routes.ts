@@ -24,7 +24,7 @@ import { faultsOfContact } from './read.ts';
 import { removeContacts } from './remove.ts';
 import * as schema from './schema.ts';
 import { findContact } from './sql.ts';
-import { channelName } from '../../platform/lib/schema.ts';
+import { channelName, instant } from '../../platform/lib/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/contacts`;
@@ -35,19 +35,19 @@ const ContactQuery = Type.Object({ ...pageFields, ...schema.contactFilterFields,
 const ContactsPage = PageOf(schema.ContactOut);
 
 const FILTERS =
-  'A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted for good, so there is no ' +
+  'A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted permanently, so there is no ' +
   '`includeDeleted`.';
 
 const OptOutOut = Type.Object({
   channel: channelName(),
   source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT'], {
     type: 'string',
-    description: 'A STOP word from the handset, this interface, the operator, or an imported file.',
+    description: 'A STOP message from the handset, this API, the operator, or an imported file.',
   }),
-  createdAt: Type.String({ format: 'date-time' }),
+  createdAt: instant(),
 });
 
-/** Contract 4 and 12: contacts, the contacts of a list, custom fields, and how many contacts the plan allows. */
+/** Registers the routes of contract 4 and 12: contacts, the contacts of a list, custom fields, and contact limits. */
 export function contactRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');
@@ -65,7 +65,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listContacts',
-      summary: 'Contacts',
+      summary: 'List contacts',
       description: FILTERS,
       querystring: ContactQuery,
       response: { 200: ContactsPage },
@@ -78,7 +78,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listContactsOfList',
-      summary: 'The contacts of a list',
+      summary: 'List the contacts of a list',
       description: FILTERS,
       params: schema.ListOfContacts,
       querystring: ListQuery,
@@ -98,8 +98,10 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'createContact',
-      summary: 'Make a contact: a number or an e-mail address is required',
-      description: 'A number that a contact has already is 409, and `details` names that contact.',
+      summary: 'Create a contact',
+      description:
+        'A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` ' +
+        'names that contact.',
       body: schema.ContactPatch,
       response: { 201: schema.ContactOut },
     },
@@ -113,8 +115,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteContacts',
-      summary: 'Delete contacts: those of `ids`, or all but those of `notIds`',
-      description: 'For good. Opt-outs stay, by number.',
+      summary: 'Delete contacts',
+      description: 'Deletes those of `ids`, or all except those of `notIds`, permanently. Opt-outs stay, by number.',
       querystring: schema.DeleteQuery,
       response: { 200: schema.Deleted },
     },
@@ -129,7 +131,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findContact',
-      summary: 'One contact',
+      summary: 'Get a contact',
       params: schema.ContactId,
       response: { 200: schema.ContactOut },
     },
@@ -142,7 +144,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'changeContact',
-      summary: 'Change a contact: what is left out stays, null takes a value away',
+      summary: 'Change a contact',
+      description: 'Fields that are left out stay; null removes a value.',
       params: schema.ContactId,
       body: schema.ContactPatch,
       response: { 200: schema.ContactOut },
@@ -159,7 +162,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listOptOutsOfContact',
-      summary: 'On which channels the contact wants no messages, since when and who said so',
+      summary: 'List the opt-outs of a contact',
+      description: 'The channels from which the number has opted out, since when, and the source.',
       params: schema.ContactId,
       response: { 200: Type.Array(OptOutOut) },
     },
@@ -179,7 +183,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['Account'],
       operationId: 'findContactLimits',
-      summary: 'How many contacts the plan allows and how many there are',
+      summary: 'Get the contact limits and the number of contacts',
       response: { 200: schema.LimitsOut },
     },
     handler: async ({ actor }) => {

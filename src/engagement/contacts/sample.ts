@@ -6,8 +6,8 @@ import { createContact } from './create.ts';
 import { createField } from './fields/save.ts';
 
 /**
- * Nobody's numbers: Australia, Sweden and the United States keep these for films and examples, and they are in the
- * numbering plans.
+ * Numbers that belong to nobody: Australia, Sweden and the United States reserve them for films and examples, and they are
+ * valid in the numbering plans.
  */
 const SAMPLES = [
   { firstName: 'Ada', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+61491570156', city: 'Sydney' },
@@ -18,7 +18,7 @@ const SAMPLES = [
   { firstName: 'Fay', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+12025550124', city: 'Washington' },
 ] as const;
 
-/** Some contacts, a list of them, a test list and a custom field, for the account of a first start. */
+/** Creates some contacts, a list, a test list and a custom field, for the account that the first start creates. */
 export async function createSamples(tx: Db, actor: Author): Promise<void> {
   await createField(tx, actor, { name: 'city', type: 'text', description: 'A custom field' });
   const ids: number[] = [];
@@ -26,7 +26,7 @@ export async function createSamples(tx: Db, actor: Author): Promise<void> {
     const email = `${sample.firstName.toLowerCase()}@example.com`;
     ids.push(await createContact(tx, actor, { ...sample, email, isTest: true, customFields: { city } }));
   }
-  const description = 'Made at the first start: numbers of films and examples, which reach nobody';
+  const description = 'Created at the first start: numbers that are reserved for examples and reach nobody';
   const list = await createList(tx, actor, { name: 'Sample contacts', description });
   const test = await createList(tx, actor, { name: 'Test contacts', description, isTest: true });
   await addToLists(tx, actor, { listIds: [list.id], contacts: { ids } });

@@ -1,5 +1,15 @@
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, boolean, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../../platform/db/columns.ts';
+import {
+  bigint,
+  boolean,
+  input,
+  insertRows,
+  json,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+} from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';

@@ -5,20 +5,22 @@ import { claimBook, updateContactCount } from './book/sql.ts';
 import { limitsOf } from './limits.ts';
 import { insertContacts, listIdsByNumber, type NewContact } from './sql.ts';
 
-/** A contact to create, or to change where the number is one already. `describePhone` makes what belongs to the number. */
+/** A contact to create, or to change if the number is a contact already. `describePhone` makes the fields of the number. */
 export type UpsertRow = NewContact & { readonly phoneNumber: string };
 
 export type Upserted =
   | { readonly kind: 'created' | 'updated'; readonly id: number }
-  /** The plan has no room for another contact. */
+  /** The contact limit is reached. */
   | { readonly kind: 'limit' };
 
 /**
- * Creates or changes contacts by their numbers, in one statement for all: 1,000 to 10,000 rows are a good batch. A row
- * changes what it says and leaves what it has null. Where the plan has no room for all, the first ones are created and
- * the others come back as `limit`; changes need no room. Answers an outcome for each row, in order.
+ * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a row
+ * replace those of an existing contact, null leaves them as they are. If the contact limit does not allow all of them, the
+ * first ones are created and the others come back as `limit`; the limit does not affect changes. Returns the outcome of
+ * each row, in order.
  *
- * Call it in a transaction; it holds the account's contacts (`claimBook`) to its end. No number twice in a call.
+ * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in one
+ * call.
  */
 export async function upsertContacts(tx: Db, actor: Author, rows: readonly UpsertRow[]): Promise<Upserted[]> {
   if (rows.length === 0) return [];
@@ -34,7 +36,7 @@ export async function upsertContacts(tx: Db, actor: Author, rows: readonly Upser
   return rows.map(({ phoneNumber }) => outcomeOf(byNumber.get(phoneNumber)));
 }
 
-/** Those that are contacts already, and as many of the new ones as there is room for. */
+/** Returns the rows whose numbers are contacts already, and as many of the new ones as the limit allows. */
 async function admit(tx: Db, accountId: number, rows: readonly UpsertRow[], room: number): Promise<UpsertRow[]> {
   const numbers = rows.map((row) => row.phoneNumber);
   const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));

@@ -3,8 +3,8 @@ import type { Db } from '../../platform/db/query.ts';
 import { type AccountStatus, moveAccountStatus } from './sql.ts';
 
 /**
- * Suspends or resumes the author's account; its next request sees it. One that has the status already keeps it. Call it
- * in a transaction.
+ * Suspends or resumes the author's account, effective with its next request. Does nothing if it has the status already.
+ * Call it in a transaction.
  */
 export async function changeStatus(
   tx: Db,

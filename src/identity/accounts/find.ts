@@ -3,8 +3,8 @@ import { AppError } from '../../platform/errors.ts';
 import { type AccountRow, listAccountsByName } from './sql.ts';
 
 /**
- * The account that an operator means by an id or a name; an id wins over a name that looks like one.
- * Errors: 404 when there is none, 409 when several have the name.
+ * Finds the account that an operator refers to by id or name; an id takes precedence over a name that looks like one.
+ * Errors: 404 when there is none, 409 when several accounts have the name.
  */
 export async function findAccount(db: Db, { reference }: { reference: string }): Promise<AccountRow> {
   const id = /^[1-9]\d{0,14}$/.test(reference) ? Number(reference) : null;

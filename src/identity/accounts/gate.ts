@@ -52,7 +52,9 @@ export function rateOf({ plan, ratePerMinute, ratePerSecond }: Omit<AccountGate,
 /** The headers of a caller without a limit: a number that every client can read and none takes as a reason to wait. */
 const NO_LIMIT = rateHeaders({ limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1, resetSeconds: 0 });
 
-/** Counts one request and returns its rate-limit headers. Throws 429 with the same headers when the limit is reached. */
+/**
+ * Counts one request and returns its rate-limit headers. Throws 429 with the same headers when the limit is reached.
+ */
 export function countRequest(limiter: RateLimiter, name: string, rate: Rate | null): Readonly<Record<string, string>> {
   if (rate === null) return NO_LIMIT;
   const verdict = limiter.take(name, rate);

@@ -1,68 +1,78 @@
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 
 export type AccountStatus = 'active' | 'suspended';
-export type AccountRow = { id: number; name: string; status: AccountStatus; plan: Plan; createdAt: Date };
 
-const RECORD = sql`SELECT id, name, status, plan, created_at AS "createdAt" FROM account`;
+const ACCOUNT = columns({
+  id: as<number>('id'),
+  name: as<string>('name'),
+  status: as<AccountStatus>('status'),
+  plan: as<Plan>('plan'),
+  createdAt: as<Date>('created_at'),
+});
+export type AccountRow = RowOf<typeof ACCOUNT>;
 
-/** What an account lets its callers do, read with their credentials. */
-export type AccountGate = {
-  accountId: number;
-  accountStatus: AccountStatus;
-  plan: Plan;
-  /** Bits of its channels. */
-  channels: number;
-  /** null: what the plan gives. */
-  ratePerMinute: number | null;
-  ratePerSecond: number | null;
-  /** Canonical blocks; null: every address. */
-  allowList: string[] | null;
-  hasOptOuts: boolean;
-};
-
-/** The columns of an AccountGate, of `account a`. */
-export const GATE = sql`a.id AS "accountId", a.status AS "accountStatus", a.plan, a.channels,
-  a.rate_per_minute AS "ratePerMinute", a.rate_per_second AS "ratePerSecond",
-  CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END AS "allowList", a.has_opt_outs AS "hasOptOuts"`;
+/** The columns of `account a` that authentication reads together with the credentials. */
+export const GATE = columns({
+  accountId: as<number>('a.id'),
+  accountStatus: as<AccountStatus>('a.status'),
+  plan: as<Plan>('a.plan'),
+  /** The channels of the account, as bits. */
+  channels: as<number>('a.channels'),
+  /** Null: the limit of the plan. */
+  ratePerMinute: as<number | null>('a.rate_per_minute'),
+  ratePerSecond: as<number | null>('a.rate_per_second'),
+  /** Canonical blocks; null if every address is allowed. */
+  allowList: as<string[] | null>('CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END'),
+  hasOptOuts: as<boolean>('a.has_opt_outs'),
+});
+/** What an account allows its callers to do. */
+export type AccountGate = RowOf<typeof GATE>;
 
 export const insertAccount = (db: Db, input: { name: string; plan: Plan }): Promise<AccountRow> =>
   one(
     db,
     sql`INSERT INTO account (name, plan) VALUES (${input.name}, ${input.plan})
-      RETURNING id, name, status, plan, created_at AS "createdAt"`,
+      RETURNING ${ACCOUNT}`,
   );
 
-/** Every account, oldest first. */
-export const listAccounts = (db: Db): Promise<AccountRow[]> => many(db, sql`${RECORD} ORDER BY id`);
+/** Lists all accounts, oldest first. */
+export const listAccounts = (db: Db): Promise<AccountRow[]> =>
+  many(db, sql`SELECT ${ACCOUNT} FROM account ORDER BY id`);
 
-/** The account of this id, or else those of this name (names are not unique). */
+/** Lists the account with this id and those with this name; names are not unique. */
 export const listAccountsByName = (db: Db, input: { name: string; id: number | null }): Promise<AccountRow[]> =>
-  many(db, sql`${RECORD} WHERE id = ${input.id} OR name = ${input.name} ORDER BY id`);
+  many(db, sql`SELECT ${ACCOUNT} FROM account WHERE id = ${input.id} OR name = ${input.name} ORDER BY id`);
 
 export async function countAccounts(db: Db): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM account`)).total;
 }
 
-/** 1, or 0 when the account does not exist or has this status already. */
+/** Moves an account from one status to another. Returns 1, or 0 if it does not exist or has another status. */
 export const moveAccountStatus = (
   db: Db,
   input: { accountId: number; from: AccountStatus; to: AccountStatus },
 ): Promise<number> =>
   exec(db, sql`UPDATE account SET status = ${input.to} WHERE id = ${input.accountId} AND status = ${input.from}`);
 
-/** 1, or 0 when the account does not exist or has this name already. */
+/** Renames an account. Returns 1, or 0 if it does not exist or has this name already. */
 export const updateAccountName = (db: Db, { accountId, name }: { accountId: number; name: string }): Promise<number> =>
   exec(db, sql`UPDATE account SET name = ${name} WHERE id = ${accountId} AND name <> ${name}`);
 
-/** 1, or 0 when the account does not exist or is on this plan already. */
+/** Changes the plan of an account. Returns 1, or 0 if it does not exist or is on this plan already. */
 export const updateAccountPlan = (db: Db, { accountId, plan }: { accountId: number; plan: Plan }): Promise<number> =>
   exec(db, sql`UPDATE account SET plan = ${plan} WHERE id = ${accountId} AND plan <> ${plan}`);
 
-/** Held until the transaction ends: who else wants to make the first account waits. The number is ours, at random. */
+/**
+ * Takes an advisory lock until the transaction ends, so that only one process at a time can make the first account. The
+ * number is arbitrary.
+ */
 export const lockFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
 
-/** What each key may ask for from the next request on: null is the plan's, 0 a minute is no limit. */
+/**
+ * Sets the request limit of each key, effective with the next request: null is the plan's, 0 per minute is no limit.
+ */
 export const updateAccountRate = (
   db: Db,
   input: { accountId: number; perMinute: number | null; perSecond: number | null },
@@ -73,7 +83,9 @@ export const updateAccountRate = (
       WHERE id = ${input.accountId}`,
   );
 
-/** Notes that these accounts have opt-outs from now on; written once in the life of an account. Ids in ascending order. */
+/**
+ * Records that these accounts have opt-outs; it is written once in the life of an account. Pass ids in ascending order.
+ */
 export const updateHasOptOuts = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
   exec(
     db,

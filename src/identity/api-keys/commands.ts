@@ -12,7 +12,7 @@ import { findAccountOfKey } from './sql.ts';
 
 type CreateOptions = { account: string; name: string; operations: readonly Scope[] };
 
-/** `key create` and `key revoke`. */
+/** Registers `key create` and `key revoke`. */
 export function registerKeyCommands(program: Command, context: CommandContext): void {
   const key = program.command('key').description('API keys of the accounts');
 

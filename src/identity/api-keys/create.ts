@@ -6,18 +6,18 @@ import { type Scope, SCOPES } from '../../platform/lib/scope.ts';
 import { generateKeyValue } from './key.ts';
 import { insertKey, insertKeyValue } from './sql.ts';
 
-/** Who may make a key, as far as it matters here: an actor is one; the operator's commands make their own. */
+/** The creator of a key: an actor, or an operator command with all scopes. */
 export type Grantor = Author & Pick<Actor, 'operations'>;
 
 export type NewKeyInput = {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Default: all that the grantor has. */
+  /** All scopes of the grantor by default. */
   readonly operations?: readonly Scope[] | undefined;
   readonly expiresAt?: Date | undefined;
 };
 
-/** A key with its value, which is shown this once. */
+/** A key with its value, which cannot be shown again. */
 export type IssuedKey = {
   readonly id: number;
   readonly name: string;
@@ -29,14 +29,14 @@ export type IssuedKey = {
 };
 
 /**
- * Makes a key of the grantor's account. Call it in a transaction: the key and its value are two rows.
- * Errors: 403 when it would have a scope that the grantor lacks, 400 when it would have expired already.
+ * Creates a key of the grantor's account. Call it in a transaction: the key and its value are two rows.
+ * Errors: 403 when it would have a scope that the grantor lacks, 400 when `expiresAt` is not in the future.
  */
 export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Promise<IssuedKey> {
   const { name = '', description = '', expiresAt = null } = input;
   const operations = grantableScopes(actor, input.operations ?? [...actor.operations]);
   if (expiresAt && expiresAt.getTime() <= Date.now())
-    throw invalidFields([{ field: 'expiresAt', message: 'must lie in the future' }]);
+    throw invalidFields([{ field: 'expiresAt', message: 'must be in the future' }]);
   const { accountId, userId } = actor;
   const { id, createdAt } = await insertKey(tx, { accountId, userId, name, description, operations, expiresAt });
   const apiKey = await issueValue(tx, { accountId, keyId: id });
@@ -45,19 +45,19 @@ export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Pro
   return { id, name, description, apiKey, operations, createdAt, expiresAt };
 }
 
-/** Gives the key a fresh current value and returns it; it is not stored and cannot be shown again. */
+/** Gives a key a new current value and returns it. The value is not stored and cannot be shown again. */
 export async function issueValue(tx: Db, key: { accountId: number; keyId: number }): Promise<string> {
   const { value, hash, prefix } = generateKeyValue();
   await insertKeyValue(tx, { ...key, hash, prefix });
   return value;
 }
 
-/** The scopes in the order of the contract, or 403: nobody gives what they do not have. */
+/** Returns the scopes in the order of the contract. Throws 403 if the grantor lacks one of them. */
 export function grantableScopes(actor: Grantor, operations: readonly string[]): Scope[] {
   const lacking = operations.filter(
     (wanted) => !SCOPES.some((scope) => scope === wanted && actor.operations.has(scope)),
   );
   if (lacking.length > 0)
-    throw new AppError('forbidden', { message: `These credentials lack the scopes ${lacking.join(', ')} themselves` });
+    throw new AppError('forbidden', { message: `These credentials themselves lack the scopes ${lacking.join(', ')}` });
   return SCOPES.filter((scope) => operations.includes(scope));
 }

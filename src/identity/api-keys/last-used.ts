@@ -2,15 +2,16 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { updateLastUsed } from './sql.ts';
 
-/** `writtenAt` in ms of the monotonic clock. */
+/** The last use of an id; `writtenAt` is in ms of the monotonic clock. */
 type Use = { at: Date; dirty: boolean; writtenAt: number };
 
+/** Tracks when ids were last used. */
 export type UsageTracker = {
-  /** Costs a map look-up; the write comes later, off the request path. */
+  /** Records a use. Costs a map lookup; the write happens later, off the request path. */
   used(id: number): void;
-  /** Writes the uses that are due, in one statement. A failure is logged and tried again at the next flush. */
+  /** Writes the uses that are due, in one statement. A failure is logged and retried at the next flush. */
   flush(): Promise<void>;
-  /** Ends the periodic flush and writes all that is left. */
+  /** Stops the periodic flush and writes all remaining uses. */
   close(): Promise<void>;
 };
 
@@ -25,8 +26,8 @@ type UsageOptions = {
 };
 
 /**
- * Keeps when keys, or sessions, were last used: flushed every few seconds, each written at most once in `minGapMs`. What
- * a crash loses is a minute of it.
+ * Creates a tracker of when keys, or sessions, were last used. It flushes every few seconds and writes each id at most
+ * once in `minGapMs`. A crash loses about a minute of it.
  */
 export function trackUsage(options: UsageOptions): UsageTracker {
   const { db, log, move = updateLastUsed, flushEveryMs = 5_000, minGapMs = 60_000 } = options;
@@ -47,7 +48,7 @@ export function trackUsage(options: UsageOptions): UsageTracker {
   };
 }
 
-/** The uses to write among those last written before `before`; those of that age without a new use are forgotten. */
+/** Returns the new uses of ids last written before `before`, and forgets such ids without a new use. */
 function takeDue(uses: Map<number, Use>, before: number): [number, Use][] {
   const aged = [...uses].filter(([, use]) => use.writtenAt <= before);
   for (const [id, use] of aged) if (!use.dirty) uses.delete(id);
@@ -63,6 +64,6 @@ async function write({ db, log, move }: Writing, due: readonly [number, Use][]):
     await move(db, { ids: due.map(([id]) => id), times: due.map(([, use]) => use.at) });
   } catch (error) {
     for (const [, use] of due) Object.assign(use, { dirty: true, writtenAt: -Infinity });
-    log.warn({ err: error }, 'when keys or sessions were last used could not be written');
+    log.warn({ err: error }, 'the last use of keys or sessions could not be written');
   }
 }

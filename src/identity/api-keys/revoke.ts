@@ -12,7 +12,7 @@ export async function revokeKey(tx: Db, actor: Author, { id }: { id: number }): 
   await recordAudit(tx, actor, { action: 'api-key.delete', subject: `api-key:${id}` });
 }
 
-/** Revokes all keys that a user made. Call it in a transaction. */
+/** Revokes all keys that a user made, because the user is deleted. Call it in a transaction. */
 export async function revokeKeysOfUser(tx: Db, actor: Author, { userId }: { userId: number }): Promise<void> {
   const detail = { reason: `user:${userId} was deleted` };
   for (const { id } of await deleteKeysOfUser(tx, { accountId: actor.accountId, userId }))

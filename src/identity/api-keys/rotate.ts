@@ -5,10 +5,9 @@ import { grantableScopes, type Grantor, type IssuedKey, issueValue } from './cre
 import { deleteEndedValues, findKeyForUpdate, moveValueToGrace } from './sql.ts';
 
 /**
- * Gives a key a new value; the one before lives on for `graceSeconds`. Id, scopes and expiry stay, so that deleting the
- * key later revokes both values. Call it in a transaction.
- * Errors: 404 for an unknown or foreign id; 409 for an expired key; 403 when the key has a scope that the actor lacks,
- * since the actor would come to hold it.
+ * Gives a key a new value; the previous one keeps working for `graceSeconds`. Id, scopes and expiry stay the same, so
+ * that deleting the key later revokes both values. Call it in a transaction. Errors: 404 for an unknown or foreign id;
+ * 409 for an expired key; 403 when the key has a scope that the actor lacks, since the actor would gain it.
  */
 export async function rotateKey(
   tx: Db,

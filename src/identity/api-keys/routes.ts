@@ -22,7 +22,10 @@ const KeyQuery = Type.Object({
   status: Type.Optional(Type.Enum(['active', 'expired'], { type: 'string', description: 'Only keys in this state.' })),
 });
 
-/** Contract 2: the keys of the caller's account. All need the scope `keys`; a foreign id answers as an unknown one. */
+/**
+ * Registers the routes for the keys of the caller's account (contract 2). All need the scope `keys`; a foreign id is
+ * answered like an unknown one.
+ */
 export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
@@ -31,8 +34,8 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'createApiKey',
-      summary: 'Make a key; its value is shown this once',
-      description: 'A caller cannot give scopes that it lacks itself (403).',
+      summary: 'Create an API key',
+      description: 'The value of the key is shown only once. You cannot grant scopes that you lack yourself (403).',
       body: KeyIn,
       response: { 201: KeyIssued },
     },
@@ -47,7 +50,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listApiKeys',
-      summary: 'The keys of the account, oldest first, without their values',
+      summary: 'List the API keys of the account, oldest first',
       querystring: KeyQuery,
       response: { 200: PageOf(KeyOut) },
     },
@@ -66,8 +69,8 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findApiKey',
-      summary: 'The record of a key, by its value',
-      description: 'A value before a rotation finds its key while its grace lasts.',
+      summary: 'Find an API key by its value',
+      description: 'A value from before a rotation finds its key during its grace period.',
       params: KeyValue,
       response: { 200: KeyOut },
     },
@@ -84,10 +87,11 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'rotateApiKey',
-      summary: 'Give a key a new value, shown this once',
+      summary: 'Rotate an API key',
       description:
-        'Id, scopes and expiry stay. The value before lives on for `graceSeconds`; deleting the key ends both. ' +
-        'A caller that lacks a scope of the key gets 403, an expired key 409.',
+        'Gives the key a new value, which is shown only once. Id, scopes and expiry stay the same. The previous value keeps ' +
+        'working for `graceSeconds`; deleting the key revokes both. 403 if you lack a scope of the key, 409 if the key ' +
+        'has expired.',
       params: KeyId,
       body: RotateIn,
       response: { 200: KeyIssued },
@@ -103,7 +107,8 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteApiKey',
-      summary: 'Revoke a key: its next request gets 401',
+      summary: 'Revoke an API key',
+      description: 'The next request with the key gets 401.',
       params: KeyId,
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },

@@ -10,23 +10,25 @@ const text = (maxLength: number, description: string) => Type.String({ maxLength
 
 const Operation = Type.Enum([...SCOPES], {
   type: 'string',
-  description: 'A channel that may be sent on, or an area of the interface that may be used.',
+  description: 'A channel to send on, or an area of the API to use.',
 });
 
 export const KeyIn = Type.Object({
-  name: Type.Optional(text(200, 'For people, to tell keys apart.')),
-  description: Type.Optional(text(1000, 'For people.')),
+  name: Type.Optional(text(200, 'A name to tell keys apart.')),
+  description: Type.Optional(text(1000, 'A description for humans.')),
   operations: Type.Optional(
     Type.Array(Operation, {
       minItems: 1,
       maxItems: 100,
-      description: 'Default: all that the caller has. Scopes that the caller lacks are refused with 403.',
+      description: 'All scopes of the caller by default. Scopes that the caller lacks are rejected with 403.',
     }),
   ),
-  expiresAt: Type.Optional(orNull(instant('ISO 8601 with offset, in the future. Default: never.'))),
+  expiresAt: Type.Optional(
+    orNull(instant('ISO 8601 with an offset, in the future. By default the key never expires.')),
+  ),
 });
 
-/** No body at all is fine. */
+/** The body may be missing. */
 export const RotateIn = Type.Union([
   Type.Object({
     graceSeconds: Type.Optional(
@@ -34,7 +36,8 @@ export const RotateIn = Type.Union([
         minimum: 0,
         maximum: MAX_GRACE_SECONDS,
         description:
-          'How long the value before lives on (default 0: it ends at once). Values of earlier rotations keep their own time.',
+          'How long the previous value keeps working; by default it stops working at once. Values of earlier rotations ' +
+          'keep their own grace period.',
       }),
     ),
   }),
@@ -45,7 +48,7 @@ export const KeyIssued = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   description: Type.String(),
-  apiKey: Type.String({ description: '`pg_live_` and 43 base64url characters. Shown this once.' }),
+  apiKey: Type.String({ description: '`pg_live_` and 43 base64url characters. Shown only once.' }),
   operations: Type.Array(Type.String()),
   createdAt: instant('UTC'),
   expiresAt: orNull(instant('UTC')),
@@ -56,7 +59,7 @@ export const KeyOut = Type.Object({
   name: Type.String(),
   description: Type.String(),
   prefix: Type.String({ description: 'The first 12 characters of the current value.' }),
-  username: orNull(Type.String({ description: 'Who made it; null when the operator did.' })),
+  username: orNull(Type.String({ description: 'The user who made it; null if an operator did.' })),
   operations: Type.Array(Type.String()),
   trafficType: Type.Enum(['production', 'trial'], { type: 'string' }),
   createdAt: instant('UTC'),
@@ -66,9 +69,9 @@ export const KeyOut = Type.Object({
 });
 
 export const KeyId = Type.Object({ id: id() });
-export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key, as it was shown.' }) });
+export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key.' }) });
 
-/** A fresh key as the interface writes it. */
+/** Formats a new key with its value for responses. */
 export const toKeyIssued = (key: IssuedKey): Static<typeof KeyIssued> => ({
   id: key.id,
   name: key.name,
@@ -79,7 +82,7 @@ export const toKeyIssued = (key: IssuedKey): Static<typeof KeyIssued> => ({
   expiresAt: key.expiresAt?.toISOString() ?? null,
 });
 
-/** A key in lists. The plan `unlimited` sends production traffic too. */
+/** Formats a key for lists. The plan `unlimited` sends production traffic too. */
 export const toKeyOut = (key: KeyRow): Static<typeof KeyOut> => ({
   id: key.id,
   name: key.name,

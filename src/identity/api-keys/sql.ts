@@ -1,62 +1,69 @@
 import { type AccountGate, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
-/** A key as lists show it; `prefix` is of the current value. */
-export type KeyRow = {
-  id: number;
-  name: string;
-  description: string;
-  prefix: string;
-  username: string | null;
-  operations: string[];
-  plan: Plan;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  expiresAt: Date | null;
-  expired: boolean;
-};
+const KEY = columns({
+  id: as<number>('k.id'),
+  name: as<string>('k.name'),
+  description: as<string>('k.description'),
+  /** The first characters of the current value. */
+  prefix: as<string>('v.prefix'),
+  username: as<string | null>('u.username'),
+  operations: as<string[]>('k.operations'),
+  plan: as<Plan>('a.plan'),
+  createdAt: as<Date>('k.created_at'),
+  lastUsedAt: as<Date | null>('k.last_used_at'),
+  expiresAt: as<Date | null>('k.expires_at'),
+  expired: as<boolean>('coalesce(k.expires_at <= now(), false)'),
+});
+/** A key as shown in lists. */
+export type KeyRow = RowOf<typeof KEY>;
 
-const RECORD = sql`
-  SELECT k.id, k.name, k.description, v.prefix, u.username, k.operations, a.plan, k.created_at AS "createdAt",
-    k.last_used_at AS "lastUsedAt", k.expires_at AS "expiresAt", coalesce(k.expires_at <= now(), false) AS expired
-  FROM api_key k
+const FROM_KEYS = sql`FROM api_key k
   JOIN api_key_value v ON v.api_key_id = k.id AND v.expires_at IS NULL
   JOIN account a ON a.id = k.account_id
   LEFT JOIN app_user u ON u.id = k.user_id`;
 
-/** `userId` null means every user's, `expired` null those that expired and those that did not. */
+/** Selects keys: a null `userId` means those of all users, a null `expired` both expired and valid ones. */
 export type KeyFilter = { accountId: number; userId: number | null; expired?: boolean | null };
 
 const matches = ({ accountId, userId, expired = null }: KeyFilter) => sql`
   WHERE k.account_id = ${accountId} AND (${userId}::bigint IS NULL OR k.user_id = ${userId})
     AND (${expired}::boolean IS NULL OR coalesce(k.expires_at <= now(), false) = ${expired})`;
 
-/** Oldest first. */
+/** Lists keys, oldest first. */
 export const listKeys = (db: Db, input: KeyFilter & { page: number; limit: number }): Promise<KeyRow[]> =>
-  many(db, sql`${RECORD} ${matches(input)} ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`);
+  many(
+    db,
+    sql`SELECT ${KEY} ${FROM_KEYS} ${matches(input)}
+      ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`,
+  );
 
 export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
   const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM api_key k ${matches(input)}`);
   return row.total;
 }
 
-/** The record behind a value, an earlier one in its grace included. */
+/** Finds a key by the hash of its value, including an earlier value in its grace period. */
 export const findKeyByHash = (db: Db, input: { accountId: number; hash: Buffer }): Promise<KeyRow | undefined> =>
   maybeOne(
     db,
-    sql`${RECORD}
+    sql`SELECT ${KEY} ${FROM_KEYS}
       WHERE k.account_id = ${input.accountId} AND k.id =
         (SELECT api_key_id FROM api_key_value
          WHERE key_hash = ${input.hash} AND (expires_at IS NULL OR expires_at > now()))`,
   );
 
-/** Locked until the transaction ends, so that two rotations of one key go one after the other. */
+/** Finds a key and locks it until the transaction ends, so that concurrent rotations of it run one after the other. */
 export const findKeyForUpdate = (db: Db, input: { accountId: number; id: number }): Promise<KeyRow | undefined> =>
-  maybeOne(db, sql`${RECORD} WHERE k.account_id = ${input.accountId} AND k.id = ${input.id} FOR UPDATE OF k`);
+  maybeOne(
+    db,
+    sql`SELECT ${KEY} ${FROM_KEYS} WHERE k.account_id = ${input.accountId} AND k.id = ${input.id} FOR UPDATE OF k`,
+  );
 
-/** The account of a key, for the operator, who names keys by id alone. */
+/** Finds the account of a key, for operator commands, which name keys by id alone. */
 export const findAccountOfKey = (db: Db, input: { id: number }): Promise<{ accountId: number } | undefined> =>
   maybeOne(db, sql`SELECT account_id AS "accountId" FROM api_key WHERE id = ${input.id}`);
 
@@ -77,7 +84,7 @@ export const insertKey = (db: Db, key: NewKey): Promise<{ id: number; createdAt:
       RETURNING id, created_at AS "createdAt"`,
   );
 
-/** Makes this the current value; the one before must have been retired. */
+/** Inserts the current value of a key; the previous one must have been moved to its grace period before. */
 export const insertKeyValue = (
   db: Db,
   input: { accountId: number; keyId: number; hash: Buffer; prefix: string },
@@ -89,7 +96,7 @@ export const insertKeyValue = (
       WHERE account_id = ${input.accountId} AND id = ${input.keyId}`,
   );
 
-/** The current value becomes an earlier one that works for `graceSeconds` more. */
+/** Moves the current value of a key to its grace period: it works for `graceSeconds` more. */
 export const moveValueToGrace = (
   db: Db,
   input: { accountId: number; keyId: number; graceSeconds: number },
@@ -102,7 +109,7 @@ export const moveValueToGrace = (
         AND v.api_key_id = k.id AND v.expires_at IS NULL`,
   );
 
-/** Forgets earlier values of a key whose grace is over. */
+/** Deletes earlier values of a key whose grace period is over. */
 export const deleteEndedValues = (db: Db, input: { accountId: number; keyId: number }): Promise<number> =>
   exec(
     db,
@@ -111,32 +118,33 @@ export const deleteEndedValues = (db: Db, input: { accountId: number; keyId: num
         AND v.api_key_id = k.id AND v.expires_at <= now()`,
   );
 
-/** With all its values: the next look-up finds none of them. */
+/** Deletes a key with all its values: the next lookup finds none of them. */
 export const deleteKey = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
+/** Deletes all keys that a user made, and returns their ids. */
 export const deleteKeysOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<{ id: number }[]> =>
   many(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND user_id = ${input.userId} RETURNING id`);
 
-/** What authentication needs of a key whose value works now. */
-export type LiveKey = {
-  hash: Buffer;
-  keyId: number;
-  userId: number | null;
-  username: string | null;
-  role: Role;
-  operations: string[];
-} & AccountGate;
+const LIVE_KEY = columns({
+  hash: as<Buffer>('v.key_hash'),
+  keyId: as<number>('k.id'),
+  userId: as<number | null>('k.user_id'),
+  username: as<string | null>('u.username'),
+  role: as<Role>("coalesce(u.role, 'owner')"),
+  operations: as<string[]>('k.operations'),
+});
+/** What authentication needs to know about a key that is valid now. */
+export type LiveKey = RowOf<typeof LIVE_KEY> & AccountGate;
 
 /**
- * The live keys behind these hashes, of all accounts: one query for every request that waits at this moment. The time
- * is the database's, so that an expired key has expired on every process.
+ * Lists the valid keys with these hashes, of all accounts: one query serves all concurrent requests. It uses the
+ * database's clock, so that a key expires at the same time on every process.
  */
 export const listLiveKeys = (db: Db, input: { hashes: readonly Buffer[] }): Promise<LiveKey[]> =>
   many(
     db,
-    onePlan(sql`SELECT v.key_hash AS hash, k.id AS "keyId", ${GATE},
-        k.user_id AS "userId", u.username, coalesce(u.role, 'owner') AS role, k.operations
+    onePlan(sql`SELECT ${LIVE_KEY}, ${GATE}
       FROM api_key_value v
       JOIN api_key k ON k.id = v.api_key_id
       JOIN account a ON a.id = k.account_id
@@ -145,7 +153,7 @@ export const listLiveKeys = (db: Db, input: { hashes: readonly Buffer[] }): Prom
         AND (v.expires_at IS NULL OR v.expires_at > now()) AND (k.expires_at IS NULL OR k.expires_at > now())`),
   );
 
-/** Moves `lastUsedAt` of many keys forward, of all accounts; never back, whatever order processes write in. */
+/** Updates `lastUsedAt` of many keys, of all accounts. It never goes back, whatever the order of the processes. */
 export const updateLastUsed = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
   exec(
     db,

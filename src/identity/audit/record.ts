@@ -4,21 +4,21 @@ import type { Actor } from '../../platform/http/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { type ActorKind, insertAuditEntry } from './sql.ts';
 
-/** Who changes something, as far as the log keeps it: an actor is one, and so is the operator at the command line. */
+/** The author of a change as recorded in the audit log: an actor, an operator at the command line, or the program. */
 export type Author = Pick<Actor, 'accountId' | 'keyId' | 'userId' | 'username'> & { readonly kind: ActorKind };
 
 export type AuditEvent = {
-  /** Subject and verb, `api-key.create`. */
+  /** Kind and verb, such as `api-key.create`. */
   readonly action: string;
-  /** Kind and id, `api-key:12`. */
+  /** Kind and id, such as `api-key:12`. */
   readonly subject: string;
-  /** What was changed to what, as far as it is no secret: never a key, a password, a token or a message's text. */
+  /** The change, without secrets: never a key, a password, a token or a message's text. */
   readonly detail?: Readonly<Record<string, unknown>>;
 };
 
 /**
- * Writes into the audit log of the author's account who did this. Call it in the transaction of the change: both are
- * committed, or neither.
+ * Records an event in the audit log of the author's account. Call it in the transaction of the change, so that either
+ * both are committed or neither.
  */
 export async function recordAudit(tx: Db, author: Author, { action, subject, detail = {} }: AuditEvent): Promise<void> {
   const { accountId, kind, keyId, userId, username } = author;
@@ -26,12 +26,12 @@ export async function recordAudit(tx: Db, author: Author, { action, subject, det
   await insertAuditEntry(tx, { accountId, id: newId(), ...actor, action, subject, detail });
 }
 
-/** The account of entries that are no account's: what is done to the gateway itself. */
+/** The account id of audit entries about the gateway itself, which belong to no account. */
 export const GATEWAY_ACCOUNT_ID = 0;
 
 /**
- * An operator, at work on this account: what is done to it stands in its log under the name of whoever does it, of a
- * command the machine's user.
+ * Returns the author for what an operator does to an account. The account's log shows it under the operator's name, by
+ * default that of the system user who runs the command.
  */
 export const operatorAuthor = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
   kind: 'operator',
@@ -41,7 +41,7 @@ export const operatorAuthor = (accountId: number, by = operatorName()): Author &
   username: by,
 });
 
-/** The program by itself, without anybody's wish: what it did follows from what a network told, or from the clock. */
+/** Returns the author for what the program does by itself, because of an event from a network or of the time. */
 export const systemAuthor = (accountId: number): Author => ({
   kind: 'system',
   accountId,
@@ -50,7 +50,7 @@ export const systemAuthor = (accountId: number): Author => ({
   username: null,
 });
 
-/** The name on this machine. A container may run under a number that has none. */
+/** Returns the name of the system user; `operator` if it has none, as in a container that runs under a bare user id. */
 export function operatorName(): string {
   try {
     return userInfo().username;

@@ -14,26 +14,28 @@ const AuditQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'What this person did, or a key that they made.',
+      description: 'Only what this user did, or a key that they made.',
     }),
   ),
-  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `api-key.create`.' })),
-  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `api-key:12`.' })),
-  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
-  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
+  action: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Only this action, for example `api-key.create`.' }),
+  ),
+  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Only this subject, for example `api-key:12`.' })),
+  from: Type.Optional(instant('Only entries from this time on (ISO 8601 with an offset).')),
+  to: Type.Optional(instant('Only entries before this time (ISO 8601 with an offset).')),
 });
 
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
-/** Who changed what in the caller's account. Needs the scope `keys`, which owners and admins have. */
+/** Registers the audit log of the caller's account. It needs the scope `keys`, which owners and admins have. */
 export function auditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/audit', {
     onRequest: requireScope('keys'),
     schema: {
       tags: ['Account'],
       operationId: 'listAuditEntries',
-      summary: 'Who changed what, newest first',
-      description: 'What the operator of the gateway did to the account is listed too.',
+      summary: 'List audit log entries, newest first',
+      description: 'Includes what operators of the gateway did to the account.',
       querystring: AuditQuery,
       response: { 200: PageOf(AuditOut) },
     },

@@ -9,18 +9,18 @@ export const AuditOut = Type.Object({
   actor: Type.Object({
     kind: Type.Enum(['key', 'user', 'operator', 'system'], {
       type: 'string',
-      description: 'An API key, a person with a password, whoever runs the gateway, or the gateway by itself.',
+      description: 'An API key, a user of the account, an operator of the gateway, or the gateway itself.',
     }),
     keyId: orNull(Type.Integer()),
-    userId: orNull(Type.Integer({ description: 'The person, or the maker of the key.' })),
+    userId: orNull(Type.Integer({ description: 'The user, or the user who made the key.' })),
     username: orNull(Type.String()),
   }),
   action: Type.String({ description: 'What was done, for example `api-key.create`.' }),
-  subject: Type.String({ description: 'To what, for example `api-key:12`.' }),
-  detail: Type.Record(Type.String(), Type.Unknown(), { description: 'What was changed to what; never a secret.' }),
+  subject: Type.String({ description: 'What it was done to, for example `api-key:12`.' }),
+  detail: Type.Record(Type.String(), Type.Unknown(), { description: 'Details of the change, without secrets.' }),
 });
 
-/** An entry as the interface writes it. */
+/** Formats an entry for responses. */
 export const toAuditOut = ({ id, action, subject, detail, ...row }: AuditRow): Static<typeof AuditOut> => ({
   id,
   at: timeOfId(id).toISOString(),

@@ -1,17 +1,19 @@
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 export type ActorKind = 'key' | 'user' | 'operator' | 'system';
 
-export type AuditRow = {
-  id: string;
-  actorKind: ActorKind;
-  keyId: number | null;
-  userId: number | null;
-  username: string | null;
-  action: string;
-  subject: string;
-  detail: Record<string, unknown>;
-};
+const ENTRY = columns({
+  id: as<string>('id'),
+  actorKind: as<ActorKind>('actor_kind'),
+  keyId: as<number | null>('key_id'),
+  userId: as<number | null>('user_id'),
+  username: as<string | null>('username'),
+  action: as<string>('action'),
+  subject: as<string>('subject'),
+  detail: as<Record<string, unknown>>('detail'),
+});
+export type AuditRow = RowOf<typeof ENTRY>;
 
 export type NewAuditEntry = Omit<AuditRow, 'detail'> & {
   readonly accountId: number;
@@ -26,7 +28,10 @@ export const insertAuditEntry = (db: Db, entry: NewAuditEntry): Promise<number> 
         ${entry.action}, ${entry.subject}, ${JSON.stringify(entry.detail)}::jsonb)`,
   );
 
-/** Ids from `fromId` on and before `toId`; null leaves a side open, and a null action, subject or user means any. */
+/**
+ * Selects entries: ids from `fromId` (inclusive) to `toId` (exclusive), where null leaves that side open; a null
+ * action, subject or user means any.
+ */
 export type AuditFilter = {
   readonly accountId: number;
   readonly userId?: number | null;
@@ -42,14 +47,14 @@ const matches = ({ accountId, userId = null, action, subject, fromId, toId }: Au
     AND (${action}::text IS NULL OR action = ${action}) AND (${subject}::text IS NULL OR subject = ${subject})
     AND (${fromId}::uuid IS NULL OR id >= ${fromId}) AND (${toId}::uuid IS NULL OR id < ${toId})`;
 
-/** Newest first. */
+/** Lists entries, newest first. */
 export const listAuditEntries = (
   db: Db,
   input: AuditFilter & { readonly limit: number; readonly offset: number },
 ): Promise<AuditRow[]> =>
   many(
     db,
-    sql`SELECT id, actor_kind AS "actorKind", key_id AS "keyId", user_id AS "userId", username, action, subject, detail
+    sql`SELECT ${ENTRY}
       ${matches(input)} ORDER BY id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 

@@ -22,12 +22,12 @@ import { countRequest, rateOf, refuseAtGate } from '../accounts/gate.ts';
 
 export type Authenticator = {
   readonly authenticate: Authenticate;
-  /** For who signs in. */
+  /** Checks the password of a user who signs in. */
   readonly checkPassword: CheckPassword;
-  /** The channels of NOTIFY by which processes tell each other what they counted; what comes goes to `onNotify`. */
+  /** The NOTIFY channels by which processes share their counts; pass their notifications to `onNotify`. */
   readonly channels: readonly string[];
   onNotify(channel: string, payload: string): void;
-  /** Writes what is left of `lastUsedAt`, `lastSeenAt` and of the counts; call it before the pool is closed. */
+  /** Writes the remaining `lastUsedAt`, `lastSeenAt` and counts; call it before the pool is closed. */
   close(): Promise<void>;
 };
 
@@ -35,9 +35,9 @@ const REQUESTS_CHANNEL = 'heliograph_requests';
 const FAILURES_CHANNEL = 'heliograph_failures';
 
 /**
- * Finds out who calls. Every request reads its key, its user or its session from the database, all that wait at this
- * moment in one query (two under way at most), and nothing is cached: a revoked key, a changed password, an ended
- * session, a suspended account, another allow-list and another limit hold from the next request on, on every process.
+ * Creates the authenticator. Every request reads its key, user or session from the database, concurrent ones in one
+ * query (at most two in progress), and nothing is cached: a revoked key, a changed password, an ended session, a
+ * suspended account, a new allow-list and a new limit take effect with the next request, on every process.
  */
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });
@@ -103,7 +103,7 @@ function createLoginCheck({ db, log, requests, limits }: PasswordDeps): CheckPas
     const network = networkOf(ip);
     const login = isUsername(username) ? await findLogin(username) : undefined;
     const known = login?.networks.includes(network) === true;
-    // Also without a login: it must take as long as with one.
+    // Also for an unknown user, which must take as long.
     await checkPassword({ username, network, known }, password, login?.passwordHash);
     if (!login) throw new AppError('unauthenticated');
     refuseAtGate(login, ip);
@@ -113,7 +113,9 @@ function createLoginCheck({ db, log, requests, limits }: PasswordDeps): CheckPas
   };
 }
 
-/** One that the table could hold. A NUL would fail the query, and with it everybody else in the batch. */
+/**
+ * Whether the table could contain this name. A NUL would fail the query, and with it all other requests in the batch.
+ */
 const isUsername = (name: string): boolean => name.length <= 200 && !name.includes('\0');
 
 async function findLiveKeys(db: Db, hashes: Buffer[]): Promise<(LiveKey | undefined)[]> {

@@ -11,15 +11,16 @@ import { roleIn } from '../roles.ts';
 import { type LiveSession, listLiveSessions } from './sql.ts';
 import { hashOfToken } from './token.ts';
 
-/** Of each session, whatever the plan: a page asks several times to show itself. */
+/** The request limit of each session, whatever the plan: a page makes several requests to display itself. */
 const RATE: Rate = { perMinute: 1200, perSecond: 60 };
 
 type Deps = { readonly db: Db; readonly usage: UsageTracker; readonly requests: RateLimiter };
 
 /**
- * Who shows the token of a session, read from the database as keys are. The person's own account says whether they are
- * let in, whichever account they look at. A token that is none is 401 and counts against nobody: it cannot be guessed,
- * and a page left open over the end of its session must not use up the tries of its network.
+ * Creates a function that authenticates by a session token, read from the database like keys. The user's own account
+ * decides whether the user may enter, whichever account the session is looking at. An invalid token is 401 and counts
+ * as no failed attempt: tokens cannot be guessed, and a page left open after the end of its session must not use up the
+ * attempts of its network.
  */
 export function createSessionCheck({
   db,

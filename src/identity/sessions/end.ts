@@ -18,7 +18,9 @@ export async function endSession(tx: Db, actor: Actor, { id }: { id: number }): 
   await deleteAudited(tx, actor, session);
 }
 
-/** Signs a user out, whichever account the session is looking at. Call it in a transaction of the user's own account. */
+/**
+ * Signs a user out, whichever account the session is looking at. Call it in a transaction of the user's own account.
+ */
 export const signOut = (tx: Db, { id, accountId, userId, username }: Session): Promise<void> =>
   deleteAudited(tx, { kind: 'user', accountId, keyId: null, userId, username }, { id, userId });
 

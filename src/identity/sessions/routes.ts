@@ -28,18 +28,18 @@ const ONE = `${PG}/session`;
 const tags = ['Sessions'];
 const Ended = { 204: Type.Null({ description: 'Ended' }) };
 
-/** Who is asked for no credentials because they bring them along. Register it where nobody is. */
+/** Registers signing in. Register it outside the scope that requires authentication: its body has the credentials. */
 export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): void {
   app.post(ONE, {
     onRequest: requireSameOrigin,
     schema: {
       tags,
       operationId: 'signIn',
-      summary: 'Sign in: the answer sets the cookie of a session',
+      summary: 'Sign in and get a session cookie',
       description:
-        'For pages of the console: needs the header `X-Heliograph-Console: 1` and our own origin (403). Passwords are ' +
-        'checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all ' +
-        'that may change something needs that header and our own origin too.',
+        'For pages of the console: requires the header `X-Heliograph-Console: 1` and the same origin (else 403). Passwords ' +
+        'are checked, and failed attempts limited, as with Basic. All routes accept the cookie; with it, requests that ' +
+        'may change something also need that header and the same origin.',
       security: [],
       body: SignInBody,
       response: { 200: SessionOut, 401: ref(ErrorOut), 403: ref(ErrorOut), 429: ref(ErrorOut) },
@@ -56,14 +56,14 @@ export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): v
   });
 }
 
-/** People who are signed in. */
+/** Registers the routes for sessions of signed-in users. */
 export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(ONE, {
     schema: {
       tags,
       operationId: 'findSession',
-      summary: 'Who is signed in, which account they look at, and what they may do',
-      description: 'For sessions; 403 to keys and passwords.',
+      summary: 'Get the current session: its user, account and permissions',
+      description: 'Only for sessions; 403 for keys and passwords.',
       response: { 200: SessionOut },
     },
     handler: ({ actor }) => describeSession(tenant(pool, actor), actor),
@@ -84,9 +84,9 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'switchAccount',
-      summary: 'Look at another account, as an operator of the gateway',
+      summary: 'Switch to another account, as an operator of the gateway',
       description:
-        'With the role of an owner, also in a suspended account. Its audit log tells when you came and went.',
+        'You get the role of an owner, even in a suspended account. Its audit log records when you came and left.',
       body: AccountIn,
       response: { 200: SessionOut },
     },
@@ -100,8 +100,9 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listSessions',
-      summary: 'Where you are signed in, newest first',
-      description: 'With the scope `keys` also where others of the account are: by `userId`, or `all`.',
+      summary: 'List sessions, newest first',
+      description:
+        'Your own by default; with the scope `keys`, also those of other users of the account: see `userId` and `all`.',
       querystring: Type.Object({ ...pageFields, ...sessionFilters }),
       response: { 200: PageOf(SessionEntry) },
     },
@@ -123,10 +124,10 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'endSession',
-      summary: 'End a session: its next request gets 401',
+      summary: 'End a session',
       description:
-        'Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of ' +
-        'owners (403).',
+        'The next request of the session gets 401. With the scope `keys` you can also end sessions of other users of the ' +
+        'account; only owners can end those of owners (403).',
       params: SessionParams,
       response: Ended,
     },
@@ -139,7 +140,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
 
 type Filter = { readonly userId?: number; readonly all: boolean };
 
-/** Whose sessions are asked for; null for everybody's, as always where the caller is no person of the account. */
+/** Returns the user whose sessions are requested; null for all users, the default for callers who are not users. */
 function whoseOf(request: Pick<FastifyRequest, 'actor' | 'method'>, { userId, all }: Filter): number | null {
   const { kind, userId: own } = request.actor;
   const whose = all ? null : (userId ?? (kind === 'user' ? own : null));

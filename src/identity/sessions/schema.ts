@@ -6,7 +6,7 @@ import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const Id = id();
 const Role = (description: string) => Type.Enum([...ROLES], { type: 'string', description });
-const ENDS = 'UTC, at the latest; earlier after 12 hours without a request.';
+const ENDS = 'UTC. The session ends earlier after 12 hours without a request.';
 
 export const SignInBody = Type.Object({
   username: Type.String({ minLength: 1, maxLength: 200 }),
@@ -17,8 +17,10 @@ export const SessionOut = Type.Object({
   user: Type.Object({
     id: Type.Integer(),
     username: Type.String(),
-    role: Role('In their own account.'),
-    isOperator: Type.Boolean({ description: 'Of the gateway: may look at every account.' }),
+    role: Role("The role in the user's own account."),
+    isOperator: Type.Boolean({
+      description: 'Whether the user is an operator of the gateway, who may see all accounts.',
+    }),
   }),
   account: Type.Object(
     {
@@ -29,39 +31,39 @@ export const SessionOut = Type.Object({
       currency: Type.String(),
       status: Type.Enum(['active', 'suspended'], { type: 'string' }),
     },
-    { description: 'The account looked at: what every other request is about.' },
+    { description: 'The current account, to which all other requests of the session apply.' },
   ),
   ownAccountId: Type.Integer(),
-  role: Role('In force now: in another account that of an owner.'),
-  operations: Type.Array(Type.Enum([...SCOPES], { type: 'string' }), { description: 'The scopes in force now.' }),
+  role: Role('The effective role; in another account, that of an owner.'),
+  operations: Type.Array(Type.Enum([...SCOPES], { type: 'string' }), { description: 'The effective scopes.' }),
   createdAt: instant('UTC'),
   expiresAt: instant(ENDS),
 });
 
 export const AccountIn = Type.Object({
-  accountId: Type.Union([Id, Type.Null()], { description: 'null: back to your own.' }),
+  accountId: Type.Union([Id, Type.Null()], { description: 'The account to switch to; null for your own.' }),
 });
 
 export const SessionParams = Type.Object({ id: Id });
 
 export const sessionFilters = {
-  userId: Type.Optional(id('Those of this person.')),
-  all: Type.Boolean({ default: false, description: 'Those of everybody in the account.' }),
+  userId: Type.Optional(id('Only sessions of this user.')),
+  all: Type.Boolean({ default: false, description: 'Whether to list the sessions of all users of the account.' }),
 };
 
 export const SessionEntry = Type.Object({
   id: Type.Integer(),
   userId: Type.Integer(),
   username: Type.String(),
-  address: orNull(Type.String({ description: 'From where the person signed in.' })),
-  userAgent: Type.String({ description: 'As the browser calls itself; at most 200 characters.' }),
+  address: orNull(Type.String({ description: 'The address from which the user signed in.' })),
+  userAgent: Type.String({ description: 'The User-Agent of the browser; at most 200 characters.' }),
   createdAt: instant('UTC'),
-  lastSeenAt: instant('UTC, to the minute.'),
+  lastSeenAt: instant('UTC, exact to about a minute.'),
   expiresAt: instant(ENDS),
-  current: Type.Boolean({ description: 'The one that asks.' }),
+  current: Type.Boolean({ description: 'Whether it is the session that makes this request.' }),
 });
 
-/** A session as lists show it, to the one of this id. */
+/** Formats a session for lists; `currentId` is the session of the caller. */
 export const toSessionEntry = (row: SessionRow, currentId: number | undefined): Static<typeof SessionEntry> => ({
   id: row.id,
   userId: row.userId,

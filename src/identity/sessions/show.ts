@@ -9,14 +9,14 @@ import type { SessionOut } from './schema.ts';
 import { findShownAccount } from './sql.ts';
 
 /**
- * Who is signed in, which account they look at, and what they may do there. `db` is that account's.
- * Errors: 403 to credentials that are no session.
+ * Describes a session: its user, the account that it is looking at, and what it may do there. `db` must have the rights
+ * of that account. Errors: 403 for credentials that are not a session.
  */
 export async function describeSession(
   db: Db,
   { accountId, isOperator = false, session }: Pick<Actor, 'accountId' | 'isOperator' | 'session'>,
 ): Promise<Static<typeof SessionOut>> {
-  if (!session) throw new AppError('forbidden', { message: 'These credentials are no session' });
+  if (!session) throw new AppError('forbidden', { message: 'These credentials are not a session' });
   const account = await findShownAccount(db, { accountId });
   if (!account) throw new AppError('not_found');
   const role = roleIn(accountId, session);

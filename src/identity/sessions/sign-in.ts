@@ -7,19 +7,19 @@ import { deleteSurplusSessions, insertSession } from './sql.ts';
 import { generateToken } from './token.ts';
 
 const MAX_USER_AGENT_LENGTH = 200;
-/** More browsers than a person has; a program that signs in again and again ends its oldest. */
+/** More browsers than a person has. A program that keeps signing in ends its oldest sessions. */
 const MAX_SESSIONS_PER_USER = 50;
 
 export type SignedIn = {
-  /** Is shown this once. */
+  /** Cannot be shown again. */
   readonly token: string;
   /** The actor with the session. */
   readonly actor: Actor;
 };
 
 /**
- * Begins a session of a person whose password was right, always with a token of its own. Call it in a transaction.
- * Errors: 401 when the password was changed meanwhile, 403 to whoever is no person.
+ * Starts a session for a user whose password was right, always with a new token. Call it in a transaction.
+ * Errors: 401 when the password was changed in the meantime, 403 for actors who are not users.
  */
 export async function signIn(
   tx: Db,
@@ -34,7 +34,7 @@ export async function signIn(
   const { passwordHash } = input;
   const made = await insertSession(tx, { accountId, userId, passwordHash, hash, address, userAgent });
   if (!made) throw new AppError('unauthenticated');
-  await deleteSurplusSessions(tx, { accountId, userId, most: MAX_SESSIONS_PER_USER });
+  await deleteSurplusSessions(tx, { accountId, userId, keep: MAX_SESSIONS_PER_USER });
   const detail = { address, userAgent };
   await recordAudit(tx, actor, { action: 'session.create', subject: `session:${made.id}`, detail });
   return { token, actor: { ...actor, session: { ...made, accountId, userId, username, role } } };

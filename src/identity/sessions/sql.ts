@@ -1,9 +1,10 @@
 import { type AccountGate, type AccountStatus, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
-/** A session ends so long after it began, and so long after its last request. The time is the database's. */
+/** A session ends this long after it began, or `IDLE_SECONDS` after its last request, by the database's clock. */
 export const SESSION_SECONDS = 7 * 24 * 3600;
 const IDLE_SECONDS = 12 * 3600;
 
@@ -13,21 +14,24 @@ const LIVE = sql`(${EXPIRES} > now() AND s.last_seen_at > now() - make_interval(
 export type NewSession = {
   readonly accountId: number;
   readonly userId: number;
-  /** That the password fitted. */
+  /** The stored hash that the password matched. */
   readonly passwordHash: string;
   readonly hash: Buffer;
   readonly address: string | null;
   readonly userAgent: string;
 };
 
+const NEW_SESSION = columns({
+  id: as<number>('s.id'),
+  createdAt: as<Date>('s.created_at'),
+  expiresAt: as<Date>(EXPIRES),
+});
+
 /**
- * Undefined when the password was changed meanwhile: the person's row is locked, so that who changes it either comes
- * first or finds the session and ends it.
+ * Inserts a session. Returns undefined if the password was changed in the meantime: the user's row is locked, so that a
+ * password change either comes first or finds the session and ends it.
  */
-export const insertSession = (
-  db: Db,
-  session: NewSession,
-): Promise<{ id: number; createdAt: Date; expiresAt: Date } | undefined> =>
+export const insertSession = (db: Db, session: NewSession): Promise<RowOf<typeof NEW_SESSION> | undefined> =>
   maybeOne(
     db,
     sql`INSERT INTO user_session AS s (account_id, user_id, token_hash, address, user_agent)
@@ -36,35 +40,38 @@ export const insertSession = (
       WHERE u.account_id = ${session.accountId} AND u.id = ${session.userId}
         AND u.password_hash = ${session.passwordHash}
       FOR SHARE
-      RETURNING s.id, s.created_at AS "createdAt", ${EXPIRES} AS "expiresAt"`,
+      RETURNING ${NEW_SESSION}`,
   );
 
-/** What authentication needs of a session that has not ended; the gate is that of the person's own account. */
-export type LiveSession = {
-  hash: Buffer;
-  sessionId: number;
-  userId: number;
-  username: string;
-  role: Role;
-  isOperator: boolean;
-  createdAt: Date;
-  expiresAt: Date;
-  /** Of the account that an operator looks at. */
-  acting: { accountId: number; plan: Plan; channels: number; hasOptOuts: boolean } | null;
-} & AccountGate;
+/** The account that an operator is looking at. */
+type ActingAccount = { accountId: number; plan: Plan; channels: number; hasOptOuts: boolean };
+
+const LIVE_SESSION = columns({
+  hash: as<Buffer>('s.token_hash'),
+  sessionId: as<number>('s.id'),
+  userId: as<number>('u.id'),
+  username: as<string>('u.username'),
+  role: as<Role>('u.role'),
+  isOperator: as<boolean>('u.is_operator'),
+  createdAt: as<Date>('s.created_at'),
+  expiresAt: as<Date>(EXPIRES),
+  /** Null while the session is in the user's own account. */
+  acting:
+    as<ActingAccount | null>(`CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
+          'hasOptOuts', b.has_opt_outs) END`),
+});
+/** What authentication needs to know about a live session; the gate is that of the user's own account. */
+export type LiveSession = RowOf<typeof LIVE_SESSION> & AccountGate;
 
 /**
- * The sessions behind these hashes, of all accounts: one query for every request that waits at this moment. One that
- * looks at another account ends when its person is no operator any more: what was meant for that account must not
- * happen to their own.
+ * Lists the live sessions with these token hashes, of all accounts: one query serves all concurrent requests. A session
+ * that is looking at another account ends when its user stops being an operator: what was meant for that account must
+ * not be done to the user's own.
  */
 export const listLiveSessions = (db: Db, input: { hashes: readonly Buffer[] }): Promise<LiveSession[]> =>
   many(
     db,
-    onePlan(sql`SELECT s.token_hash AS hash, s.id AS "sessionId", ${GATE}, u.id AS "userId", u.username, u.role,
-        u.is_operator AS "isOperator", s.created_at AS "createdAt", ${EXPIRES} AS "expiresAt",
-        CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
-          'hasOptOuts', b.has_opt_outs) END AS acting
+    onePlan(sql`SELECT ${LIVE_SESSION}, ${GATE}
       FROM user_session s
       JOIN app_user u ON u.id = s.user_id
       JOIN account a ON a.id = u.account_id
@@ -72,7 +79,7 @@ export const listLiveSessions = (db: Db, input: { hashes: readonly Buffer[] }): 
       WHERE s.token_hash = ANY (${input.hashes}::bytea[]) AND ${LIVE} AND (b.id IS NULL OR u.is_operator)`),
   );
 
-/** Moves `lastSeenAt` of many sessions forward, of all accounts; never back, whatever order processes write in. */
+/** Updates `lastSeenAt` of many sessions, of all accounts. It never goes back, whatever the order of the processes. */
 export const updateLastSeen = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }): Promise<number> =>
   exec(
     db,
@@ -81,38 +88,44 @@ export const updateLastSeen = (db: Db, input: { ids: readonly number[]; times: r
       WHERE s.id = seen.id AND s.last_seen_at < seen.at`,
   );
 
-/** A session as lists show it. */
-export type SessionRow = {
-  id: number;
-  userId: number;
-  username: string;
-  role: Role;
-  address: string | null;
-  userAgent: string;
-  createdAt: Date;
-  lastSeenAt: Date;
-  expiresAt: Date;
-};
+const SESSION = columns({
+  id: as<number>('s.id'),
+  userId: as<number>('s.user_id'),
+  username: as<string>('u.username'),
+  role: as<Role>('u.role'),
+  address: as<string | null>('host(s.address)'),
+  userAgent: as<string>('s.user_agent'),
+  createdAt: as<Date>('s.created_at'),
+  lastSeenAt: as<Date>('s.last_seen_at'),
+  expiresAt: as<Date>(EXPIRES),
+});
+/** A session as shown in lists. */
+export type SessionRow = RowOf<typeof SESSION>;
 
-const RECORD = sql`SELECT s.id, s.user_id AS "userId", u.username, u.role, host(s.address) AS address,
-    s.user_agent AS "userAgent", s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt", ${EXPIRES} AS "expiresAt"
-  FROM user_session s JOIN app_user u ON u.id = s.user_id`;
+const WITH_USER = sql`FROM user_session s JOIN app_user u ON u.id = s.user_id`;
 
-/** Sessions that have not ended; `userId` null means everybody's of the account. */
-type Whose = { readonly accountId: number; readonly userId: number | null };
-const ofWhom = ({ accountId, userId }: Whose) => sql`
+/** Selects live sessions; a null `userId` means those of all users of the account. */
+type SessionFilter = { readonly accountId: number; readonly userId: number | null };
+const matches = ({ accountId, userId }: SessionFilter) => sql`
   WHERE s.account_id = ${accountId} AND (${userId}::bigint IS NULL OR s.user_id = ${userId}) AND ${LIVE}`;
 
-/** Newest first. */
-export const listSessions = (db: Db, input: Whose & { limit: number; offset: number }): Promise<SessionRow[]> =>
-  many(db, sql`${RECORD} ${ofWhom(input)} ORDER BY s.id DESC LIMIT ${input.limit} OFFSET ${input.offset}`);
+/** Lists live sessions, newest first. */
+export const listSessions = (db: Db, input: SessionFilter & { limit: number; offset: number }): Promise<SessionRow[]> =>
+  many(
+    db,
+    sql`SELECT ${SESSION} ${WITH_USER} ${matches(input)} ORDER BY s.id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
+  );
 
-export async function countSessions(db: Db, input: Whose): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM user_session s ${ofWhom(input)}`)).total;
+export async function countSessions(db: Db, input: SessionFilter): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM user_session s ${matches(input)}`)).total;
 }
 
+/** Finds a live session of any user of the account. */
 export const findSession = (db: Db, input: { accountId: number; id: number }): Promise<SessionRow | undefined> =>
-  maybeOne(db, sql`${RECORD} ${ofWhom({ accountId: input.accountId, userId: null })} AND s.id = ${input.id}`);
+  maybeOne(
+    db,
+    sql`SELECT ${SESSION} ${WITH_USER} ${matches({ accountId: input.accountId, userId: null })} AND s.id = ${input.id}`,
+  );
 
 export const deleteSession = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM user_session WHERE account_id = ${input.accountId} AND id = ${input.id}`);
@@ -129,26 +142,29 @@ export const deleteSessionsOfUser = (
         AND (${input.exceptId}::bigint IS NULL OR id <> ${input.exceptId}) RETURNING id`,
   );
 
-/** Of a person's sessions those beyond the `most` newest. */
+/** Deletes all but the `keep` newest sessions of a user. */
 export const deleteSurplusSessions = (
   db: Db,
-  input: { accountId: number; userId: number; most: number },
+  input: { accountId: number; userId: number; keep: number },
 ): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM user_session WHERE account_id = ${input.accountId} AND id IN (
       SELECT id FROM user_session WHERE account_id = ${input.accountId} AND user_id = ${input.userId}
-      ORDER BY id DESC OFFSET ${input.most})`,
+      ORDER BY id DESC OFFSET ${input.keep})`,
   );
 
-/** Forgets up to `limit` sessions that have ended, of all accounts. */
+/** Deletes up to `limit` sessions that have ended, of all accounts. */
 export const deleteEndedSessions = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM user_session WHERE id IN (SELECT s.id FROM user_session s WHERE NOT ${LIVE} LIMIT ${limit})`,
   );
 
-/** Which account a session looks at from the next request on; null: the person's own. 0 when the session has ended. */
+/**
+ * Sets the account that a session is looking at from its next request on; null is the user's own. Returns 0 if the
+ * session is gone.
+ */
 export const updateActingAccount = (
   db: Db,
   input: { accountId: number; id: number; actingAccountId: number | null },
@@ -159,19 +175,22 @@ export const updateActingAccount = (
       WHERE account_id = ${input.accountId} AND id = ${input.id}`,
   );
 
-export type ShownAccount = {
-  id: number;
-  name: string;
-  plan: Plan;
-  channels: number;
-  status: AccountStatus;
-  currency: string;
-};
+const SHOWN_ACCOUNT = columns({
+  id: as<number>('a.id'),
+  name: as<string>('a.name'),
+  plan: as<Plan>('a.plan'),
+  /** The channels, as bits. */
+  channels: as<number>('a.channels'),
+  status: as<AccountStatus>('a.status'),
+  /** The currency of its credit; EUR until it has any. */
+  currency: as<string>("coalesce(b.currency, 'EUR')"),
+});
+/** An account as shown in the console. */
+export type ShownAccount = RowOf<typeof SHOWN_ACCOUNT>;
 
-/** Finds what the console shows of an account; `currency` is that of its credit, EUR until it has any. */
 export const findShownAccount = (db: Db, { accountId }: { accountId: number }): Promise<ShownAccount | undefined> =>
   maybeOne(
     db,
-    sql`SELECT a.id, a.name, a.plan, a.channels, a.status, coalesce(b.currency, 'EUR') AS currency
+    sql`SELECT ${SHOWN_ACCOUNT}
         FROM account a LEFT JOIN credit_balance b ON b.account_id = a.id WHERE a.id = ${accountId}`,
   );

@@ -5,10 +5,10 @@ import type { Actor } from '../../platform/http/actor.ts';
 import { findShownAccount, updateActingAccount } from './sql.ts';
 
 /**
- * Lets an operator look at another account, also a suspended one; null leads back to their own. That an operator came
- * and went stands in the log of the account that they looked at. Answers the actor as of the next request, as far as the
- * session shows it. Call it in a transaction of no account: it touches several.
- * Errors: 403 to who is no operator, or has no session; 404 for an unknown account.
+ * Lets an operator look at another account, even a suspended one; null returns to their own. The audit log of the
+ * visited account records when an operator came and left. Returns the parts of the actor, as of the next request, that
+ * describe the session. Call it in a transaction without the rights of an account: it changes several. Errors: 403 for
+ * callers who are not operators or have no session; 404 for an unknown account.
  */
 export async function switchAccount(
   tx: Db,

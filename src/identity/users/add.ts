@@ -10,8 +10,8 @@ import { insertUser, type UserRow } from './sql.ts';
 export type UserInput = { readonly username: string; readonly password: string; readonly role: Role };
 
 /**
- * Makes a person of the actor's account. Call it in a transaction. Errors: 403 when the actor may not give that role,
- * 400 when the password is the username, 409 when the username is taken, here or in any other account.
+ * Creates a user of the actor's account. Call it in a transaction. Errors: 403 when the actor may not grant that role,
+ * 400 when the password is the username, 409 when the username is taken, in this account or another.
  */
 export async function addUser(tx: Db, actor: Actor, { username, password, role }: UserInput): Promise<UserRow> {
   requireAuthority(actor, role);

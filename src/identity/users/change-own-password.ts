@@ -11,15 +11,15 @@ type Deps = { readonly pool: Pool; readonly checkPassword: CheckPassword };
 type Input = { readonly currentPassword: string; readonly newPassword: string; readonly ip: string };
 
 /**
- * Gives the person who calls another password; the old one ends with the next request, and so do all sessions but the one
- * that calls. The current one is checked as when somebody comes in, within the same limits: a session that was stolen
- * must not become a way to guess it. Errors: 403 to a key and to an operator in another account, 400 when the current
- * password is wrong or the new one is the username, 429 after too many wrong ones.
+ * Changes the password of the calling user. The old password stops working with the next request, and all sessions but
+ * the calling one end. The current password is checked as in a login and within the same limits, so that a stolen
+ * session cannot be used to guess it. Errors: 403 for a key and for an operator in another account, 400 when the
+ * current password is wrong or the new one is the username, 429 after too many wrong passwords.
  */
 export async function changeOwnPassword({ pool, checkPassword }: Deps, actor: Actor, input: Input): Promise<void> {
   const { kind, accountId, userId, username } = actor;
   if (kind !== 'user' || userId === null || username === null)
-    throw new AppError('forbidden', { message: 'Only a person of the account has a password in it' });
+    throw new AppError('forbidden', { message: 'Only users of the account have a password in it' });
   const { currentPassword, newPassword, ip } = input;
   const { passwordHash: from } = await checkPassword({ username, password: currentPassword }, ip).catch(asField);
   refuseGuessablePassword('newPassword', { username, password: newPassword });
@@ -34,7 +34,7 @@ export async function changeOwnPassword({ pool, checkPassword }: Deps, actor: Ac
 
 const wrong = () => invalidFields([{ field: 'currentPassword', message: 'is not the current password' }]);
 
-/** Who calls is known: it is the field that is wrong. */
+/** The caller is authenticated already, so a wrong password is an error of its field. */
 function asField(error: unknown): never {
   throw error instanceof AppError && error.code === 'unauthenticated' ? wrong() : error;
 }

@@ -39,8 +39,8 @@ export async function changeUser(tx: Db, actor: Actor, { id, role, password }: U
 
 /**
  * Removes a user and revokes the keys that the user made, so that nobody who leaves keeps access. A key that is to stay
- * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403 when
- * the actor may not manage that role, 409 for the last owner.
+ * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
+ * when the actor may not manage that role, 409 for the last owner.
  */
 export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const { username, role } = await findChangeableUser(tx, actor, { id, leavesOwners: true });
@@ -50,8 +50,8 @@ export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): 
 }
 
 /**
- * Makes a user of the author's account an operator of the gateway, or revokes that; it takes effect with the user's next
- * request. Does nothing if it is so already. Call it in a transaction with the rights of the program: those of an
+ * Makes a user of the author's account an operator of the gateway, or revokes that; it takes effect with the user's
+ * next request. Does nothing if it is so already. Call it in a transaction with the rights of the program: those of an
  * account are not enough.
  */
 export async function changeOperator(

@@ -2,9 +2,9 @@ import type { Attempt, LoginLimits } from './login-limits.ts';
 import { createPasswordVerifier } from './verifier.ts';
 
 /**
- * Compares passwords within the limits of failed attempts. Resolves when the password is right.
- * Errors: 401 when it is wrong or there is no such user, which takes as long; 429 when the tries are used up, then for
- * right ones too; 503 when too many wait for a hash.
+ * Creates a password check within the limits of failed attempts. It resolves when the password is right. Errors: 401
+ * when it is wrong or the user does not exist, which takes equally long; 429, also for right passwords, when the
+ * attempts are used up; 503 when too many callers wait for a hash.
  */
 export function createPasswordCheck(limits: LoginLimits) {
   const verify = createPasswordVerifier();
@@ -21,7 +21,7 @@ export function createPasswordCheck(limits: LoginLimits) {
     try {
       right = await verify({ username, password, storedHash, lane, from: network, onGuess, onHash });
     } finally {
-      // Also when there was no hash in the end.
+      // Also if no hash was computed in the end.
       if (counted && right !== false) limits.refund(attempt);
     }
     if (!right) throw limits.failedAttempt(attempt);

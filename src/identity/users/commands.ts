@@ -7,7 +7,7 @@ import { AppError } from '../../platform/errors.ts';
 import { changeOperator } from './change.ts';
 import { findUserByUsername, listOperators, type OperatorRow } from './sql.ts';
 
-/** `operator grant`, `operator revoke` and `operator list`. */
+/** Registers `operator grant`, `operator revoke` and `operator list`. */
 export function registerOperatorCommands(program: Command, context: CommandContext): void {
   const operator = program.command('operator').description('users who may manage all accounts in the console');
   const add = (name: string, description: string, isOperator: boolean): void =>

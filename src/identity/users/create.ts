@@ -4,13 +4,14 @@ import type { Role } from '../../platform/lib/scope.ts';
 import { hashPassword, generatePassword } from './password.ts';
 import { insertUser } from './sql.ts';
 
+/** A user just created, with the password, which cannot be shown again. */
 export type NewUser = { readonly userId: number; readonly username: string; readonly password: string };
 
 /**
- * Makes a user of the account with a random password, shown this once. The username is made from `name` and is unique
- * across accounts: when it is taken, a short random ending is added.
+ * Creates a user of the account with a random password. The username is derived from `name` and unique across accounts:
+ * if it is taken, a short random suffix is added.
  */
-export async function createUser(
+export async function createUserWithRandomPassword(
   db: Db,
   actor: { readonly accountId: number },
   input: { name: string; role: Role },
@@ -24,13 +25,13 @@ export async function createUser(
   throw new Error('no free username found');
 }
 
-/** The plain name first, then ever longer endings: 32 bits of chance in the last. */
+/** The usernames to try: the plain name, then with ever longer random suffixes, of 32 bits in the last. */
 const usernames = (name: string): string[] => {
   const base = slug(name);
   return [base, ...[2, 3, 4].map((bytes) => `${base}-${randomBytes(bytes).toString('hex')}`)];
 };
 
-/** Lower-case ASCII letters, digits and single hyphens, at most 40 of them; `account` when nothing is left. */
+/** Turns a name into at most 40 lower-case ASCII letters, digits and single hyphens; `account` if none are left. */
 export function slug(name: string): string {
   const ascii = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const words = ascii.match(/[a-z0-9]+/g) ?? ['account'];

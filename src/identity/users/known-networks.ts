@@ -7,9 +7,9 @@ const RECORD_EVERY_MS = 3_600_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Keeps from where people come in: written at the first time and then at most once an hour, so that a program that
- * sends its password with every request costs nothing. Resolves when written; a failure is logged, and costs that
- * person nothing but the protection from strangers' guesses.
+ * Creates a function that records from which network a user has logged in: the first time and then at most once an
+ * hour, so that a client that sends its password with every request costs nothing. Resolves when written. A failure is
+ * logged; all that the user loses is the protection from strangers' guesses.
  */
 export function createNetworkRecorder({ db, log }: { db: Db; log: Log }) {
   const noted = new LRUCache<string, Promise<unknown>>({ max: MAX_REMEMBERED, ttl: RECORD_EVERY_MS });
@@ -19,7 +19,7 @@ export function createNetworkRecorder({ db, log }: { db: Db; log: Log }) {
     if (!writing) noted.set(name, (writing = insertLoginNetwork(db, { userId, network })));
     await writing.catch((err: unknown) => {
       noted.delete(name);
-      log.warn({ err }, 'from where a user came in could not be written');
+      log.warn({ err }, 'the network of a login could not be recorded');
     });
   };
 }

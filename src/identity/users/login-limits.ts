@@ -2,48 +2,53 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../platform/errors.ts';
 import { type Rate, rateHeaders, type RateLimiter, type Verdict } from '../../platform/lib/rate-limit.ts';
 
-/** Somebody names a user. */
+/** An attempt to log in as a user. */
 export type Attempt = {
   readonly username: string;
-  /** As `networkOf` writes it. */
+  /** The caller's network, as written by `networkOf`. */
   readonly network: string;
-  /** This user has come in from there before. */
+  /** Whether this user has logged in from this network before. */
   readonly known: boolean;
 };
 
-/** All failures from one address, whatever was tried; at once, if a client of many connections is set up wrongly. */
+/**
+ * Limits all failures from one network, whatever was tried. All of them may happen in one second, since a misconfigured
+ * client may have many connections.
+ */
 const RATE_PER_NETWORK: Rate = { perMinute: 60, perSecond: 60 };
 /**
- * At one user from all addresses where that user has never been: for all strangers together. The second's share is what
- * several processes may overshoot by before they have told each other.
+ * Limits the failures for one user from all networks that are new for that user, that is, of all strangers together.
+ * `perSecond` bounds by how much several processes may overshoot before they have shared their counts.
  */
 const RATE_FROM_UNKNOWN_NETWORKS: Rate = { perMinute: 20, perSecond: 5 };
-/** At one user from one address where that user has been. */
+/** Limits the failures for one user from one network that is known for that user. */
 const RATE_FROM_KNOWN_NETWORK: Rate = { perMinute: 30, perSecond: 10 };
 
 export type LoginLimits = {
-  /** Before anything is compared: 429 when the tries are used up, to right credentials too. */
+  /**
+   * Throws 429 when the attempts are used up. Call it before anything is compared: it applies to right credentials too.
+   */
   assertAllowed(attempt: Attempt): void;
-  /** Before a hash is computed: counts a try, or 429. */
+  /** Counts an attempt, or throws 429. Call it before a hash is computed. */
   countAttempt(attempt: Attempt): void;
-  /** It was right. */
+  /** Reverts the count of an attempt that was right. */
   refund(attempt: Attempt): void;
-  /** How a try that was counted and was wrong is answered. */
+  /** Returns the error for a wrong password whose attempt was counted. */
   failedAttempt(attempt: Attempt): AppError;
-  /** Counts a key that is none, and how it is answered. */
+  /** Counts an invalid API key and returns its error. */
   failedKey(network: string): AppError;
 };
 
 type Limit = readonly [name: string, rate: Rate];
 
 /**
- * Bounds failed attempts to come in. Strangers share one small limit for each user, however many addresses they have,
- * and use up their address's; neither counts where the user has come in from before, so that nobody can lock an owner
- * out of the owner's own address. Right credentials use up nothing. What an unknown username is answered is what a
- * known one is.
+ * Creates the limits of failed authentication attempts. For each user, strangers share one small limit, however many
+ * addresses they have, and also use up that of their network. Neither applies to networks from which the user has
+ * logged in before, so that nobody can lock owners out from their own network. Right credentials use up nothing.
+ * Unknown usernames get the same answers as known ones.
  *
- * Someone at the very address of the owner (behind one NAT, or a proxy that TRUST_PROXY does not name) can use up the
- * limit of that address: nothing tells the two apart. API keys go on working: their limit changes no right answer.
+ * Somebody on the owner's own network (behind one NAT, or a proxy that TRUST_PROXY does not list) can use up its limit,
+ * since nothing tells the two apart. API keys keep working: a valid key is accepted whatever the count.
  */
 export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   const refuseSpent = (attempt: Attempt): void => {
@@ -77,7 +82,7 @@ const limitsOf = ({ username, network, known }: Attempt): [Limit, ...Limit[]] =>
         [`s${digest(username)}`, RATE_FROM_UNKNOWN_NETWORKS],
       ];
 
-/** Short, and ASCII, whatever a stranger calls a user. */
+/** A short ASCII name, whatever username a stranger sends. */
 const digest = (...words: string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('base64url').slice(0, 22);
 

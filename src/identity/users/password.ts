@@ -19,13 +19,16 @@ const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+
 const phc = (cost: Cost, nonce: Buffer, tag: Buffer): string =>
   `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 
-/** argon2id in a PHC string, which carries its own cost and salt: the cost may be raised and old hashes still work. */
+/**
+ * Hashes a password with argon2id into a PHC string. It contains its own cost and salt, so that old hashes still work
+ * when the cost is raised.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   return phc(COST, nonce, await tagOf(password, nonce, COST, TAG_BYTES));
 }
 
-/** Whether the password is the one of this PHC string; the comparison takes the same time wherever they differ. */
+/** Whether the password matches this PHC string; the comparison takes constant time. */
 export async function matchesPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = PHC.exec(stored) ?? [];
   if (salt === undefined || hash === undefined) throw new Error('a stored password hash is not argon2id');
@@ -34,13 +37,10 @@ export async function matchesPassword(password: string, stored: string): Promise
   return timingSafeEqual(await tagOf(password, Buffer.from(salt, 'base64'), cost, expected.length), expected);
 }
 
-/**
- * A hash that no password is checked against with success, at today's cost: whoever names an unknown user waits as
- * long as one who is wrong about the password.
- */
+/** A hash at the current cost that no password matches, so that unknown users take as long as wrong passwords. */
 export const UNMATCHABLE_HASH = phc(COST, randomBytes(16), randomBytes(TAG_BYTES));
 
-/** 400 naming `field` when the password is the username, in capitals or not: the first that anybody would try. */
+/** Throws 400 naming `field` when the password is the username, in any case: anyone would try that first. */
 export function refuseGuessablePassword(
   field: string,
   { username, password }: { readonly username: string; readonly password: string },
@@ -49,5 +49,5 @@ export function refuseGuessablePassword(
     throw invalidFields([{ field, message: 'must not be the username' }]);
 }
 
-/** A password for a person or a program: 24 characters, 144 random bits. */
+/** Generates a password of 24 characters with 144 random bits. */
 export const generatePassword = (): string => randomBytes(18).toString('base64url');

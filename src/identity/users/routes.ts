@@ -16,8 +16,8 @@ const PATH = '/api/partner-gateway/v1/users';
 const tags = ['Account'];
 
 /**
- * The people of the caller's account. All need the scope `keys`, which owners and admins have, but for one's own
- * password; a foreign id answers as an unknown one.
+ * Registers the routes for the users of the caller's account. All but changing one's own password need the scope
+ * `keys`, which owners and admins have; a foreign id is answered like an unknown one.
  */
 export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
   const onRequest = requireScope('keys');
@@ -27,7 +27,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'listUsers',
-      summary: 'The people of the account, oldest first',
+      summary: 'List the users of the account, oldest first',
       querystring: PageQuery,
       response: { 200: PageOf(UserOut) },
     },
@@ -45,8 +45,10 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'createUser',
-      summary: 'Make a person who signs in with a password',
-      description: 'Only an owner makes owners, and nobody gives a scope that they lack (403). A taken name is 409.',
+      summary: 'Create a user',
+      description:
+        'The user signs in with a password. Only owners can create owners, and nobody can grant scopes that they lack ' +
+        '(403). A username that is taken is 409.',
       body: UserIn,
       response: { 201: UserOut },
     },
@@ -57,7 +59,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
 
   app.get(`${PATH}/:id`, {
     onRequest,
-    schema: { tags, operationId: 'findUser', summary: 'One person', params: UserId, response: { 200: UserOut } },
+    schema: { tags, operationId: 'findUser', summary: 'Get a user', params: UserId, response: { 200: UserOut } },
     handler: async ({ actor, params }) => {
       const user = await findUser(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
       if (!user) throw new AppError('not_found');
@@ -70,8 +72,10 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'updateUser',
-      summary: "Change a person's role or password",
-      description: 'Fields that are left out stay. Only an owner changes owners (403); the last owner stays one (409).',
+      summary: "Change a user's role or password",
+      description:
+        'Fields that are left out stay as they are. Only owners can change owners (403), and the last owner cannot get ' +
+        'another role (409).',
       params: UserId,
       body: UserPatch,
       response: { 200: UserOut },
@@ -85,8 +89,8 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'deleteUser',
-      summary: 'Remove a person; the keys that they made are revoked',
-      description: 'Only an owner removes owners (403); the last owner stays (409).',
+      summary: 'Remove a user and revoke the keys that they made',
+      description: 'Only owners can remove owners (403), and the last owner cannot be removed (409).',
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
@@ -100,9 +104,10 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'changeOwnPassword',
-      summary: 'Change your own password, with the current one',
+      summary: 'Change your own password',
       description:
-        'For people of every role. A key has no password (403). All their sessions end but the one that asks.',
+        'For users of every role; keys have no password (403). Needs the current password. All your sessions end except ' +
+        'the one that makes this request.',
       body: PasswordIn,
       response: { 204: Type.Null({ description: 'Changed' }) },
     },

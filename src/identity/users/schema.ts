@@ -6,8 +6,8 @@ import { id } from '../../platform/lib/schema.ts';
 const Role = Type.Enum([...ROLES], {
   type: 'string',
   description:
-    'owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the ' +
-    'audit log. viewer: reads what an operator reads.',
+    'owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and ' +
+    'the audit log. viewer: read-only access to what an operator can read.',
 });
 const password = (description: string) => Type.String({ minLength: 12, maxLength: 200, description });
 
@@ -15,7 +15,7 @@ export const UserIn = Type.Object({
   username: Type.String({
     pattern: '^[a-z0-9][a-z0-9._@+-]{0,199}$',
     description: 'Unique on this gateway: lower-case letters, digits and . _ @ + -',
-    'x-message': 'must have 1 to 200 lower-case letters, digits and . _ @ + -, beginning with a letter or a digit',
+    'x-message': 'must have 1 to 200 lower-case letters, digits and . _ @ + -, starting with a letter or a digit',
   }),
   password: password('At least 12 characters, and not the username.'),
   role: Role,
@@ -23,7 +23,7 @@ export const UserIn = Type.Object({
 
 export const UserPatch = Type.Object({
   role: Type.Optional(Role),
-  password: Type.Optional(password('A new one, for somebody else. Your own: `PUT /users/me/password`.')),
+  password: Type.Optional(password('A new password for another user. For your own, use `PUT /users/me/password`.')),
 });
 
 export const PasswordIn = Type.Object({
@@ -35,17 +35,19 @@ export const UserOut = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
   role: Role,
-  isOperator: Type.Boolean({ description: 'Of the gateway: changed and removed by operators alone.' }),
+  isOperator: Type.Boolean({
+    description: 'Whether the user is an operator of the gateway; only operators can change or remove operators.',
+  }),
   createdAt: Type.String({ format: 'date-time', description: 'UTC' }),
 });
 
 export const UserId = Type.Object({ id: id() });
 
-/** A person as the interface writes them. */
-export const toUserOut = ({ id, username, role, isOperator, createdAt }: UserRow): Static<typeof UserOut> => ({
-  id,
-  username,
-  role,
-  isOperator,
-  createdAt: createdAt.toISOString(),
+/** Formats a user for responses. */
+export const toUserOut = (user: UserRow): Static<typeof UserOut> => ({
+  id: user.id,
+  username: user.username,
+  role: user.role,
+  isOperator: user.isOperator,
+  createdAt: user.createdAt.toISOString(),
 });

@@ -1,30 +1,39 @@
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
-import { type AccountGate, GATE } from '../accounts/sql.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { GATE } from '../accounts/sql.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
-/** Undefined when another user of any account has this name. */
+const NEW_USER = columns({ id: as<number>('id'), createdAt: as<Date>('created_at') });
+
+/** Inserts a user. Returns undefined if the username is taken, in this account or another. */
 export const insertUser = (
   db: Db,
   user: { accountId: number; username: string; passwordHash: string; role: Role },
-): Promise<{ id: number; createdAt: Date } | undefined> =>
+): Promise<RowOf<typeof NEW_USER> | undefined> =>
   maybeOne(
     db,
     sql`INSERT INTO app_user (account_id, username, password_hash, role)
       VALUES (${user.accountId}, ${user.username}, ${user.passwordHash}, ${user.role})
       ON CONFLICT (username) DO NOTHING
-      RETURNING id, created_at AS "createdAt"`,
+      RETURNING ${NEW_USER}`,
   );
 
-/** A person as lists show them. */
-export type UserRow = { id: number; username: string; role: Role; isOperator: boolean; createdAt: Date };
+const USER = columns({
+  id: as<number>('id'),
+  username: as<string>('username'),
+  role: as<Role>('role'),
+  isOperator: as<boolean>('is_operator'),
+  createdAt: as<Date>('created_at'),
+});
+/** A user as shown in lists. */
+export type UserRow = RowOf<typeof USER>;
 
-const RECORD = sql`SELECT id, username, role, is_operator AS "isOperator", created_at AS "createdAt" FROM app_user`;
-
-/** Oldest first. */
+/** Lists the users of an account, oldest first. */
 export const listUsers = (db: Db, input: { accountId: number; limit: number; offset: number }): Promise<UserRow[]> =>
   many(
     db,
-    sql`${RECORD} WHERE account_id = ${input.accountId} ORDER BY id LIMIT ${input.limit} OFFSET ${input.offset}`,
+    sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId}
+      ORDER BY id LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
 export async function countUsers(db: Db, { accountId }: { accountId: number }): Promise<number> {
@@ -36,43 +45,49 @@ export async function countUsers(db: Db, { accountId }: { accountId: number }): 
 }
 
 export const findUser = (db: Db, input: { accountId: number; id: number }): Promise<UserRow | undefined> =>
-  maybeOne(db, sql`${RECORD} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
+  maybeOne(db, sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
-/** Locked until the transaction ends, so that of two owners who remove each other one is left. */
+/**
+ * Lists the owners of an account and locks them until the transaction ends, so that two owners who remove each other do
+ * not leave the account without one.
+ */
 export const listOwnersForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
   many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'owner' ORDER BY id FOR UPDATE`);
 
+/** Changes the role of a user; returns 1, or 0 if there is no such user. */
 export const updateRole = (db: Db, input: { accountId: number; id: number; role: Role }): Promise<number> =>
   exec(db, sql`UPDATE app_user SET role = ${input.role} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 export const deleteUser = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
-/** What authentication needs of a user. */
-export type Login = {
-  userId: number;
-  username: string;
-  passwordHash: string;
-  role: Role;
-  isOperator: boolean;
-  /** From where this person came in within 90 days, as `networkOf` writes it. */
-  networks: string[];
-} & AccountGate;
+const LOGIN = columns({
+  userId: as<number>('u.id'),
+  username: as<string>('u.username'),
+  passwordHash: as<string>('u.password_hash'),
+  role: as<Role>('u.role'),
+  isOperator: as<boolean>('u.is_operator'),
+  /** The networks from which this user has logged in within 90 days, as written by `networkOf`. */
+  networks: as<string[]>(`ARRAY (SELECT n.network::text FROM login_network n
+          WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'
+          ORDER BY n.seen_at DESC LIMIT 100)`),
+});
+/** What authentication needs to know about a user. */
+export type Login = RowOf<typeof LOGIN> & RowOf<typeof GATE>;
 
-/** The users of these names, of all accounts: one query for every request that waits at this moment. */
+/** Lists the users with these usernames, of all accounts: one query serves all concurrent requests. */
 export const listLogins = (db: Db, input: { usernames: readonly string[] }): Promise<Login[]> =>
   many(
     db,
-    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role,
-        u.is_operator AS "isOperator", ${GATE},
-        ARRAY (SELECT n.network::text FROM login_network n
-          WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'
-          ORDER BY n.seen_at DESC LIMIT 100) AS networks
+    sql`SELECT ${LOGIN}, ${GATE}
       FROM app_user u JOIN account a ON a.id = u.account_id
       WHERE u.username = ANY (${input.usernames}::text[])`,
   );
 
-/** The old password ends with this, on every process. With `from`, 0 when it is no longer that one. */
+/**
+ * Changes the password of a user; the old one stops working at once, on every process. With `from`, it changes nothing
+ * and returns 0 if the stored hash is no longer that one.
+ */
 export const updatePassword = (
   db: Db,
   input: { accountId: number; userId: number; passwordHash: string; from?: string },
@@ -84,7 +99,7 @@ export const updatePassword = (
         AND (${input.from ?? null}::text IS NULL OR password_hash = ${input.from ?? null})`,
   );
 
-/** This person came in from there; forgets from where they have not come for long. */
+/** Records that a user logged in from a network, and deletes the user's networks not seen for 90 days. */
 export const insertLoginNetwork = (db: Db, input: { userId: number; network: string }): Promise<number> =>
   exec(
     db,
@@ -94,21 +109,26 @@ export const insertLoginNetwork = (db: Db, input: { userId: number; network: str
       ON CONFLICT (user_id, network) DO UPDATE SET seen_at = now()`,
   );
 
-/** A person with their account, for the operator, who names people by username alone. */
-export type OperatorRow = { id: number; username: string; accountId: number; accountName: string; isOperator: boolean };
+const OPERATOR = columns({
+  id: as<number>('u.id'),
+  username: as<string>('u.username'),
+  accountId: as<number>('u.account_id'),
+  accountName: as<string>('a.name'),
+  isOperator: as<boolean>('u.is_operator'),
+});
+/** A user with the account, for operator commands, which name users by username alone. */
+export type OperatorRow = RowOf<typeof OPERATOR>;
 
-const WITH_ACCOUNT = sql`
-  SELECT u.id, u.username, u.account_id AS "accountId", a.name AS "accountName", u.is_operator AS "isOperator"
-  FROM app_user u JOIN account a ON a.id = u.account_id`;
+const WITH_ACCOUNT = sql`FROM app_user u JOIN account a ON a.id = u.account_id`;
 
 export const findUserByUsername = (db: Db, { username }: { username: string }): Promise<OperatorRow | undefined> =>
-  maybeOne(db, sql`${WITH_ACCOUNT} WHERE u.username = ${username}`);
+  maybeOne(db, sql`SELECT ${OPERATOR} ${WITH_ACCOUNT} WHERE u.username = ${username}`);
 
-/** The operators of the gateway, oldest first. */
+/** Lists the operators of the gateway, oldest first. */
 export const listOperators = (db: Db): Promise<OperatorRow[]> =>
-  many(db, sql`${WITH_ACCOUNT} WHERE u.is_operator ORDER BY u.id`);
+  many(db, sql`SELECT ${OPERATOR} ${WITH_ACCOUNT} WHERE u.is_operator ORDER BY u.id`);
 
-/** 0 when nothing changed. */
+/** Makes a user an operator of the gateway or revokes that; returns 0 if nothing changed. */
 export const updateIsOperator = (
   db: Db,
   input: { accountId: number; id: number; isOperator: boolean },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UNMATCHABLE_HASH } from './password.ts';
-import { createPasswordVerifier, type Lane, type VerifierOptions } from './verifier.ts';
+import { createPasswordVerifier, type CallerClass, type VerifierOptions } from './verifier.ts';
 
 /** A verifier over a counted fake in which the stored hash of a password p is `hash of p`. */
 function counted(options: VerifierOptions = {}) {
@@ -19,8 +19,13 @@ function counted(options: VerifierOptions = {}) {
 
 function verifierOf(options: VerifierOptions) {
   const verify = createPasswordVerifier(options);
-  return (username: string, password: string, storedHash: string | undefined, lane: Lane = 'stranger', from = 'here') =>
-    verify({ username, password, storedHash, lane, from });
+  return (
+    username: string,
+    password: string,
+    storedHash: string | undefined,
+    lane: CallerClass = 'stranger',
+    from = 'here',
+  ) => verify({ username, password, storedHash, lane, from });
 }
 
 test('a right password is hashed once and then remembered', async () => {
@@ -110,7 +115,7 @@ test('a failed hash fails its caller and frees its place', async () => {
 test('a known caller waits for no stranger, and is let in when the line of the strangers is full', async () => {
   const order: string[] = [];
   const { verify } = counted({ concurrency: 1, maxWaiting: 3 });
-  const enter = (name: string, lane: Lane) =>
+  const enter = (name: string, lane: CallerClass) =>
     verify(name, name, `hash of ${name}`, lane).then(
       () => order.push(name),
       () => order.push(`${name} refused`),

@@ -3,44 +3,47 @@ import { AppError } from '../../platform/errors.ts';
 import { matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 
 export type VerifierOptions = {
-  /** Hashes computed at once. Each takes a core and 19 MiB, so the hash itself could be used to bring us down. */
+  /**
+   * Maximum number of concurrent hashes. Each takes a core and 19 MiB, so that unlimited ones could be used for DoS.
+   */
   readonly concurrency?: number;
-  /** Callers that may wait for a hash, of each lane; further ones get 503. */
+  /** Maximum number of callers of each class that wait for a hash; further ones get 503. */
   readonly maxWaiting?: number;
-  /** How long a right password is remembered. */
+  /** How long a right password is cached. */
   readonly rememberMs?: number;
   readonly maxRemembered?: number;
-  /** Replaceable, so that a test can count. */
+  /** Replaceable by tests that count hashes. */
   readonly matches?: typeof matchesPassword;
 };
 
-/** Who comes from where the user has been before waits for nobody else. */
-export type Lane = 'known' | 'stranger';
+/** Whether the caller's network is one from which the user has logged in before; those callers are served first. */
+export type CallerClass = 'known' | 'stranger';
 
 export type Guess = {
   readonly username: string;
   readonly password: string;
-  /** Read from the database for this very request; undefined: there is no such user. */
+  /** The hash just read from the database for this request; undefined if the user does not exist. */
   readonly storedHash: string | undefined;
-  readonly lane: Lane;
-  /** Where it comes from. Only the same guess from the same place shares a hash that is under way. */
+  readonly lane: CallerClass;
+  /** The caller's network. Only the same guess from the same network shares a hash in progress. */
   readonly from: string;
-  /** Called before the guess is compared with anything, unless it shares a hash. May throw. */
+  /** Called before the guess is checked at all, unless it shares a hash in progress. May throw. */
   onGuess?(): void;
-  /** Called before a hash is computed for it. May throw. */
+  /** Called before a hash is computed for the guess. May throw. */
   onHash?(): void;
 };
 
-/** Tells whether a password is right. */
+/** Resolves to whether a password is right. */
 export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
 
 /**
- * Basic sends the password with every request, and a hash takes 70 ms: a right one is remembered for some minutes, as
- * an HMAC under a key of this process (the password itself is not kept) together with the stored hash that it fitted.
- * It counts only while the stored hash is still that one, so a changed password or a deleted user ends at once.
- * The same guess made many times at once from one place is hashed once. A wrong password is never remembered.
+ * Creates a verifier that caches right passwords for five minutes, since clients send a Basic password with every
+ * request and a hash takes 70 ms. It stores only an HMAC under a key of this process (never the password) with the
+ * stored hash that matched. An entry counts only while the stored hash is the same, so that a changed password or a
+ * deleted user takes effect at once. Concurrent equal guesses from one network share one hash. Wrong passwords are
+ * never cached.
  *
- * A flood of strangers' guesses waits behind those of known callers, and only strangers are turned away for it.
+ * Guesses of strangers wait behind those of known callers, and when there are too many, only strangers are rejected.
  */
 export function createPasswordVerifier(options: VerifierOptions = {}): PasswordVerifier {
   const { concurrency = 2, maxWaiting = 100, matches = matchesPassword } = options;
@@ -71,7 +74,7 @@ export function createPasswordVerifier(options: VerifierOptions = {}): PasswordV
   };
 }
 
-/** Guesses that were right, with the stored hash that each fitted; the oldest go first. */
+/** A cache of right guesses with the stored hash that each matched; when it is full, the oldest are dropped. */
 function createMemory({ rememberMs = 300_000, maxRemembered = 10_000 }: VerifierOptions) {
   const remembered = new Map<string, { readonly storedHash: string; readonly until: number }>();
   return {
@@ -89,13 +92,13 @@ function createMemory({ rememberMs = 300_000, maxRemembered = 10_000 }: Verifier
 }
 
 /**
- * Runs at most `concurrency` pieces of work at once, those of the known lane first, each lane in the order of its
- * calls; refuses what would wait too long.
+ * Runs at most `concurrency` pieces of work at once: those of known callers first, each class in the order of its
+ * calls. Throws 503 when `maxWaiting` of a class are waiting already.
  */
 function limit(concurrency: number, maxWaiting: number) {
-  const waiting: Record<Lane, (() => void)[]> = { known: [], stranger: [] };
+  const waiting: Record<CallerClass, (() => void)[]> = { known: [], stranger: [] };
   let running = 0;
-  return async <T>(lane: Lane, work: () => Promise<T>): Promise<T> => {
+  return async <T>(lane: CallerClass, work: () => Promise<T>): Promise<T> => {
     if (running >= concurrency) {
       if (waiting[lane].length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
       await new Promise<void>((resolve) => waiting[lane].push(resolve));
@@ -103,7 +106,7 @@ function limit(concurrency: number, maxWaiting: number) {
     try {
       return await work();
     } finally {
-      // A finished piece of work hands its place to the next one: `running` stays.
+      // A finished piece of work passes its slot to the next one, so `running` stays the same.
       const next = waiting.known.shift() ?? waiting.stranger.shift();
       if (next) next();
       else running--;

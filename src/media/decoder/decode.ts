@@ -8,7 +8,7 @@ import { isReply, type Reply, type Request } from './protocol.ts';
 
 const FILE = fileURLToPath(new URL('./process.ts', import.meta.url));
 const MAX_PROCESSES = 2;
-/** What decoders leave in the heap comes back with the end of a process. */
+/** A process is replaced after this many pictures, to free the memory that decoders leave behind. */
 const PICTURES_PER_PROCESS = 20;
 const IDLE_MS = 5000;
 const TIMEOUT_MS = 30_000;
@@ -19,9 +19,9 @@ const slots = createSlots(MAX_PROCESSES);
 const waiting: Decoder[] = [];
 
 /**
- * Decodes a stranger's picture and writes it anew (`reencodePicture`) in a process of its own: one that crashes, hangs or
- * swells is ended, and its sender gets 400. It knows no setting and no secret of this one. Two at a time; a process takes
- * 0.3 s to start, stays for the next picture, and ends after five idle seconds.
+ * Decodes an untrusted picture and re-encodes it (`reencodePicture`) in a separate process. If that crashes, hangs or
+ * uses too much memory, it is ended and the sender gets 400. The process has no settings and no secrets of this one. At
+ * most two run at a time; a process takes 0.3 s to start, is reused, and ends after five idle seconds.
  */
 export const decodePicture = (request: Request): Promise<Picture> =>
   slots.run(async () => {
@@ -42,23 +42,23 @@ function startDecoder(): Decoder {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  // An idle one does not keep this process alive.
+  // An idle decoder must not keep this process alive.
   child.unref();
   child.channel?.unref();
   const decoder: Decoder = { child, pictures: 0 };
-  // Whoever waits for it hears of its end too; without a listener an error would end us.
+  // `ask` listens as well while it waits for a reply; an 'error' event without a listener would end this process.
   child.on('error', () => leave(decoder)).once('exit', () => leave(decoder));
   return decoder;
 }
 
 function ask(child: ChildProcess, request: Request): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  const onExit = (): void => reject(badFile('cannot be read: whatever reads it ends'));
+  const onExit = (): void => reject(badFile('cannot be read: decoding it crashes'));
   const onMessage = (message: unknown): void =>
     isReply(message) ? resolve(message) : reject(new Error('the decoder answered something else'));
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
   child.on('exit', onExit).on('error', reject).on('message', onMessage);
-  // One that is ending cannot be sent to: then `exit` comes.
+  // Sending to a process that is ending fails; then `exit` follows.
   child.send(request, () => undefined);
   return promise.finally(() => {
     clearTimeout(timer);
@@ -83,7 +83,7 @@ function end(decoder: Decoder): void {
   decoder.child.kill();
 }
 
-/** What came through the channel are octets without a Buffer's ways. */
+/** The IPC channel delivers plain byte arrays; this turns them into Buffers. */
 const octetsOf = ({ octets, thumbnail }: Picture): Pick<Picture, 'octets' | 'thumbnail'> => ({
   octets: Buffer.from(octets.buffer, octets.byteOffset, octets.length),
   thumbnail: Buffer.from(thumbnail.buffer, thumbnail.byteOffset, thumbnail.length),

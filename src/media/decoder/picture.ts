@@ -2,6 +2,7 @@ import type { Sharp, SharpOptions } from 'sharp';
 import { badFile, LIMITS, tooLarge } from '../limits.ts';
 import type { MediaType } from '../type.ts';
 
+/** A re-encoded picture. */
 export type Picture = {
   readonly octets: Buffer;
   readonly width: number;
@@ -14,13 +15,13 @@ export type PictureType = Exclude<MediaType, 'video/mp4'>;
 
 const TIMEOUT_SECONDS = 15;
 const THUMBNAIL_SIDE = 320;
-/** The best that is small enough is taken. */
+/** Tried in this order until the result is small enough. */
 const JPEG_QUALITIES = [85, 70, 50] as const;
 
 /**
- * The picture as we write it ourselves: its pixels, upright, and nothing of what else was in the file. An animation keeps
- * its frames, their times and how often it is played. Errors: 400 when it cannot be decoded, is too large once unpacked, or
- * takes too long; 413 when it cannot be written in 5 MiB.
+ * Re-encodes a picture: its pixels, rotated upright, without anything else from the file. An animation keeps its
+ * frames, their durations and its number of loops. Errors: 400 when it cannot be decoded, is too large when unpacked,
+ * or takes too long; 413 when the result cannot be made smaller than 5 MiB.
  */
 export async function reencodePicture(octets: Buffer, type: PictureType): Promise<Picture> {
   const sharp = await loadSharp();
@@ -37,10 +38,10 @@ export async function reencodePicture(octets: Buffer, type: PictureType): Promis
     const thumbnail = await asUnreadable(thumbnailOf(open()));
     return { octets: data, width: info.width, height: info.pageHeight ?? info.height, thumbnail };
   }
-  throw tooLarge('A picture, written anew,', LIMITS.imageBytes);
+  throw tooLarge('A re-encoded picture', LIMITS.imageBytes);
 }
 
-/** Whatever goes wrong inside, the picture's sender can only send another one. */
+/** Turns any error of the decoder into 400: all that the sender can do is send another picture. */
 const asUnreadable = <T>(promise: Promise<T>): Promise<T> =>
   promise.catch((error: unknown) => Promise.reject(badFile(`cannot be read: ${firstLine(error)}`)));
 
@@ -64,10 +65,12 @@ const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]?.slice(0, 200) ?? '';
 
 let loading: ReturnType<typeof load> | undefined;
-/** At the first picture: it takes 180 ms and 20 MB. */
+/** Loads sharp at the first picture: it takes 180 ms and 20 MB. */
 const loadSharp = () => (loading ??= load());
 
-/** Of all formats that it knows, only ours can be decoded. Once: while they are blocked, no other picture may be read. */
+/**
+ * Loads sharp and allows only our formats. Must run only once: no picture can be read while all formats are blocked.
+ */
 async function load() {
   const { default: sharp } = await import('sharp');
   sharp.cache(false);

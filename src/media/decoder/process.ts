@@ -2,7 +2,7 @@ import { AppError } from '../../platform/errors.ts';
 import { reencodePicture } from './picture.ts';
 import { isRequest, type Reply, type Request } from './protocol.ts';
 
-// The process that decodes pictures: src/media/decoder/decode.ts starts it. It ends when its parent does.
+// The process that decodes pictures, started by src/media/decoder/decode.ts. It ends when its parent ends.
 process.on('message', (message) => {
   if (isRequest(message)) void answer(message).then((reply) => process.send?.(reply));
 });

@@ -1,8 +1,8 @@
 import type { Picture, PictureType } from './picture.ts';
 
-/** What the decoder is asked… */
+/** A request to the decoder. */
 export type Request = { readonly octets: Uint8Array; readonly type: PictureType };
-/** … and what it answers: the picture; why there is none, in words for its sender; or what is wrong with the decoder. */
+/** The decoder's reply: the picture, a refusal with a message for the sender, or a failure of the decoder itself. */
 export type Reply =
   | { readonly picture: Picture }
   | { readonly refusal: { readonly code: 'invalid' | 'too_large'; readonly message: string } }

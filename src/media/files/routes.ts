@@ -12,8 +12,8 @@ import { findByMediaKey, type MediaRow } from '../sql.ts';
 import { serveAs } from './serve-as.ts';
 
 /**
- * The octets of media, to whoever has a link or a key. Registered where no credentials are asked for: a link carries its
- * own.
+ * Registers the download of media files, by link or with credentials. Register it outside the scope that requires
+ * authentication: a link needs none.
  */
 export function fileRoutes(app: App, deps: PlatformDeps): void {
   app.register(async (files: App) => {
@@ -22,10 +22,10 @@ export function fileRoutes(app: App, deps: PlatformDeps): void {
       schema: {
         tags: ['Media'],
         operationId: 'downloadMedia',
-        summary: 'A file: by a link, or by a key',
+        summary: 'Download a media file',
         description:
-          'A `url` of media works as it is, without credentials, until it expires or is taken back. Without a signature the ' +
-          'scope `media` is needed, and for what came in with a message `inbox`. Ranges are served.',
+          'The `url` of a media file works without credentials until it expires or is revoked. Without its signature you ' +
+          'need the scope `media` or, for files received with messages, `inbox`. Range requests are supported.',
         security: [{}, { apiKey: [] }, { basic: [] }, { session: [] }],
         params: MediaKey,
         querystring: FileQuery,
@@ -57,7 +57,7 @@ async function findByLink(
   const { method, query } = request;
   const answer = links.verify({ kind: isThumbnail ? 'thumbnail' : 'media', id: mediaKey, method, query }, clock.now());
   if (!answer.ok) {
-    // Only who had the link learns that it was one.
+    // Only a correctly signed link is told that it has expired.
     throw answer.reason === 'expired'
       ? new AppError('not_found', { message: 'This link has expired' })
       : new AppError('not_found');
@@ -75,7 +75,7 @@ async function findByKey({ pool }: PlatformDeps, { actor }: FastifyRequest, { me
   if (!Object.values(SCOPES).some((scope) => operations.has(scope)))
     throw new AppError('forbidden', { message: 'These credentials lack the scopes "media" and "inbox"' });
   const media = await findByMediaKey(tenant(pool, { accountId }), { accountId, mediaKey });
-  // As if it were not there: with this scope alone it is not.
+  // Files of the other scope are answered like unknown ones.
   if (!media || !operations.has(SCOPES[media.origin])) throw new AppError('not_found');
   return media;
 }

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { MediaRow } from '../sql.ts';
 
-/** Types that a browser may show: none of them can carry a script. The rest is saved. */
+/** Types that a browser may display, since they cannot contain scripts; files of all other types are downloaded. */
 const INLINE_TYPES: Readonly<Record<string, string>> = {
   'image/jpeg': '.jpg',
   'image/png': '.png',
@@ -18,9 +18,9 @@ const INLINE_TYPES: Readonly<Record<string, string>> = {
 
 type Served = { readonly contentType: string; readonly fileName: string; readonly inline: boolean };
 
-/** How a file of this type and name is answered; its name gets the extension of its type. */
+/** Returns how a file of this type and name is served; the name gets the extension of its type. */
 export function serveAs({ name, mimeType }: Pick<MediaRow, 'name' | 'mimeType'>): Served {
-  // "audio/ogg; codecs=opus" is shown as audio/ogg is.
+  // "audio/ogg; codecs=opus" is displayed like audio/ogg.
   const extension = INLINE_TYPES[mimeType.split(';', 1)[0] ?? ''];
   const fileName = name === '' ? 'file' : name;
   if (extension === undefined) return { contentType: 'application/octet-stream', fileName, inline: false };

@@ -8,18 +8,18 @@ import type { CallbackRequest } from '../../network/connections/kinds/callback.t
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../../network/connections/kinds/kinds.ts';
 
 /** Meta sends up to 3 MB. */
-const LIMIT_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const PATH = '/api/callbacks';
 const tags = ['Operation'];
 const EMPTY = Buffer.alloc(0);
 
 const Params = Type.Object({ connectionName: Type.String() });
-const Text = Type.String({ description: 'The text that was asked for, or nothing.' });
+const Text = Type.String({ description: 'The requested text, or nothing.' });
 
 export type CallbackDeps = {
-  /** The connections whose carriers post to us. */
+  /** The connections whose carriers send callbacks. */
   readonly receivers: Receivers;
-  /** Stores what a carrier posted; resolves once it is committed. */
+  /** Stores the events of a callback; resolves when they are committed. */
   readonly storeCallback: StoreCallback;
   readonly log: Log;
 };
@@ -31,7 +31,7 @@ export type CallbackDeps = {
  */
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
-    takeOctets(scope);
+    keepRawBodies(scope);
     for (const kind of CONNECTION_KINDS) registerKind(scope, deps, kind);
   });
 }
@@ -53,12 +53,12 @@ function registerKind(scope: App, deps: CallbackDeps, kind: ConnectionKind): voi
       },
     });
   scope.post(url, {
-    bodyLimit: LIMIT_BYTES,
+    bodyLimit: MAX_BODY_BYTES,
     schema: {
       ...schema,
       operationId: `receive${name}`,
-      summary: `Statuses and messages of ${title}`,
-      description: '401 when the signature is missing or not of this body; 404 for a connection that is not known.',
+      summary: `Receive statuses and messages of ${title}`,
+      description: '401 when the signature is missing or does not match the body; 404 for an unknown connection.',
     },
     handler: ({ params, query, headers, body }, reply) => {
       reply.type(PLAIN);
@@ -71,8 +71,8 @@ function registerKind(scope: App, deps: CallbackDeps, kind: ConnectionKind): voi
 
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** The body as it came, of whatever type it says that it is. */
-function takeOctets(scope: App): void {
+/** Passes bodies on as octets, whatever their content type is. */
+function keepRawBodies(scope: App): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
 }
@@ -80,7 +80,7 @@ function takeOctets(scope: App): void {
 const asRecord = (query: unknown): Record<string, unknown> =>
   typeof query === 'object' && query !== null ? { ...query } : {};
 
-/** The text to answer with. Throws what the carrier is refused with. */
+/** Stores the events of a callback and returns the text of the answer. Throws the error that the carrier gets. */
 async function answer(
   deps: CallbackDeps,
   kind: ConnectionKind,
@@ -93,10 +93,10 @@ async function answer(
   if (read.kind === 'handshake') return read.text;
   if (read.kind === 'refused') throw new AppError('forbidden');
   if (read.kind === 'forged')
-    throw new AppError('unauthenticated', { message: 'The signature is missing, or not of this body' });
-  if (read.kind === 'malformed') throw new AppError('invalid', { message: 'The body is no callback of this carrier' });
-  for (const note of read.notes)
-    deps.log.info({ connection: name, reason: note }, 'a part of a callback was passed over');
+    throw new AppError('unauthenticated', { message: 'The signature is missing or does not match the body' });
+  if (read.kind === 'malformed')
+    throw new AppError('invalid', { message: 'The body is not a valid callback of this carrier' });
+  for (const note of read.notes) deps.log.info({ connection: name, reason: note }, 'skipped a part of a callback');
   await deps.storeCallback(receiver.connectionId, read);
   return '';
 }

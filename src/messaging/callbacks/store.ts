@@ -17,21 +17,24 @@ export type CallbackStoreDeps = {
   readonly onTemplatesChange: OnTemplatesChange;
 };
 
+/** The events that a callback reported. */
 export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
-/** Commits what a callback told. Resolves when nothing of it can be lost any more; rejects when any of it may be. */
+/** Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be. */
 export type StoreCallback = (connectionId: number, events: CallbackEvents) => Promise<void>;
 
-/** More than this many that wait for their commit, and the network is asked to come back: it keeps them for days. */
-const MOST_WAITING = 20_000;
+/** When more events than this wait for their commit, the network is asked to come back: it keeps them for days. */
+const MAX_WAITING = 20_000;
 
 /**
- * Puts the events of callbacks into the same inboxes as those of SMPP. Whichever process took them, a worker works them
- * off: it is woken once for all that are committed together.
+ * Creates the store of callbacks, which puts their events into the same inboxes as those of SMPP. Workers process the
+ * receipts, whichever process has stored them, and are woken once for all that are committed together.
  */
 export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }: CallbackStoreDeps): StoreCallback {
   const wakeWorkers = (): void => {
-    notifyReceipts(pool).catch((err: unknown) => log.warn({ err }, 'workers are not told of receipts and look later'));
+    notifyReceipts(pool).catch((err: unknown) =>
+      log.warn({ err }, 'cannot wake workers for receipts: they are processed later'),
+    );
   };
   const storeReceipt = createReceiptInbox(pool, wakeWorkers);
   const storeInbound = createInboundInbox({ pool, onInbound });
@@ -39,7 +42,7 @@ export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }:
 
   return async (connectionId, { receipts, inbounds, subscriptions, templates }) => {
     const count = receipts.length + inbounds.length;
-    if (waiting > 0 && waiting + count > MOST_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
+    if (waiting > 0 && waiting + count > MAX_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
     waiting += count;
     try {
       await Promise.all([

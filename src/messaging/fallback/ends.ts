@@ -2,17 +2,18 @@ import { type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { REVOKED, TIMED_OUT } from '../messages/fallback/rule.ts';
 
-/** The way to networks that can take a message back. */
+/** The way to networks that can revoke a message. */
 export type Revoke = {
-  /** Whether this process has a link to that carrier. */
+  /** Whether this process has a link to the carrier of a connection. */
   reaches(connectionId: number): boolean;
   /**
-   * Asks it to take a message back. True: it will not be shown. False: it may have been, or is not known there. Null: it
-   * said nothing, though it may have been asked.
+   * Asks a network to revoke a message. True: the message will not be shown. False: it may have been shown, or the network
+   * does not know it. Null: the network did not answer, although it may have received the request.
    */
   ask(message: RevocableMessage): Promise<boolean | null>;
 };
 
+/** A message that its network can be asked to revoke. */
 export type RevocableMessage = {
   readonly accountId: number;
   readonly messageId: string;
@@ -23,17 +24,17 @@ export type RevocableMessage = {
 
 type Key = { readonly accountId: number; readonly id: string };
 
-/** The end of a message that its network took back. */
+/** The move of a message that its network revoked to its final state. */
 export const toRevoked = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
   accountId,
   id,
   status: STATUS.DELETED,
   doneAt,
   errorCode: REVOKED,
-  errorText: 'taken back from the network, since it was not delivered in time: another channel is tried',
+  errorText: 'revoked because it was not delivered in time: another channel is tried',
 });
 
-/** The end of a message that was taken back from the queue. */
+/** The move of a message that was withdrawn from the queue to its final state. */
 export const toTimedOut = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
   accountId,
   id,

@@ -341,7 +341,7 @@ test('nothing is sent for an account that was suspended meanwhile, nor after the
   await ends('UNDELIVERABLE');
   const refused = (await stage.messages()).filter(({ channel }) => channel === 'SMS');
   expect(refused.map(({ status, errorText }) => [status, errorText])).toEqual([
-    [STATUS.REJECTED, 'its validity is over'],
+    [STATUS.REJECTED, 'its validity has ended'],
     [STATUS.REJECTED, 'the account is suspended'],
   ]);
 });
@@ -375,7 +375,7 @@ test('the timelines of both messages tell of each other', async () => {
   expect(await fallbackOf(second?.id ?? '')).toMatchObject({
     channel: 'WHATSAPP',
     messageId: first,
-    text: 'follows a message over WHATSAPP: UNDELIVERABLE',
+    text: 'follows a message on WHATSAPP: UNDELIVERABLE',
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { SECOND_MS } from '../../platform/lib/time.ts';
 import type { Accept } from '../sending/accept.ts';
 import { endMessages } from '../messages/end.ts';
 import { withdrawFromQueue } from '../expiry/withdraw.ts';
@@ -18,38 +19,38 @@ export type FallbackDeps = {
   readonly log: Log;
 };
 
+/** Processes the fallbacks of single sends when they are due. */
 export type FallbackPoller = {
-  /** Does what is due; answers how many messages were looked at. For one caller at a time. */
-  look(): Promise<number>;
-  /** Resolves when nothing is under way. */
+  /** Processes what is due and returns the number of messages. One caller at a time. */
+  poll(): Promise<number>;
+  /** Resolves when no work is in progress. */
   stop(): Promise<void>;
 };
 
-const BATCH = 100;
-/** Longer than a batch takes, but for networks, for which it is renewed: so long after a worker's end others take over. */
-const LEASE_MS = 20_000;
-/** Until a carrier has answered what was just written to it. */
-const WRITTEN_MS = 10_000;
-/** Until another process may have the link, or the network an answer. */
-const LATER_MS = 15_000;
-/** After what did not work. */
-const AGAIN_MS = 5000;
-/** Transactions at a time, and requests to a network. */
-const AT_ONCE = 5;
-const REQUESTS = 20;
+const BATCH_SIZE = 100;
+/** Longer than a batch takes; it is renewed while networks answer. Other workers take over this long after a worker's end. */
+const LEASE_MS = 20 * SECOND_MS;
+/** How long to wait until a carrier has answered what was just submitted to it. */
+const SUBMITTED_WAIT_MS = 10 * SECOND_MS;
+/** How long to wait until another process may have the link, or the network an answer. */
+const REVOKE_RETRY_MS = 15 * SECOND_MS;
+/** How long to wait after an error. */
+const ERROR_RETRY_MS = 5 * SECOND_MS;
+const CONCURRENT_TRANSACTIONS = 5;
+const CONCURRENT_REQUESTS = 20;
 
 /**
- * Looks at single sends that another channel follows and that have ended, or have had their time. Any number of workers
- * do so: each row is one worker's for a while, and nothing that matters rests on that.
+ * Creates the poller of single sends that have a fallback and have ended, or have used up their time. Any number of workers
+ * may poll: a claim leases a row to one of them, and correctness does not depend on it.
  */
 export function createFallbackPoller(deps: FallbackDeps): FallbackPoller {
   const revoking = new Set<Promise<void>>();
   return {
-    async look() {
-      const claimed = await db.claimDueFallbacks(deps.pool, { limit: BATCH, leaseMs: LEASE_MS });
-      const judged = await judgeAll(deps, claimed);
-      const revocable = await act(deps, judged);
-      // A network may take its time: others need not wait for it.
+    async poll() {
+      const claimed = await db.claimDueFallbacks(deps.pool, { limit: BATCH_SIZE, leaseMs: LEASE_MS });
+      const decided = await decideAll(deps, claimed);
+      const revocable = await act(deps, decided);
+      // A network may take its time: the other messages need not wait for it.
       const work = revokeAll(deps, revocable).finally(() => revoking.delete(work));
       revoking.add(work);
       return claimed.length;
@@ -60,20 +61,19 @@ export function createFallbackPoller(deps: FallbackDeps): FallbackPoller {
   };
 }
 
-type Judged = { readonly looked: DueMessage; readonly verdict: Verdict };
-type Claimed = Awaited<ReturnType<typeof db.claimDueFallbacks>>;
+type Decided = { readonly due: DueMessage; readonly verdict: Verdict };
 
-/** Forgets those that are gone, or that nothing follows any more. */
-async function judgeAll({ pool, now }: FallbackDeps, claimed: Claimed): Promise<Judged[]> {
-  const facts = new Map((await db.listFallbackMessages(pool, claimed)).map((fact) => [fact.id, fact]));
-  const judged = claimed.flatMap(({ id, hops: [hop, ...rest] }): Judged[] => {
-    const fact = facts.get(id);
-    if (!fact || !hop) return [];
-    const looked = { fact, hop, rest };
-    return [{ looked, verdict: decideFallback(looked, now()) }];
+/** Decides about claimed messages, and deletes the fallbacks of those that are over or no longer exist. */
+async function decideAll({ pool, now }: FallbackDeps, claimed: readonly db.DueFallback[]): Promise<Decided[]> {
+  const messages = new Map((await db.listFallbackMessages(pool, claimed)).map((message) => [message.id, message]));
+  const decided = claimed.flatMap(({ id, hops: [hop, ...laterHops] }): Decided[] => {
+    const message = messages.get(id);
+    if (!message || !hop) return [];
+    const due = { message, hop, laterHops };
+    return [{ due, verdict: decideFallback(due, now()) }];
   });
-  const open = judged.filter(({ verdict }) => verdict.kind !== 'over');
-  const openIds = new Set(open.map(({ looked }) => looked.fact.id));
+  const open = decided.filter(({ verdict }) => verdict.kind !== 'over');
+  const openIds = new Set(open.map(({ due }) => due.message.id));
   await db.deleteFallbacks(
     pool,
     claimed.filter(({ id }) => !openIds.has(id)),
@@ -81,71 +81,71 @@ async function judgeAll({ pool, now }: FallbackDeps, claimed: Claimed): Promise<
   return open;
 }
 
-/** Answers those that their networks are to be asked about. */
-async function act(deps: FallbackDeps, judged: readonly Judged[]): Promise<db.FallbackMessage[]> {
-  const of = (kind: Verdict['kind']): db.FallbackMessage[] =>
-    judged.filter(({ verdict }) => verdict.kind === kind).map(({ looked }) => looked.fact);
-  await withdrawLate(deps, of('withdraw'));
-  const acting = judged.map(({ looked, verdict }) => ({ ...looked.fact, looked, verdict }));
-  await inTurns(deps, acting, AT_ONCE, async ({ looked, verdict }) => {
-    if (verdict.kind === 'wait') await db.updateClaimedFallbacks(deps.pool, [looked.fact], verdict);
-    if (verdict.kind === 'next') await sendNext(deps, looked, verdict.reason);
-    if (verdict.kind === 'refuse') await rejectNext(deps, looked, verdict.reason);
+/** Carries out the decisions, except that it returns the messages to be revoked. */
+async function act(deps: FallbackDeps, decided: readonly Decided[]): Promise<db.FallbackMessage[]> {
+  const messagesTo = (kind: Verdict['kind']): db.FallbackMessage[] =>
+    decided.filter(({ verdict }) => verdict.kind === kind).map(({ due }) => due.message);
+  await withdrawLate(deps, messagesTo('withdraw'));
+  const acting = decided.map(({ due, verdict }) => ({ ...due.message, due, verdict }));
+  await inGroups(deps, acting, CONCURRENT_TRANSACTIONS, async ({ due, verdict }) => {
+    if (verdict.kind === 'wait') await db.updateClaimedFallbacks(deps.pool, [due.message], verdict);
+    if (verdict.kind === 'next') await sendNext(deps, due, verdict.reason);
+    if (verdict.kind === 'refuse') await rejectNext(deps, due, verdict.reason);
   });
-  return of('revoke');
+  return messagesTo('revoke');
 }
 
-/** Some at a time. What fails is due again soon, and the others go on. */
-async function inTurns<T extends db.Key>(
+/** Works on `size` items at a time. An item that fails is due again soon, and the others continue. */
+async function inGroups<T extends db.Key>(
   deps: FallbackDeps,
   items: readonly T[],
-  atOnce: number,
+  size: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  for (let at = 0; at < items.length; at += atOnce)
+  for (let at = 0; at < items.length; at += size)
     await Promise.all(
-      items.slice(at, at + atOnce).map((item) => work(item).catch((err: unknown) => putOff(deps, [item], err))),
+      items.slice(at, at + size).map((item) => work(item).catch((err: unknown) => postpone(deps, [item], err))),
     );
 }
 
-async function putOff({ pool, log }: FallbackDeps, items: readonly db.Key[], err: unknown): Promise<void> {
-  log.error({ err, messageId: items[0]?.id }, 'what follows a message could not be done, trying again');
-  await db.updateClaimedFallbacks(pool, items, { waitMs: AGAIN_MS }).catch(() => undefined);
+async function postpone({ pool, log }: FallbackDeps, items: readonly db.Key[], err: unknown): Promise<void> {
+  log.error({ err, messageId: items[0]?.id }, 'cannot process the fallback of a message, trying again');
+  await db.updateClaimedFallbacks(pool, items, { waitMs: ERROR_RETRY_MS }).catch(() => undefined);
 }
 
-/** Those that were taken out of the queue have ended by that, and so are due again at once. */
-async function withdrawLate({ pool, now }: FallbackDeps, facts: readonly db.FallbackMessage[]): Promise<void> {
-  if (facts.length === 0) return;
+/** Withdraws late messages from the queue. That ends them, so their fallbacks are due again at once. */
+async function withdrawLate({ pool, now }: FallbackDeps, messages: readonly db.FallbackMessage[]): Promise<void> {
+  if (messages.length === 0) return;
   const withdrawn = await transaction(pool, async (tx) => {
-    const taken = await withdrawFromQueue(tx, facts);
+    const ids = await withdrawFromQueue(tx, messages);
     await endMessages(
       tx,
-      facts.filter(({ id }) => taken.has(id)).map((fact) => toTimedOut(fact, now())),
+      messages.filter(({ id }) => ids.has(id)).map((message) => toTimedOut(message, now())),
     );
-    return taken;
+    return ids;
   });
-  const written = facts.filter(({ id }) => !withdrawn.has(id));
-  await db.updateClaimedFallbacks(pool, written, { waitMs: WRITTEN_MS });
+  const submitted = messages.filter(({ id }) => !withdrawn.has(id));
+  await db.updateClaimedFallbacks(pool, submitted, { waitMs: SUBMITTED_WAIT_MS });
 }
 
-async function revokeAll(deps: FallbackDeps, facts: readonly db.FallbackMessage[]): Promise<void> {
-  for (let at = 0; at < facts.length; at += REQUESTS) {
-    const some = facts.slice(at, at + REQUESTS);
-    if (at > 0) await db.updateClaimedFallbacks(deps.pool, facts.slice(at), { waitMs: LEASE_MS });
-    await revokeSome(deps, some).catch((err: unknown) => putOff(deps, some, err));
+async function revokeAll(deps: FallbackDeps, messages: readonly db.FallbackMessage[]): Promise<void> {
+  for (let at = 0; at < messages.length; at += CONCURRENT_REQUESTS) {
+    const some = messages.slice(at, at + CONCURRENT_REQUESTS);
+    if (at > 0) await db.updateClaimedFallbacks(deps.pool, messages.slice(at), { waitMs: LEASE_MS });
+    await revokeSome(deps, some).catch((err: unknown) => postpone(deps, some, err));
   }
 }
 
-/** Those that were taken back have ended by that. */
-async function revokeSome(deps: FallbackDeps, facts: readonly db.FallbackMessage[]): Promise<void> {
-  const words = await revokeMessages(
+/** Asks networks to revoke messages. Those that were revoked have ended, so their fallbacks are due again at once. */
+async function revokeSome(deps: FallbackDeps, messages: readonly db.FallbackMessage[]): Promise<void> {
+  const results = await revokeMessages(
     deps,
-    facts.flatMap(({ id: messageId, connectionId, ...fact }) =>
-      connectionId === null ? [] : [{ ...fact, messageId, connectionId }],
+    messages.flatMap(({ id: messageId, connectionId, ...message }) =>
+      connectionId === null ? [] : [{ ...message, messageId, connectionId }],
     ),
   );
-  const of = (word: RevokeResult): db.FallbackMessage[] =>
-    facts.filter(({ id }) => (words.get(id) ?? 'stays') === word);
-  await db.updateClaimedFallbacks(deps.pool, of('later'), { waitMs: LATER_MS });
-  await db.updateClaimedFallbacks(deps.pool, of('stays'), { waitMs: null });
+  const withResult = (result: RevokeResult): db.FallbackMessage[] =>
+    messages.filter(({ id }) => (results.get(id) ?? 'stays') === result);
+  await db.updateClaimedFallbacks(deps.pool, withResult('later'), { waitMs: REVOKE_RETRY_MS });
+  await db.updateClaimedFallbacks(deps.pool, withResult('stays'), { waitMs: null });
 }

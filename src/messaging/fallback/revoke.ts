@@ -7,43 +7,43 @@ import { type RevocableMessage, type Revoke, toRevoked } from './ends.ts';
 import { listRevokeRequests } from '../messages/fallback/sql.ts';
 
 /**
- * What came of asking: `revoked`, and it has ended by that; `stays`: it may be with somebody; `later`: there is no link
- * to its network here, or that said nothing.
+ * The result of a request to revoke a message. `revoked`: it has ended by that. `stays`: somebody may receive it. `later`:
+ * this process has no link to the network, or the network did not answer.
  */
 export type RevokeResult = 'revoked' | 'stays' | 'later';
 
 type Deps = { readonly pool: Pool; readonly revoke: Revoke; readonly now: () => Date };
 
-/** An earlier request is noted, and no answer to it. */
+/** An earlier request is recorded, but no answer to it. */
 const DOUBT =
-  'nobody knows whether it was taken back: its network was asked before, the answer was not recorded, and now it says ' +
-  'no, as it also does for what it has delivered';
+  'nobody knows whether it was revoked: its network was asked before, the answer was not recorded, and now the network ' +
+  'says no, as it also does for messages that it has delivered';
 
 /**
- * Asks networks to take messages back, outside of any transaction, and records their word. Only that word ends a message
- * (DELETED, code REVOKED), which is what lets another one follow.
+ * Asks networks to revoke messages, outside of any transaction, and records their answers. Only a yes ends a message
+ * (DELETED, code REVOKED) and so lets another one follow.
  *
- * That it is asked is committed before. So when a process dies between the network's yes and our commit, a no to the next
- * request is not taken for a delivered message: it may be our own success. It is not taken for that success either, since
- * the message may have been delivered in between, and then another one would be a second copy. Such a message goes on the
- * list of unknown outcomes, until a receipt or a person says more.
+ * The request is committed before it is made. When a process dies between the network's yes and our commit, the no to the
+ * next request does not prove a delivery: the first request may have succeeded. It does not prove that success either,
+ * because the message may have been delivered in between, and another message would then be a second copy. Such a message
+ * goes on the list of unknown outcomes until a receipt or a person resolves it.
  *
- * For a handful of messages at a time. What was answered once is not asked again.
+ * For a handful of messages at a time. A message whose request was answered is not asked about again.
  */
 export async function revokeMessages(
   { pool, revoke, now }: Deps,
   messages: readonly RevocableMessage[],
 ): Promise<Map<string, RevokeResult>> {
-  const near = messages.filter(({ connectionId }) => revoke.reaches(connectionId));
-  const asked = await noteAsking(pool, near);
-  const words = new Map<string, RevokeResult>(messages.map(({ messageId }) => [messageId, 'later']));
-  for (const [messageId, answered] of asked) if (answered) words.set(messageId, 'stays');
-  const open = near.filter(({ messageId }) => asked.get(messageId) !== true);
+  const reachable = messages.filter(({ connectionId }) => revoke.reaches(connectionId));
+  const asked = await recordRequests(pool, reachable);
+  const results = new Map<string, RevokeResult>(messages.map(({ messageId }) => [messageId, 'later']));
+  for (const [messageId, answered] of asked) if (answered) results.set(messageId, 'stays');
+  const open = reachable.filter(({ messageId }) => asked.get(messageId) !== true);
   const answers = await Promise.all(open.map((message) => revoke.ask(message)));
-  const of = (answer: boolean): RevocableMessage[] => open.filter((_, i) => answers[i] === answer);
-  const [revoked, refused] = [of(true), of(false)];
-  for (const { messageId } of revoked) words.set(messageId, 'revoked');
-  for (const { messageId } of refused) words.set(messageId, 'stays');
+  const withAnswer = (answer: boolean): RevocableMessage[] => open.filter((_, i) => answers[i] === answer);
+  const [revoked, refused] = [withAnswer(true), withAnswer(false)];
+  for (const { messageId } of revoked) results.set(messageId, 'revoked');
+  for (const { messageId } of refused) results.set(messageId, 'stays');
   await transaction(pool, async (tx) => {
     const doubted = refused.filter(({ messageId }) => asked.has(messageId));
     await insertEvents(
@@ -60,11 +60,11 @@ export async function revokeMessages(
       revoked.map(({ accountId, messageId: id }) => toRevoked({ accountId, id }, now())),
     );
   });
-  return words;
+  return results;
 }
 
-/** Commits that these are asked back. Answers those that were before, and whether that was answered. */
-function noteAsking(pool: Pool, messages: readonly RevocableMessage[]): Promise<Map<string, boolean>> {
+/** Commits the requests for these messages. Returns the earlier requests, and whether each was answered. */
+function recordRequests(pool: Pool, messages: readonly RevocableMessage[]): Promise<Map<string, boolean>> {
   return transaction(pool, async (tx) => {
     const rows = await listRevokeRequests(
       tx,
@@ -79,8 +79,8 @@ function noteAsking(pool: Pool, messages: readonly RevocableMessage[]): Promise<
   });
 }
 
-const ASKED = 'its network is asked to take it back, since it was not delivered in time';
-const REFUSED = 'its network did not take it back: it has delivered it, or does not know it';
+const ASKED = 'its network is asked to revoke it, because it was not delivered in time';
+const REFUSED = 'its network did not revoke it: it has delivered the message, or does not know it';
 
 const toEvent = ({ accountId, messageId, connectionId }: RevocableMessage, text: string): NewEvent => ({
   accountId,

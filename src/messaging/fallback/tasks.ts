@@ -11,7 +11,7 @@ export function fallbackTasks(deps: FallbackDeps): Task[] {
       name: 'fallbacks',
       pausable: true,
       work: whenDue(
-        () => fallbacks.look(),
+        () => fallbacks.poll(),
         () => findNextFallbackMs(deps.pool),
         10 * SECOND_MS,
       ),

@@ -1,17 +1,17 @@
 import type { Part } from './sql.ts';
 
-/** What waiting parts come to. */
+/** What waiting parts can be joined to. */
 export type Assembled = {
-  /** The parts of each message that is complete or waits no longer, in reading order. */
+  /** The parts of each message that is complete or no longer waits for the others, in reading order. */
   readonly messages: readonly (readonly Part[])[];
-  /** Ids of the parts that are used up: those of the messages, and repeats. */
+  /** The ids of the parts that need not wait any more: those of the messages, and repeats. */
   readonly spentIds: readonly number[];
 };
 
 /**
- * Puts long messages together from all their waiting parts, given in the order in which they came (protocol sheet
- * smpp, section 7). A part may come at any time and twice. What is incomplete ends as it is when it is overdue, and
- * when another text comes in the place of a part that is there: the handset uses its reference for the next message.
+ * Joins long messages from all their waiting parts, given in the order in which they were received (protocol sheet smpp,
+ * section 7). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is overdue, and when
+ * a part with another text arrives in the place of one that is there: the handset uses the reference for its next message.
  */
 export function assemble(parts: readonly Part[]): Assembled {
   const sets = [...Map.groupBy(parts, keyOf).values()].map(assembleSet);
@@ -25,7 +25,7 @@ function assembleSet(parts: readonly Part[]): Assembled {
   const messages: Part[][] = [];
   const repeats: Part[] = [];
   let waiting = new Map<number, Part>();
-  const end = (): void => {
+  const join = (): void => {
     messages.push([...waiting.values()].sort((a, b) => a.seq - b.seq));
     waiting = new Map();
   };
@@ -35,11 +35,11 @@ function assembleSet(parts: readonly Part[]): Assembled {
       repeats.push(part);
       continue;
     }
-    if (there) end();
+    if (there) join();
     waiting.set(part.seq, part);
-    if (waiting.size === part.total) end();
+    if (waiting.size === part.total) join();
   }
-  if ([...waiting.values()].some((part) => part.overdue)) end();
+  if ([...waiting.values()].some((part) => part.overdue)) join();
   return { messages, spentIds: [...messages.flat(), ...repeats].map((part) => part.id) };
 }
 

@@ -2,20 +2,22 @@ import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { connectionNamed } from '../../network/connections/find.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { plainNumber } from './number.ts';
 import * as db from './sql.ts';
 
+/** A number without a plus, in the form in which inbound messages store it: otherwise as the carrier writes it. */
+export const plainNumber = (written: string): string => written.replace(/^\+(?=\d)/, '');
+
 type Named = {
-  /** As the carrier writes it, or `*` for every other number of the connection. */
+  /** The number as the carrier writes it, or `*` for every other number of the connection. */
   readonly number: string;
-  /** Name of the connection. */
+  /** The name of the connection. */
   readonly connection: string;
   readonly by: string;
 };
 
 /**
- * Gives a number to an account: messages to it are that one's. Assigning it again gives it to another one. Call it in a
- * transaction. Errors: 400, and 404 for the connection.
+ * Assigns a number to an account, which then receives the messages to it. Assigning it again moves it to another account.
+ * Call it in a transaction. Errors: 400 for the number, 404 for the connection.
  */
 export async function assignNumber(
   tx: Db,
@@ -27,7 +29,10 @@ export async function assignNumber(
   return { number: numbered.number };
 }
 
-/** Takes a number from its account, whose messages are kept. Call it in a transaction. Errors: 400, 404. */
+/**
+ * Unassigns a number from its account, which keeps its messages. Call it in a transaction. Errors: 400 for the number, 404
+ * when the connection does not exist or no account has the number.
+ */
 export async function removeNumber(tx: Db, named: Named): Promise<void> {
   const accountId = await db.deleteNumber(tx, await findNumbered(tx, named));
   if (accountId === undefined)

@@ -7,40 +7,42 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { assemble } from './assemble.ts';
-import { plainNumber } from './number.ts';
+import { plainNumber } from './assign.ts';
 import { publishEvents } from '../webhooks/publish.ts';
 import * as db from './sql.ts';
 
-/** The account of messages to a number that nobody owns. */
+/** The account id of messages to a number that no account has. */
 export const NO_ACCOUNT_ID = 0;
-/** Octets that a carrier may put into an address (data_sm; 20 in deliver_sm). A longer one would fit no index. */
-const LONGEST_ADDRESS = 64;
-const SETS = 500;
+/** The octets that a carrier may put into an address (data_sm; 20 in deliver_sm). No index takes a longer one. */
+const MAX_ADDRESS_LENGTH = 64;
+const MAX_OVERDUE_SETS = 500;
 /** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
-const KEEP_SECONDS = 15 * 60;
-const KEEP_RICH_SECONDS = 8 * 24 * 3600;
+const KEEP_SECONDS = (15 * MINUTE_MS) / SECOND_MS;
+const KEEP_RICH_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
-/** A whole message from a person to a number of this account. */
+/** A whole message from a person to a number of an account. */
 export type Arrival = {
   readonly accountId: number;
   readonly id: string;
   readonly connectionId: number;
   readonly channel: Channel;
-  /** Both as the carrier writes them, without a plus. */
+  /** The sender as the carrier writes it, without a plus. */
   readonly source: string;
+  /** The account's number as the carrier writes it, without a plus. */
   readonly destination: string;
   readonly text: string;
   readonly messageType: InboundType;
-  /** When it was written, as far as the network tells; otherwise when it came. */
+  /** When it was written, or when it was received if the network does not say that. */
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
 };
 
 /**
- * Called inside the transaction that stores inbound messages, with those of known accounts in their order, each once. The
- * composition passes in who has to follow: the inbox.
+ * Called in the transaction that stores inbound messages, with those of known accounts in their order, each once. The
+ * composition passes in the function of the inbox.
  */
 export type OnInbound = (tx: Db, arrivals: readonly Arrival[]) => Promise<void>;
 
@@ -49,32 +51,32 @@ export type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound }
 type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
 
 /**
- * Takes inbound messages and their parts: the promise resolves when they are committed, and only then may the carrier
- * be answered. Whatever the carrier sends can be stored: one message never keeps the others of its batch out.
+ * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then may the
+ * carrier be answered. Everything that a carrier sends can be stored, so no message keeps the others of its batch out.
  *
- * The same octets of the same sender to the same number within 15 minutes are one message: a carrier sends again what
- * it believes to be unanswered, and nothing in SMPP tells such a repeat from a person who writes the same twice.
- * Networks beyond SMS name their messages: the same name within eight days is one message.
+ * The same octets from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
+ * believes to be unanswered, and in SMPP such a repeat cannot be told from a person who writes the same twice. On other
+ * networks messages have ids: the same id within eight days is one message.
  */
 export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {
   return groupCommit<Arrived, void>({
     maxItems: 1000,
     inFlight: 1,
     async flush(items) {
-      await transaction(pool, (tx) => receiveInbound(tx, onInbound, items.map(tidy)));
+      await transaction(pool, (tx) => receiveInbound(tx, onInbound, items.map(sanitize)));
       return items.map(() => undefined);
     },
   });
 }
 
 /**
- * Makes messages of what is there of long messages whose first part came more than ten minutes ago.
+ * Stores long messages whose first part was received more than ten minutes ago with the parts that have arrived.
  *
- * @returns how many long messages were looked at
+ * @returns the number of long messages
  */
 export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<number> {
   return transaction(pool, async (tx) => {
-    const keys = await db.listOverdueSets(tx, { limit: SETS });
+    const keys = await db.listOverdueSets(tx, { limit: MAX_OVERDUE_SETS });
     if (keys.length === 0) return 0;
     await claimConnectionsOf(tx, keys);
     await insertMessages(tx, onInbound, await joinParts(tx, keys));
@@ -82,16 +84,16 @@ export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<numbe
   });
 }
 
-/** A NUL is no character of PostgreSQL's text. */
-function tidy({ connectionId, inbound }: Arrived): Arrived {
-  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, LONGEST_ADDRESS));
+/** Removes what cannot be stored: PostgreSQL's text has no NUL character. */
+function sanitize({ connectionId, inbound }: Arrived): Arrived {
+  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, MAX_ADDRESS_LENGTH));
   const { source, destination, text, rich } = inbound;
   const clean = { source: address(source), destination: address(destination), text: text.replaceAll('\0', '') };
-  return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: tidyRich(rich) }) } };
+  return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: sanitizeRich(rich) }) } };
 }
 
-/** Callbacks are JSON, which may hold a NUL or half of a surrogate pair anywhere; jsonb takes neither. */
-const tidyRich = (rich: RichInbound): RichInbound => {
+/** Callbacks are JSON, which may contain a NUL or half of a surrogate pair anywhere; jsonb accepts neither. */
+const sanitizeRich = (rich: RichInbound): RichInbound => {
   const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
   const { id, profileName, media } = rich;
   return {
@@ -121,9 +123,9 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
   await db.claimConnections(tx, { connectionIds: [...ids].sort((a, b) => a - b) });
 }
 
-/** What a network tells later than it repeats anything has been told before, and is no longer remembered. */
+/** Whether a message is young enough to be new: what a network sends later than that is a repeat that is no longer remembered. */
 const isNews = ({ inbound: { rich } }: Arrived): boolean =>
-  !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * 1000;
+  !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
 
 async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arrived[]> {
   const byKey = new Map<string, Arrived & db.Seen & { keepSeconds: number }>();
@@ -139,7 +141,7 @@ async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arri
 
 const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
 
-/** The place among the parts counts: with SAR it is not in the octets, and two parts may have the same text. */
+/** The hash includes the number of the part: with SAR it is not in the octets, and two parts may have the same text. */
 const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
   rich
     ? createHash('sha256')
@@ -173,7 +175,7 @@ const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
   return concat === null ? [] : [{ connectionId, source, destination, ...concat, text, octets: raw }];
 };
 
-/** Takes those of these long messages out of the waiting parts that are at their end. */
+/** Joins those of these long messages that are complete or overdue, and deletes their waiting parts. */
 async function joinParts(tx: Db, keys: readonly db.SetKey[]): Promise<Whole[]> {
   const distinct = new Map(keys.map((key) => [JSON.stringify(pickKey(key)), key]));
   const { messages, spentIds } = assemble(await db.listParts(tx, { keys: [...distinct.values()] }));
@@ -211,7 +213,7 @@ async function insertMessages(tx: Db, onInbound: OnInbound, messages: readonly W
   const numbers = messages.map(({ connectionId, destination }) => ({ connectionId, number: destination }));
   const owners = await db.listOwners(tx, { numbers });
   const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
-  // Ids of one millisecond are in no order of their own, and a conversation has one.
+  // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
   const owned = messages.map((message, index) => ({
     ...message,
@@ -221,7 +223,7 @@ async function insertMessages(tx: Db, onInbound: OnInbound, messages: readonly W
   await db.insertInboundMessages(tx, owned);
   await onInbound(tx, owned.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
-  await applyConsentWords(tx, owned.flatMap(toHeard));
+  await applyConsentWords(tx, owned.flatMap(toInboundText));
 }
 
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
@@ -230,7 +232,7 @@ function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessa
   return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
 }
 
-const toHeard = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
+const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
   accountId === NO_ACCOUNT_ID ? [] : [{ accountId, channel, source, body }];
 
 const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({

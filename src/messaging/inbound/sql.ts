@@ -1,12 +1,25 @@
 import type { InboundType, RichInbound } from '../../carriers/events.ts';
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../../platform/db/columns.ts';
+import {
+  bigint,
+  bytea,
+  input,
+  insertRows,
+  int,
+  json,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
- * Waits until no other process puts parts of these connections together, until the transaction ends: of two that each
- * brought one half, neither would see the other's. `connectionIds` in ascending order.
+ * Locks these connections until the transaction ends, so that no other process joins their parts: of two processes that each
+ * received one half of a message, neither would see the other half. `connectionIds` must be in ascending order.
  */
 export async function claimConnections(db: Db, { connectionIds }: { connectionIds: readonly number[] }): Promise<void> {
   await exec(
@@ -15,33 +28,36 @@ export async function claimConnections(db: Db, { connectionIds }: { connectionId
   );
 }
 
+/** What was received on a connection, by its hash. */
 export type Seen = { readonly connectionId: number; readonly hash: Buffer };
 
+const SEEN = columns({ connectionId: as<number>('s.connection_id'), hash: as<Buffer>('s.hash') });
+
 /**
- * Remembers what came for so many seconds. Answers what is not remembered. Nothing may occur twice in one call.
+ * Remembers what was received for `keepSeconds`. Returns what was not remembered before. Nothing may occur twice in one
+ * call.
  */
-export async function insertSeen(db: Db, rows: readonly (Seen & { readonly keepSeconds: number })[]): Promise<Seen[]> {
-  return many(
+export const insertSeen = (db: Db, rows: readonly (Seen & { readonly keepSeconds: number })[]): Promise<Seen[]> =>
+  many(
     db,
-    sql`INSERT INTO inbound_seen AS s (connection_id, hash, forget_at)
-        SELECT u.connection_id, u.hash, now() + u.keep_seconds * interval '1 second' FROM ${rowsOf(rows, {
-          connection_id: bigint((r) => r.connectionId),
-          hash: bytea((r) => r.hash),
-          keep_seconds: int((r) => r.keepSeconds),
-        })} AS u
+    sql`${insertRows(
+      'inbound_seen AS s',
+      rows,
+      { connectionId: bigint, hash: bytea, keepSeconds: input(int) },
+      { forget_at: sql`now() + u.keep_seconds * interval '1 second'` },
+    )}
         ORDER BY u.connection_id, u.hash
         ON CONFLICT (connection_id, hash) DO UPDATE SET forget_at = excluded.forget_at
           WHERE s.forget_at < now()
-        RETURNING s.connection_id AS "connectionId", s.hash`,
+        RETURNING ${SEEN}`,
   );
-}
 
-/** Forgets what need not be remembered any longer. */
+/** Deletes what need not be remembered any longer. Returns how many rows there were. */
 export async function deleteOldSeen(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM inbound_seen WHERE forget_at < now()`);
 }
 
-/** Which long message parts belong to (protocol sheet smpp, section 7). */
+/** What identifies the long message to which a part belongs (protocol sheet smpp, section 7). */
 export type SetKey = {
   readonly connectionId: number;
   readonly source: string;
@@ -50,21 +66,27 @@ export type SetKey = {
   readonly total: number;
 };
 
-/** A part as it came; `text` may begin or end with half a surrogate pair. */
+/** A part as it was received; `text` may begin or end with half of a surrogate pair. */
 export type NewPart = SetKey & { readonly seq: number; readonly text: string; readonly octets: Uint8Array };
 
-export type Part = NewPart & { readonly id: number; readonly receivedAt: Date; readonly overdue: boolean };
-
+/** Stores parts that wait for the rest of their messages. */
 export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO inbound_part (connection_id, source, destination, ref, total, seq, text_utf16, octets)
-        SELECT * FROM ${rowsOf(rows, {
-          ...keyColumns,
-          seq: smallint((r: NewPart) => r.seq),
-          text_utf16: bytea((r: NewPart) => Buffer.from(r.text, 'utf16le')),
-          octets: bytea((r: NewPart) => r.octets),
-        })} AS u`,
+    insertRows(
+      'inbound_part',
+      rows.map(({ text: part, ...row }) => ({ ...row, textUtf16: Buffer.from(part, 'utf16le') })),
+      {
+        connectionId: bigint,
+        source: text,
+        destination: text,
+        ref: int,
+        total: smallint,
+        seq: smallint,
+        textUtf16: bytea,
+        octets: bytea,
+      },
+    ),
   );
 }
 
@@ -76,13 +98,28 @@ const keyColumns = {
   total: smallint((k: SetKey) => k.total),
 };
 
-/** The waiting parts of these long messages, in the order in which they came. Ten minutes make a part overdue. */
+const PART = columns({
+  id: as<number>('p.id'),
+  connectionId: as<number>('p.connection_id'),
+  source: as<string>('p.source'),
+  destination: as<string>('p.destination'),
+  ref: as<number>('p.ref'),
+  total: as<number>('p.total'),
+  seq: as<number>('p.seq'),
+  textUtf16: as<Buffer>('p.text_utf16'),
+  octets: as<Buffer>('p.octets'),
+  receivedAt: as<Date>('p.received_at'),
+  /** Whether the part has waited for more than ten minutes. */
+  overdue: as<boolean>("p.received_at < now() - interval '10 minutes'"),
+});
+/** A waiting part. */
+export type Part = Readonly<Omit<RowOf<typeof PART>, 'textUtf16'>> & Pick<NewPart, 'text'>;
+
+/** Lists the waiting parts of these long messages in the order in which they were received. */
 export async function listParts(db: Db, { keys }: { keys: readonly SetKey[] }): Promise<Part[]> {
-  const rows = await many<Omit<Part, 'text'> & { textUtf16: Buffer }>(
+  const rows = await many(
     db,
-    sql`SELECT p.id, p.connection_id AS "connectionId", p.source, p.destination, p.ref, p.total, p.seq,
-               p.text_utf16 AS "textUtf16", p.octets, p.received_at AS "receivedAt",
-               p.received_at < now() - interval '10 minutes' AS overdue
+    sql`SELECT ${PART}
         FROM ${rowsOf(keys, keyColumns)} AS u
         JOIN inbound_part p ON p.connection_id = u.connection_id AND p.source = u.source
           AND p.destination = u.destination AND p.ref = u.ref AND p.total = u.total
@@ -91,20 +128,29 @@ export async function listParts(db: Db, { keys }: { keys: readonly SetKey[] }): 
   return rows.map(({ textUtf16, ...row }) => ({ ...row, text: textUtf16.toString('utf16le') }));
 }
 
-/** Long messages with an overdue part. */
-export async function listOverdueSets(db: Db, { limit }: { limit: number }): Promise<SetKey[]> {
-  return many(
+const SET_KEY = columns({
+  connectionId: as<number>('connection_id'),
+  source: as<string>('source'),
+  destination: as<string>('destination'),
+  ref: as<number>('ref'),
+  total: as<number>('total'),
+});
+
+/** Lists up to `limit` long messages that have a part which has waited for more than ten minutes. */
+export const listOverdueSets = (db: Db, { limit }: { limit: number }): Promise<SetKey[]> =>
+  many(
     db,
-    sql`SELECT connection_id AS "connectionId", source, destination, ref, total FROM inbound_part
+    sql`SELECT ${SET_KEY} FROM inbound_part
         WHERE received_at < now() - interval '10 minutes'
         GROUP BY connection_id, source, destination, ref, total LIMIT ${limit}`,
   );
-}
 
+/** Deletes waiting parts. Returns how many there were. */
 export async function deleteParts(db: Db, { ids }: { ids: readonly number[] }): Promise<number> {
   return exec(db, sql`DELETE FROM inbound_part WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }
 
+/** A whole message as it is stored. */
 export type NewInboundMessage = {
   readonly accountId: number;
   readonly id: string;
@@ -115,82 +161,89 @@ export type NewInboundMessage = {
   readonly octets: Uint8Array;
   readonly parts: number;
   readonly partsReceived: number;
-  /** Null: now. */
+  /** When it was received; null: now. */
   readonly receivedAt: Date | null;
   readonly channel: Channel;
   readonly messageType: InboundType;
   readonly details: InboundDetails | null;
 };
 
-/** What only networks beyond SMS tell of a message, as it is kept with it; `at` as text. */
+/** What only networks other than SMS say about a message; stored with it, `at` as text. */
 export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'media'> & { readonly at: string | null };
 
+/** Stores whole messages. */
 export async function insertInboundMessages(db: Db, rows: readonly NewInboundMessage[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO inbound_message (account_id, id, connection_id, source, destination, body, octets, parts,
-                                     parts_received, received_at, channel, message_type, details)
-        SELECT u.account_id, u.id, u.connection_id, u.source, u.destination, u.body, u.octets, u.parts,
-               u.parts_received, coalesce(u.received_at, now()), u.channel, u.message_type, u.details
-        FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          id: uuid((r) => r.id),
-          connection_id: bigint((r) => r.connectionId),
-          source: text((r) => r.source),
-          destination: text((r) => r.destination),
-          body: text((r) => r.body),
-          octets: bytea((r) => r.octets),
-          parts: smallint((r) => r.parts),
-          parts_received: smallint((r) => r.partsReceived),
-          received_at: timestamptz((r) => r.receivedAt),
-          channel: text((r) => r.channel),
-          message_type: text((r) => r.messageType),
-          details: json((r) => (r.details === null ? null : JSON.stringify(r.details))),
-        })} AS u`,
+    insertRows(
+      'inbound_message',
+      rows,
+      {
+        accountId: bigint,
+        id: uuid,
+        connectionId: bigint,
+        source: text,
+        destination: text,
+        body: text,
+        octets: bytea,
+        parts: smallint,
+        partsReceived: smallint,
+        receivedAt: input(timestamptz),
+        channel: text,
+        messageType: text,
+        details: json((r) => (r.details === null ? null : JSON.stringify(r.details))),
+      },
+      { received_at: sql`coalesce(u.received_at, now())` },
+    ),
   );
 }
 
-export type InboundMessage = {
-  id: string;
-  channel: Channel;
-  accountId: number;
-  connection: string;
-  source: string;
-  destination: string;
-  body: string;
-  parts: number;
-  partsReceived: number;
-  receivedAt: Date;
-};
+const INBOUND_MESSAGE = columns({
+  id: as<string>('m.id'),
+  channel: as<Channel>('m.channel'),
+  accountId: as<number>('m.account_id'),
+  connection: as<string>('c.name'),
+  source: as<string>('m.source'),
+  destination: as<string>('m.destination'),
+  body: as<string>('m.body'),
+  parts: as<number>('m.parts'),
+  partsReceived: as<number>('m.parts_received'),
+  receivedAt: as<Date>('m.received_at'),
+});
+/** A message that an account received. */
+export type InboundMessage = RowOf<typeof INBOUND_MESSAGE>;
 
-/** The newest messages of one account first; account 0 has those that nobody owns. */
-export async function listInboundMessages(
+/** Lists the newest messages of one account, newest first; account 0 has those to numbers without an account. */
+export const listInboundMessages = (
   db: Db,
   { accountId, limit }: { accountId: number; limit: number },
-): Promise<InboundMessage[]> {
-  return many(
+): Promise<InboundMessage[]> =>
+  many(
     db,
-    sql`SELECT m.id, m.channel, m.account_id AS "accountId", c.name AS connection, m.source, m.destination, m.body, m.parts,
-               m.parts_received AS "partsReceived", m.received_at AS "receivedAt"
+    sql`SELECT ${INBOUND_MESSAGE}
         FROM inbound_message m JOIN connection c ON c.id = m.connection_id
         WHERE m.account_id = ${accountId} ORDER BY m.id DESC LIMIT ${limit}`,
   );
-}
 
+/** A number on a connection; `*` is every other number of the connection. */
 export type Numbered = { readonly connectionId: number; readonly number: string };
 
+const NUMBER_OWNER = columns({
+  connectionId: as<number>('u.connection_id'),
+  number: as<string>('u.number'),
+  accountId: as<number>('coalesce(s.owner_id, n.account_id)'),
+});
+/** The account to which messages to a number go. */
+export type NumberOwner = RowOf<typeof NUMBER_OWNER>;
+
 /**
- * Who owns these numbers: whoever has the sender (RCS, WhatsApp), then the number's own row, then that of the whole
- * connection. Nobody's are left out.
+ * Lists the accounts that own these numbers: the account that has the sender (RCS, WhatsApp), else that of the number, else
+ * that of the whole connection. Numbers without an account are left out.
  */
-export async function listOwners(
-  db: Db,
-  { numbers }: { numbers: readonly Numbered[] },
-): Promise<{ connectionId: number; number: string; accountId: number }[]> {
-  return many(
+export const listOwners = (db: Db, { numbers }: { numbers: readonly Numbered[] }): Promise<NumberOwner[]> =>
+  many(
     db,
-    sql`SELECT DISTINCT ON (u.connection_id, u.number) u.connection_id AS "connectionId", u.number,
-               coalesce(s.owner_id, n.account_id) AS "accountId"
+    sql`SELECT DISTINCT ON (u.connection_id, u.number) ${NUMBER_OWNER}
         FROM ${rowsOf(numbers, {
           connection_id: bigint((n) => n.connectionId),
           number: text((n) => n.number),
@@ -200,9 +253,8 @@ export async function listOwners(
         WHERE s.owner_id IS NOT NULL OR n.account_id IS NOT NULL
         ORDER BY u.connection_id, u.number, n.number = '*'`,
   );
-}
 
-/** Gives a number to an account, or to another one than before. */
+/** Assigns a number to an account, in place of the one that had it. */
 export async function insertNumber(
   db: Db,
   { connectionId, number, accountId }: Numbered & { accountId: number },
@@ -214,7 +266,7 @@ export async function insertNumber(
   );
 }
 
-/** Answers whose it was. */
+/** Deletes the assignment of a number. Returns the account that had it; undefined when none had. */
 export async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise<number | undefined> {
   const deleted = await maybeOne<{ accountId: number }>(
     db,
@@ -224,14 +276,18 @@ export async function deleteNumber(db: Db, { connectionId, number }: Numbered): 
   return deleted?.accountId;
 }
 
-/** All numbers, with whom they belong to. */
-export async function listNumbers(
-  db: Db,
-): Promise<{ number: string; connection: string; accountId: number; account: string }[]> {
-  return many(
+const ASSIGNED_NUMBER = columns({
+  number: as<string>('n.number'),
+  connection: as<string>('c.name'),
+  accountId: as<number>('n.account_id'),
+  account: as<string>('a.name'),
+});
+
+/** Lists all assigned numbers with their connections and accounts. */
+export const listNumbers = (db: Db): Promise<RowOf<typeof ASSIGNED_NUMBER>[]> =>
+  many(
     db,
-    sql`SELECT n.number, c.name AS connection, n.account_id AS "accountId", a.name AS account
+    sql`SELECT ${ASSIGNED_NUMBER}
         FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
         ORDER BY c.name, n.number`,
   );
-}

@@ -2,24 +2,25 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { applyConsentWords } from '../consent/record.ts';
 import { transaction } from '../../platform/db/transaction.ts';
+import { DAY_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import * as db from './sql.ts';
 
-/** A network's own button for what people otherwise write as STOP and START. */
-export type Subscribed = {
+/** That a person used a network's own button instead of writing STOP or START. */
+export type SubscriptionChange = {
   readonly identity: string;
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;
 };
 
-/** As long as the network repeats it: an old "no" must not undo a newer "yes". */
-const KEEP_SECONDS = 8 * 24 * 3600;
+/** As long as the network repeats a callback: an old "no" must not undo a newer "yes". */
+const KEEP_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
-/** Notes who wants no RCS messages any more, for the account that has the sender. The same one counts once. */
+/** Records who unsubscribed from RCS messages, for the account that has the sender. A repeated callback counts once. */
 export async function receiveSubscriptions(
   pool: Pool,
   connectionId: number,
-  subscriptions: readonly Subscribed[],
+  subscriptions: readonly SubscriptionChange[],
 ): Promise<void> {
   const byHash = new Map(subscriptions.filter(isNews).map((one) => [hashOf(one), one]));
   if (byHash.size === 0) return;
@@ -44,9 +45,10 @@ export async function receiveSubscriptions(
   });
 }
 
-const isNews = ({ at }: Subscribed): boolean => at === null || at.getTime() > Date.now() - KEEP_SECONDS * 1000;
+const isNews = ({ at }: SubscriptionChange): boolean =>
+  at === null || at.getTime() > Date.now() - KEEP_SECONDS * SECOND_MS;
 
-const hashOf = ({ identity, phoneNumber, subscribed, at }: Subscribed): string =>
+const hashOf = ({ identity, phoneNumber, subscribed, at }: SubscriptionChange): string =>
   createHash('sha256')
     .update(JSON.stringify(['subscription', identity, phoneNumber, subscribed, at]))
     .digest('hex');

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../platform/lib/time.ts';
 
 type Flags = { readonly from?: string; readonly to?: string; readonly connection?: string };
 
-/** `receipts reconcile`. */
+/** Registers `receipts reconcile`. */
 export function registerReceiptCommands(program: Command, context: CommandContext): void {
   program
     .command('receipts')

@@ -6,23 +6,23 @@ import { insertReceiptBatches } from './sql.ts';
 
 type Arrived = { readonly connectionId: number; readonly receipt: Receipt };
 
-/** Receipts that are committed together, and the promise that tells it to all of them. */
+/** Receipts that are committed together, and the promise that resolves for all of them. */
 type Batch = { readonly byConnection: Map<number, Receipt[]>; readonly stored: Promise<void>; count: number };
 
-const MOST_IN_BATCH = 1000;
+const MAX_RECEIPTS_PER_BATCH = 1000;
 
 /**
- * The durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the carrier be
- * answered. What arrives while a commit is under way goes together into the next one and shares its promise, since one
- * for each receipt shows in the gateway's CPU. `onStored` is called after each commit; what was committed stays in
- * `recent` for whoever works it off here.
+ * Creates the durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the carrier be
+ * answered. Receipts that arrive while a commit is in progress go into the next one together and share its promise, because
+ * a promise for each receipt shows in the gateway's CPU. `onStored` is called after each commit; what was committed stays in
+ * `recent` for the tasks of this process.
  */
 export function createReceiptInbox(
   pool: Pool,
   onStored: () => void,
   recent: RecentBatches = createRecentBatches(),
 ): (arrived: Arrived) => Promise<void> {
-  /** The batch that still takes receipts. */
+  /** The batch that still accepts receipts. */
   let open: Batch | null = null;
 
   const store = groupCommit<Batch['byConnection'], void>({
@@ -50,7 +50,7 @@ export function createReceiptInbox(
     if (receipts) receipts.push(receipt);
     else batch.byConnection.set(connectionId, [receipt]);
     batch.count += 1;
-    if (batch.count === MOST_IN_BATCH) open = null;
+    if (batch.count === MAX_RECEIPTS_PER_BATCH) open = null;
     return batch.stored;
   };
 }

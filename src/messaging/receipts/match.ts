@@ -5,19 +5,20 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { listByCarrierIds, type SpelledId } from '../messages/carrier-ids/sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** Most receipts come within hours: looking there first keeps the partitions of other days out of the plan. */
+/** Most receipts arrive within hours. Searching these first keeps the partitions of other days out of the plan. */
 const RECENT_MS = 6 * HOUR_MS;
 const EVER = firstIdAt(new Date(0));
 
+/** What a receipt reports on: a message or a part of one, none, or one of several. */
 export type Match =
   | { readonly kind: 'hit'; readonly accountId: number; readonly messageId: string; readonly part: number | null }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'ambiguous' };
 
 /**
- * Finds the messages that receipts of one connection speak of, in order. First by the id exactly as spelled among
- * recent messages, then, for the rest, in every spelling (any case, any zeros in front, hex and decimal) among all.
- * When two messages fit it refuses to guess.
+ * Finds the messages that receipts of one connection report on, in the order of the receipts. It searches recent messages
+ * for the id exactly as spelled, and then, for the remaining receipts, all messages for every spelling (any case, any
+ * leading zeros, hex and decimal). When two messages fit, the match is ambiguous.
  */
 export async function matchReceipts(
   db: Db,
@@ -45,17 +46,17 @@ export async function matchReceipts(
   return exact.map((match) => (match.kind === 'unknown' ? (spelled[next++] as Match) : match));
 }
 
-/** For each list of ids, the message that they speak of. */
+/** Finds the message that each list of ids belongs to. */
 async function matchBy(
   db: Db,
-  look: { connectionId: number; firstId: string; lastId: string },
+  range: { connectionId: number; firstId: string; lastId: string },
   idLists: readonly (readonly SpelledId[])[],
 ): Promise<Match[]> {
   const matches = idLists.map(() => UNKNOWN);
   const listOf = idLists.flatMap((ids, i) => ids.map(() => i));
-  for (const [n, accountId, messageId, part] of await listByCarrierIds(db, { ...look, carrierIds: idLists.flat() })) {
+  for (const [n, accountId, messageId, part] of await listByCarrierIds(db, { ...range, carrierIds: idLists.flat() })) {
     const i = listOf[n] ?? 0;
-    matches[i] = agreed(matches[i], { kind: 'hit', accountId, messageId, part });
+    matches[i] = combine(matches[i], { kind: 'hit', accountId, messageId, part });
   }
   return matches;
 }
@@ -64,10 +65,10 @@ const UNKNOWN: Match = { kind: 'unknown' };
 const AMBIGUOUS: Match = { kind: 'ambiguous' };
 
 /**
- * Both, when they do not speak of different messages: of a message that was in doubt and sent again, one id may be its own
- * and the other that of its first part.
+ * Combines two matches of one receipt, which must agree on the message. When a message of unknown outcome was sent again,
+ * one id may be its own and the other that of its first part.
  */
-function agreed(a: Match = UNKNOWN, b: Match = UNKNOWN): Match {
+function combine(a: Match = UNKNOWN, b: Match = UNKNOWN): Match {
   if (a.kind === 'unknown' || b.kind === 'ambiguous') return b;
   if (b.kind === 'unknown' || a.kind === 'ambiguous') return a;
   if (a.messageId !== b.messageId || a.accountId !== b.accountId) return AMBIGUOUS;

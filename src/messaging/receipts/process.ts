@@ -7,23 +7,24 @@ import { type Match, matchReceipts } from './match.ts';
 import { createRecentBatches, type RecentBatches } from './recent.ts';
 import * as db from './sql.ts';
 
-const BATCHES = 8;
-const PARKED = 1000;
+const MAX_BATCHES = 8;
+const MAX_PARKED = 1000;
 const FIRST_RETRY_MS = 100;
 
 type Arrived = { readonly connectionId: number; readonly receipt: Receipt; readonly receivedAt: Date };
-/** What became of receipts: those that moved their messages, and the others with the reason. */
-type Judged<A extends Arrived> = {
+/** Receipts divided into those that matched a message and the others with the reason. */
+type Matched<A extends Arrived> = {
   readonly found: A[];
   readonly rest: { readonly arrived: A; readonly reason: db.Unmatched['reason'] }[];
 };
 
 /**
- * Works off the inbox: takes batches, matches them, moves the messages and parks what fits none, in one transaction.
+ * Processes the inbox: takes batches, matches their receipts, moves the messages, and parks receipts that match none, in one
+ * transaction.
  *
  * @param options.recent batches that need not be read again
- * @param options.onParked called when receipts are there to be tried again soon
- * @returns how many receipts were taken
+ * @param options.onParked called when parked receipts are to be tried again soon
+ * @returns the number of receipts
  */
 export async function processReceipts(
   pool: Pool,
@@ -31,11 +32,11 @@ export async function processReceipts(
   { recent = createRecentBatches(), onParked }: { recent?: RecentBatches; onParked?: () => void } = {},
 ): Promise<number> {
   const { taken, count, parked } = await transaction(pool, async (tx) => {
-    const batches = await db.deleteReceiptBatches(tx, BATCHES, recent.batches());
+    const batches = await db.deleteReceiptBatches(tx, MAX_BATCHES, recent.batches());
     const arrived = batches.flatMap(({ receipts, connectionId, receivedAt }) =>
       receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
     );
-    const { rest } = await judge(tx, arrived, (id, own) => match(tx, id, own, now()));
+    const { rest } = await matchAndMove(tx, arrived, (id, own) => match(tx, id, own, now()));
     const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
     if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
     return { taken: batches.map(({ id }) => id), count: arrived.length, parked: unmatched.length };
@@ -46,14 +47,14 @@ export async function processReceipts(
 }
 
 /**
- * Tries parked receipts again whose time has come: a receipt may arrive before the answer to its submit is recorded.
+ * Retries the parked receipts that are due: a receipt may arrive before the response to its submit is recorded.
  *
- * @returns how many were tried
+ * @returns the number of receipts
  */
 export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
-    const parked = await db.claimUnmatched(tx, PARKED);
-    const { found, rest } = await judge(tx, parked, (id, own) => matchOrName(tx, id, own, now()));
+    const parked = await db.claimUnmatched(tx, MAX_PARKED);
+    const { found, rest } = await matchAndMove(tx, parked, (id, own) => matchWithUnknowns(tx, id, own, now()));
     const foundIds = found.map(({ id }) => id);
     if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
@@ -64,16 +65,20 @@ export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
 
 type Matcher = (connectionId: number, arrived: readonly Arrived[]) => Promise<Match[]>;
 
-/** Matches receipts of any connections and moves the messages that they fit. */
-async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], matcher: Matcher): Promise<Judged<A>> {
-  const judged: Judged<A> = { found: [], rest: [] };
-  const matched: MatchedReceipt[] = [];
+/** Matches receipts of any connections and moves their messages. */
+async function matchAndMove<A extends Arrived>(
+  tx: PoolClient,
+  arrived: readonly A[],
+  matcher: Matcher,
+): Promise<Matched<A>> {
+  const result: Matched<A> = { found: [], rest: [] };
+  const receipts: MatchedReceipt[] = [];
   for (const [connectionId, own] of Map.groupBy(arrived, (a) => a.connectionId)) {
     const matches = await matcher(connectionId, own);
-    own.forEach((a, i) => sort(a, matches[i] ?? { kind: 'unknown' }, judged, matched));
+    own.forEach((a, i) => addMatch(a, matches[i] ?? { kind: 'unknown' }, result, receipts));
   }
-  if (matched.length > 0) await receiveReceipts(tx, matched);
-  return judged;
+  if (receipts.length > 0) await receiveReceipts(tx, receipts);
+  return result;
 }
 
 const match = (tx: PoolClient, connectionId: number, arrived: readonly Arrived[], now: Date): Promise<Match[]> =>
@@ -84,8 +89,8 @@ const match = (tx: PoolClient, connectionId: number, arrived: readonly Arrived[]
     now,
   );
 
-/** What fits no message by its id may be the receipt of a submit that was never answered. */
-async function matchOrName(
+/** Matches receipts; one whose id fits no message may belong to a submit that was never answered. */
+async function matchWithUnknowns(
   tx: PoolClient,
   connectionId: number,
   arrived: readonly Arrived[],
@@ -94,17 +99,17 @@ async function matchOrName(
   const matches = await match(tx, connectionId, arrived, now);
   const strays = arrived.filter((_, i) => matches[i]?.kind === 'unknown');
   if (strays.length === 0) return matches;
-  const named = await matchUnknowns(tx, connectionId, strays, async () =>
+  const resolved = await matchUnknowns(tx, connectionId, strays, async () =>
     (await match(tx, connectionId, strays, now)).map(({ kind }) => kind === 'unknown'),
   );
   let next = 0;
-  return matches.map((one) => (one.kind === 'unknown' ? (named[next++] ?? one) : one));
+  return matches.map((one) => (one.kind === 'unknown' ? (resolved[next++] ?? one) : one));
 }
 
-function sort<A extends Arrived>(arrived: A, found: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {
-  if (found.kind !== 'hit') return void judged.rest.push({ arrived, reason: found.kind });
-  const { accountId, messageId, part } = found;
+function addMatch<A extends Arrived>(arrived: A, match: Match, result: Matched<A>, receipts: MatchedReceipt[]): void {
+  if (match.kind !== 'hit') return void result.rest.push({ arrived, reason: match.kind });
+  const { accountId, messageId, part } = match;
   const { connectionId, receivedAt, receipt } = arrived;
-  judged.found.push(arrived);
-  matched.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
+  result.found.push(arrived);
+  receipts.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
 }

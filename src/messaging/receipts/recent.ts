@@ -2,22 +2,22 @@ import type { Receipt } from '../../carriers/events.ts';
 
 type Batches = ReadonlyMap<number, readonly Receipt[]>;
 
-/** Receipts of batches that this process stored lately and that wait to be worked off, by the id of the batch. */
+/** The receipts of batches that this process stored recently and that wait to be processed, by the id of the batch. */
 export type RecentBatches = {
   put(batchId: number, receipts: readonly Receipt[]): void;
-  /** Those of this moment; what is put or forgotten later changes nothing in the answer. */
+  /** Returns a copy, which does not change when batches are put or forgotten later. */
   batches(): Batches;
   forget(batchIds: readonly number[]): void;
 };
 
-/** More wait only when the database is slower than the carriers; then they are read from there. */
-const MOST_KEPT = 5000;
+/** More receipts wait only when the database is slower than the carriers; the others are then read from there. */
+const MAX_RECENT_RECEIPTS = 5000;
 
 /**
- * A copy of what is committed, never the only place of it: whoever works off a batch that is here need not read and
- * parse it again. Another worker may take a batch, and then it stays here until newer ones need the room.
+ * Creates a cache of committed batches, so that a batch which this process processes need not be read and parsed again.
+ * Another worker may process a batch; then it stays here until newer ones need the room.
  */
-export function createRecentBatches(mostKept = MOST_KEPT): RecentBatches {
+export function createRecentBatches(maxReceipts = MAX_RECENT_RECEIPTS): RecentBatches {
   const batches = new Map<number, readonly Receipt[]>();
   let kept = 0;
 
@@ -30,12 +30,12 @@ export function createRecentBatches(mostKept = MOST_KEPT): RecentBatches {
 
   return {
     put(batchId, receipts) {
-      // The database keeps another character in its place, and that is the one that counts.
+      // The database stores another character in place of a NUL, and its text is the one that counts.
       if (receipts.some(hasNul)) return;
       batches.set(batchId, receipts);
       kept += receipts.length;
       for (const oldest of batches.keys()) {
-        if (kept <= mostKept) return;
+        if (kept <= maxReceipts) return;
         forget([oldest]);
       }
     },

@@ -7,13 +7,13 @@ import { countSubmitsByHour, countUnmatchedByHour, type Period } from './submits
 export type ReconciledHour = {
   readonly connectionId: number;
   readonly hour: Date;
-  /** What the carrier took, as its answers and its receipts say. */
+  /** What the carrier accepted, according to its responses and receipts. */
   readonly submitted: number;
   readonly final: number;
   readonly open: number;
-  /** Receipts for a submit that nobody knows of: it was never answered, or is not ours. */
+  /** Receipts for a submit that is not known: it was never answered, or it is not ours. */
   readonly unmatched: number;
-  /** Of those submitted; one decimal. */
+  /** The percentage of `submitted` that is final, with one decimal. */
   readonly finalPercent: number;
   readonly oldestOpen: Date | null;
 };
@@ -21,9 +21,9 @@ export type ReconciledHour = {
 const EMPTY = { final: 0, open: 0, unmatched: 0, oldestOpen: null };
 
 /**
- * Compares what was submitted with the receipts that came for it, by connection and hour (UTC): submits by the hour in
- * which they were written, receipts that fit none by the hour in which they came. Messages whose submit was never
- * answered are in it only by such a receipt, which is how a late answer to the question of their outcome looks.
+ * Compares what was submitted with its receipts, by connection and hour (UTC): submits by the hour in which they were
+ * written, receipts that match none by the hour in which they arrived. A message whose submit was never answered counts only
+ * by such a receipt.
  */
 export async function reconcileReceipts(db: Db, period: Period): Promise<ReconciledHour[]> {
   const hours = new Map<string, Omit<ReconciledHour, 'submitted' | 'finalPercent'>>();
@@ -41,9 +41,10 @@ function sumUp(hour: Omit<ReconciledHour, 'submitted' | 'finalPercent'>): Reconc
   return { ...hour, submitted, finalPercent: Math.round((hour.final / submitted) * 1000) / 10 };
 }
 
+/** A `ReconciledHour` with the name of its connection. */
 export type NamedHour = Omit<ReconciledHour, 'connectionId'> & { readonly connection: string };
 
-/** The same with the names of the connections, of all or of one. Errors: 404. */
+/** Does the same with the names of the connections, for all of them or the named one. Errors: 404. */
 export async function reconcileNamed(
   db: Db,
   { connection: name, ...period }: Omit<Period, 'connectionId'> & { readonly connection?: string | undefined },

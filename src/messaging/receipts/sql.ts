@@ -1,13 +1,15 @@
 import type { Receipt } from '../../carriers/events.ts';
 import { plainArray } from '../../platform/db/array.ts';
-import { bigint, int, json, rowsOf, text, timestamptz } from '../../platform/db/columns.ts';
-import { type Db, exec, many, onePlan, sql } from '../../platform/db/query.ts';
+import { bigint, input, insertRows, int, json, rowsOf, text, timestamptz } from '../../platform/db/columns.ts';
+import { type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
+/** Receipts of one connection that were committed together. */
 export type ReceiptBatch = { id: number; connectionId: number; receipts: readonly Receipt[]; receivedAt: Date };
 
 /**
- * A receipt as the inbox keeps it, for the moment until it is worked off: without the names of its fields, which are a
- * third of the octets, and with its time as a number. Writing and reading it takes a third of the time.
+ * A receipt as the inbox stores it until it is processed: without the names of its fields, which are a third of the octets,
+ * and with its time as a number. Writing and reading it takes a third of the time.
  */
 type Row = readonly [
   carrierIds: readonly string[],
@@ -39,46 +41,57 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
   raw,
 });
 
-/** A carrier may put a NUL anywhere; PostgreSQL's text may hold none. */
+/** A carrier may put a NUL anywhere, but PostgreSQL's text may not contain one. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
 
-/** Keeps receipts, one row for each connection of the batch. Committed before the carrier gets its answer. */
-export async function insertReceiptBatches(
-  db: Db,
-  batches: readonly { readonly connectionId: number; readonly receipts: readonly Receipt[] }[],
-): Promise<{ id: number; connectionId: number }[]> {
-  return many(
-    db,
-    onePlan(sql`INSERT INTO receipt_batch (connection_id, receipts)
-        SELECT * FROM ${rowsOf(batches, {
-          connection_id: bigint((b) => b.connectionId),
-          receipts: json((b) => toJson(b.receipts.map(toRow))),
-        })} AS u
-        RETURNING id, connection_id AS "connectionId"`),
-  );
-}
+const STORED_BATCH = columns({ id: as<number>('id'), connectionId: as<number>('connection_id') });
 
 /**
- * Takes the oldest batches, in order. Gone only when the caller's transaction commits. Those `atHand` are taken like
- * the others, but not read.
+ * Stores receipts in one row for each connection of the batch. They must be committed before the carrier is answered.
+ * Returns the rows.
+ */
+export const insertReceiptBatches = (
+  db: Db,
+  batches: readonly { readonly connectionId: number; readonly receipts: readonly Receipt[] }[],
+): Promise<RowOf<typeof STORED_BATCH>[]> =>
+  many(
+    db,
+    onePlan(sql`${insertRows('receipt_batch', batches, {
+      connectionId: bigint,
+      receipts: json((b) => toJson(b.receipts.map(toRow))),
+    })}
+        RETURNING ${STORED_BATCH}`),
+  );
+
+const takenBatch = (cachedIds: readonly number[]) =>
+  columns({
+    id: as<number>('id'),
+    connectionId: as<number>('connection_id'),
+    receivedAt: as<Date>('received_at'),
+    receipts: as<Row[] | null>(sql`CASE WHEN id <> ALL (${plainArray(cachedIds)}::bigint[]) THEN receipts END`),
+  });
+
+/**
+ * Takes the oldest batches, in order. They are deleted when the caller's transaction commits. The receipts of `cached`
+ * batches are not read.
  */
 export async function deleteReceiptBatches(
   db: Db,
   limit: number,
-  atHand: ReadonlyMap<number, readonly Receipt[]> = new Map(),
+  cached: ReadonlyMap<number, readonly Receipt[]> = new Map(),
 ): Promise<ReceiptBatch[]> {
-  const rows = await many<Omit<ReceiptBatch, 'receipts'> & { receipts: Row[] | null }>(
+  const rows = await many(
     db,
     sql`DELETE FROM receipt_batch WHERE id IN (
           SELECT id FROM receipt_batch ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-        RETURNING id, connection_id AS "connectionId", received_at AS "receivedAt",
-                  CASE WHEN id <> ALL (${plainArray([...atHand.keys()])}::bigint[]) THEN receipts END AS receipts`,
+        RETURNING ${takenBatch([...cached.keys()])}`,
   );
   return rows
     .sort((a, b) => a.id - b.id)
-    .map(({ receipts, ...batch }) => ({ ...batch, receipts: receipts?.map(fromRow) ?? atHand.get(batch.id) ?? [] }));
+    .map(({ receipts, ...batch }) => ({ ...batch, receipts: receipts?.map(fromRow) ?? cached.get(batch.id) ?? [] }));
 }
 
+/** A receipt that matches no message, or several. */
 export type Unmatched = {
   readonly connectionId: number;
   readonly receipt: Receipt;
@@ -86,46 +99,59 @@ export type Unmatched = {
   readonly receivedAt: Date;
 };
 
-/** Parks receipts that fit no message, or several. */
+/** Parks receipts that match no message, or several. They are tried again after `retryMs`. */
 export async function insertUnmatched(
   db: Db,
   rows: readonly (Unmatched & { readonly retryMs: number })[],
 ): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
-        SELECT u.connection_id, u.receipt, u.reason, u.received_at, now() + u.retry_ms * interval '1 millisecond'
-        FROM ${rowsOf(rows, {
-          connection_id: bigint((r) => r.connectionId),
-          receipt: json((r) => toJson(r.receipt)),
-          reason: text((r) => r.reason),
-          received_at: timestamptz((r) => r.receivedAt),
-          retry_ms: int((r) => r.retryMs),
-        })} AS u`,
+    insertRows(
+      'receipt_unmatched',
+      rows,
+      {
+        connectionId: bigint,
+        receipt: json((r) => toJson(r.receipt)),
+        reason: text,
+        receivedAt: timestamptz,
+        retryMs: input(int),
+      },
+      { next_try_at: sql`now() + u.retry_ms * interval '1 millisecond'` },
+    ),
   );
 }
 
-export type Parked = Unmatched & { readonly id: number; readonly tries: number };
-
-/** Parked receipts stay for days and people look at them, so they keep the names of their fields. */
+/** Parked receipts stay for days and people read them, so they have the names of their fields. */
 type InJson = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
 const fromJson = (r: InJson): Receipt => ({ ...r, doneAt: r.doneAt === null ? null : new Date(r.doneAt) });
 
-/** Locks parked receipts whose time to be tried again has come. */
+const PARKED = columns({
+  id: as<number>('id'),
+  connectionId: as<number>('connection_id'),
+  receipt: as<InJson>('receipt'),
+  reason: as<Unmatched['reason']>('reason'),
+  receivedAt: as<Date>('received_at'),
+  tries: as<number>('tries'),
+});
+/** A parked receipt, with how often it was tried again. */
+export type Parked = Omit<RowOf<typeof PARKED>, 'receipt'> & Pick<Unmatched, 'receipt'>;
+
+/** Locks up to `limit` parked receipts that are due to be tried again. */
 export async function claimUnmatched(db: Db, limit: number): Promise<Parked[]> {
-  const rows = await many<Omit<Parked, 'receipt'> & { receipt: InJson }>(
+  const rows = await many(
     db,
-    sql`SELECT id, connection_id AS "connectionId", receipt, reason, received_at AS "receivedAt", tries
+    sql`SELECT ${PARKED}
         FROM receipt_unmatched WHERE next_try_at <= now() ORDER BY next_try_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
   return rows.map((row) => ({ ...row, receipt: fromJson(row.receipt) }));
 }
 
+/** Deletes parked receipts by their ids. */
 export async function deleteUnmatched(db: Db, ids: readonly number[]): Promise<void> {
   await exec(db, sql`DELETE FROM receipt_unmatched WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }
 
-/** Puts parked receipts off: twice as long each time, from 100 ms to an hour. */
+/** Postpones parked receipts, twice as long each time, from 100 ms to an hour, and updates the reason. */
 export async function updateUnmatchedRetry(
   db: Db,
   rows: readonly { readonly id: number; readonly reason: 'unknown' | 'ambiguous' }[],
@@ -143,33 +169,35 @@ export async function updateUnmatchedRetry(
   );
 }
 
-/** Parked receipts by connection, and how long until the next one is tried (ms; null when none is parked). */
-export async function countUnmatched(db: Db): Promise<{ connectionId: number; count: number; nextMs: number }[]> {
-  return many(
-    db,
-    sql`SELECT connection_id AS "connectionId", count(*) AS count,
-               (extract(epoch FROM min(next_try_at) - now()) * 1000)::float8 AS "nextMs"
-        FROM receipt_unmatched GROUP BY connection_id`,
-  );
-}
+const UNMATCHED_COUNT = columns({
+  connectionId: as<number>('connection_id'),
+  count: as<number>('count(*)'),
+  /** How long it is until the next one is tried, in ms; negative when it is overdue. */
+  nextMs: as<number>('(extract(epoch FROM min(next_try_at) - now()) * 1000)::float8'),
+});
 
-/** How long until a parked receipt is to be tried again, in ms; null when none is parked. */
+/** Counts the parked receipts of each connection that has any. */
+export const countUnmatched = (db: Db): Promise<RowOf<typeof UNMATCHED_COUNT>[]> =>
+  many(db, sql`SELECT ${UNMATCHED_COUNT} FROM receipt_unmatched GROUP BY connection_id`);
+
+/** Returns how long it is until a parked receipt is due to be tried again, in ms; null when none is parked. */
 export async function findNextUnmatchedMs(db: Db): Promise<number | null> {
-  const [row] = await many<{ ms: number | null }>(
+  const { ms } = await one<{ ms: number | null }>(
     db,
     sql`SELECT (extract(epoch FROM min(next_try_at) - now()) * 1000)::float8 AS ms FROM receipt_unmatched`,
   );
-  return row?.ms ?? null;
+  return ms;
 }
 
-/** Forgets parked receipts that came before the given number of days. */
+/** Deletes parked receipts that arrived more than `days` ago. Returns how many. */
 export async function deleteOldUnmatched(db: Db, days: number): Promise<number> {
   return exec(db, sql`DELETE FROM receipt_unmatched WHERE received_at < now() - ${days} * interval '1 day'`);
 }
 
-/** NOTIFY channel that is raised when a process without workers has taken receipts. */
+/** NOTIFY channel that is raised when a process without workers has stored receipts. */
 export const RECEIPTS_CHANNEL = 'heliograph_receipts';
 
+/** Wakes workers, because this process has stored receipts. */
 export async function notifyReceipts(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${RECEIPTS_CHANNEL}, 'arrived')`);
 }

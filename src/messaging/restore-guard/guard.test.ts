@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { registerFenceCommands } from '../../operations/restore-guard/commands.ts';
+import { registerRestoreGuardCommands } from '../../operations/restore-guard/commands.ts';
 import { createRestoreGuard, type RestoreGuard } from './guard.ts';
 import { readMark, writeMark } from './mark.ts';
 import * as db from './sql.ts';
@@ -72,7 +72,7 @@ const watched = (then: (text: string) => unknown): Pool =>
   });
 
 const isPaused = async (dataDir: string): Promise<boolean> => (await start(dataDir)).paused();
-const commands = (...args: readonly string[]) => commandsOn(database, registerFenceCommands)('fence', ...args);
+const commands = (...args: readonly string[]) => commandsOn(database, registerRestoreGuardCommands)('fence', ...args);
 /** Puts the table back by some generations, as a restored backup would. */
 const restore = (generations: number) =>
   exec(pool, sql`UPDATE fence_machine SET generation = generation - ${generations}`);

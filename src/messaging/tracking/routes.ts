@@ -16,7 +16,7 @@ const NETWORKS = [
 ] as const;
 const MAX_IDS = 1000;
 
-/** Contract 5: what became of messages. */
+/** The routes of statuses and timelines (contract 5). */
 export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 
@@ -25,7 +25,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findMessageStatus',
-      summary: 'The status of one message, by your id or ours',
+      summary: 'Get the status of one message by your id or ours',
       params: schema.StatusParams,
       querystring: schema.StatusQuery,
       response: { 200: schema.StatusRecord },
@@ -42,7 +42,8 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'listMessageStatuses',
-      summary: 'The statuses of up to 1,000 messages; unknown ids are left out',
+      summary: 'Get the statuses of up to 1,000 messages',
+      description: 'Unknown ids are left out.',
       querystring: schema.StatusListQuery,
       response: { 200: Type.Array(schema.StatusRecord) },
     },
@@ -59,7 +60,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findSimpleMessageStatus',
-      summary: 'The status of one message in short form',
+      summary: 'Get the status of one message in short form',
       params: schema.StatusParams,
       response: { 200: schema.SimpleStatus },
     },
@@ -76,8 +77,8 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       schema: {
         tags: ['Tracking'],
         operationId,
-        summary: `The status of one ${name} message, by our id`,
-        description: 'The id of a message on another channel is unknown here.',
+        summary: `Get the status of one ${name} message by our id`,
+        description: '404 for a message on another channel.',
         params: schema.NetworkParams,
         response: { 200: schema.NetworkStatus },
       },
@@ -93,9 +94,10 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findMessageTimeline',
-      summary: 'Everything that happened to one message',
+      summary: 'Get the timeline of one message',
       description:
-        'What it cost and why, every attempt and every receipt in the words of the carrier, and how it ended.',
+        'Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and ' +
+        'its final state.',
       params: schema.TimelineParams,
       response: { 200: schema.Timeline },
     },

@@ -14,25 +14,26 @@ export const StatusRecord = Type.Object({
   deliveryStatusCode: Type.Integer(),
   deliveryStatusDescription: Type.String(),
   sendDate: instant('UTC'),
-  deliveryDate: orNull(instant('UTC; set once a final receipt has come.')),
+  deliveryDate: orNull(instant('UTC; set when a final receipt has arrived.')),
   parts: Type.Integer(),
-  price: Type.Number({ description: 'Of the whole message, when it was accepted; 0 in simulation.' }),
+  price: Type.Number({ description: 'The price of the whole message when it was accepted; 0 in simulation.' }),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
   possibleDuplicate: Type.Boolean({
-    description: 'It was sent again because the first submit was never answered: the person may have it twice.',
+    description:
+      'Whether it was sent again because the first submit was never answered: the person may receive it twice.',
   }),
-  errorCode: orNull(Type.String({ description: "The carrier's own." })),
-  errorMessage: orNull(Type.String({ description: "The carrier's own words." })),
+  errorCode: orNull(Type.String({ description: "The carrier's error code." })),
+  errorMessage: orNull(Type.String({ description: "The carrier's own text." })),
 });
 
 export const StatusParams = Type.Object({
-  customerMessageId: Type.String({ minLength: 1, description: 'Your reference, or our messageId.' }),
+  customerMessageId: Type.String({ minLength: 1, description: 'Your reference or our messageId.' }),
 });
 export const StatusQuery = Type.Object({
-  channel: Type.Optional(channelName('Another one than the message has: 404.')),
+  channel: Type.Optional(channelName('404 when the message is on another channel.')),
 });
 const IdList = (description: string) =>
-  Type.Optional(Type.String({ description: `${description}, with commas between them; at most 1,000.` }));
+  Type.Optional(Type.String({ description: `${description}, separated by commas; at most 1,000.` }));
 export const StatusListQuery = Type.Object({
   customerMessageIds: IdList('Your references'),
   ids: IdList('Our message ids'),
@@ -51,13 +52,13 @@ export const NetworkStatus = Type.Object({
   status: Type.Enum(['SENT', 'DELIVERED', 'READ', 'RECEIVED', 'ERROR', 'EXPIRED', 'UNKNOWN'], {
     type: 'string',
     description:
-      'SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it ' +
-      'and holds it back, as WhatsApp does with messages of a new template until it has judged that.',
+      'SENT as soon as the message is accepted; READ if the person allows that to be reported; RECEIVED while the network ' +
+      'holds the message back, as WhatsApp does with messages of a new template until it has reviewed that.',
   }),
   timestamp: instant('UTC; when the status was reached.'),
-  error: orNull(Type.String({ description: "The network's own words; null while nothing went wrong." })),
+  error: orNull(Type.String({ description: "The network's own text; null when there is no error." })),
 });
-export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1, description: 'Ours.' }) });
+export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1, description: 'Our messageId.' }) });
 
 const EVENT_KINDS = [
   'ACCEPTED',
@@ -83,41 +84,46 @@ const TimelineEvent = Type.Object({
   kind: Type.Enum([...EVENT_KINDS], {
     type: 'string',
     description:
-      'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; HELD: its network has it and holds it back for now; each RECEIPT, also doubled, ' +
-      'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
-      'RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; ' +
-      'FALLBACK: another message followed on another channel, or this one followed; REVOKE: its network is asked to take it back, or did not; each attempt to tell the WEBHOOK.',
+      'ACCEPTED, PRICED, then SCHEDULED or QUEUED. ATTEMPT: an attempt to submit it to a carrier. HELD: its network has it ' +
+      'and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. What people did: ' +
+      'CANCELLED; SETTLED by the operator; RELEASED after its time was missed. FINAL: its final state. READ: the person ' +
+      'has seen it. CREDIT: its price was charged, returned, or left to its campaign. FALLBACK: another message followed ' +
+      'on another channel, or this one followed another. REVOKE: its network was asked to revoke it, or did not. WEBHOOK: ' +
+      'an attempt to deliver an event to the webhook.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
-  text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),
-  attempt: Type.Optional(Type.Integer({ description: 'From 1.' })),
+  text: orNull(
+    Type.String({ description: "The carrier's own text where there is one, otherwise a sentence of ours." }),
+  ),
+  attempt: Type.Optional(Type.Integer({ description: 'The number of the attempt, from 1.' })),
   outcome: Type.Optional(
     Type.Enum(['ACCEPTED', 'REFUSED', 'RETRY', 'UNKNOWN'], {
       type: 'string',
-      description: 'Of an attempt. UNKNOWN: it was written and never answered. Of a REVOKE: REFUSED, or nobody knows.',
+      description:
+        'The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. Of a REVOKE: REFUSED or UNKNOWN.',
     }),
   ),
   code: Type.Optional(Type.String({ description: "The carrier's error code." })),
-  carrierIds: Type.Optional(Type.Array(Type.String(), { description: "The carrier's ids, one a part." })),
+  carrierIds: Type.Optional(Type.Array(Type.String(), { description: "The carrier's ids, one for each part." })),
   part: Type.Optional(Type.Integer({ description: 'The part of a long message, from 1.' })),
   possibleDuplicate: Type.Optional(Type.Boolean()),
-  messageId: Type.Optional(Type.String({ description: 'Of a FALLBACK: the other message.' })),
-  channel: Type.Optional(channelName('Of a FALLBACK: its channel.')),
+  messageId: Type.Optional(Type.String({ description: 'The other message of a FALLBACK.' })),
+  channel: Type.Optional(channelName('The channel of the other message of a FALLBACK.')),
   status: Type.Optional(Status),
-  doneAt: Type.Optional(instant('UTC; when it happened, as the carrier says.')),
+  doneAt: Type.Optional(instant('UTC; when it happened, according to the carrier.')),
   parts: Type.Optional(Type.Integer()),
   amount: Type.Optional(Type.Number({ description: 'The price of the whole message.' })),
   currency: Type.Optional(Type.String()),
 });
 
 export const TimelineParams = Type.Object({
-  messageId: Type.String({ minLength: 1, description: 'Our messageId, or your reference.' }),
+  messageId: Type.String({ minLength: 1, description: 'Our messageId or your reference.' }),
 });
 export const Timeline = Type.Object({
   messageId: Type.String(),
   customerMessageId: orNull(Type.String()),
   channel: channelName(),
-  events: Type.Array(TimelineEvent, { description: 'In the order in which they happened.' }),
+  events: Type.Array(TimelineEvent, { description: 'The events in the order in which they happened.' }),
 });
 
 export type TimelineEvent = Static<typeof TimelineEvent>;

@@ -1,40 +1,38 @@
 import { plainArray, textArray } from '../../platform/db/array.ts';
 import { type Db, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { STATUS } from '../states.ts';
 
-export type MessageRecord = {
-  id: string;
-  clientId: string | null;
-  channel: Channel;
-  destination: string;
-  sender: string;
-  parts: number;
-  priceMicros: number;
-  campaignId: number | null;
-  /** Null before the first outcome. */
-  possibleDuplicate: boolean | null;
-  status: number | null;
-  submittedAt: Date | null;
-  doneAt: Date | null;
-  updatedAt: Date | null;
-  readAt: Date | null;
-  errorCode: string | null;
-  errorText: string | null;
-};
+const RECORD = columns({
+  id: as<string>('m.id'),
+  clientId: as<string | null>('m.client_id'),
+  channel: as<Channel>('m.channel'),
+  destination: as<string>('m.destination'),
+  sender: as<string>('m.sender'),
+  parts: as<number>('m.parts'),
+  priceMicros: as<number>('m.price_micros'),
+  campaignId: as<number | null>('m.campaign_id'),
+  /** Null before the first outcome, as are the fields below. */
+  possibleDuplicate: as<boolean | null>('s.possible_duplicate'),
+  status: as<number | null>('s.status'),
+  submittedAt: as<Date | null>('s.submitted_at'),
+  doneAt: as<Date | null>('s.done_at'),
+  updatedAt: as<Date | null>('s.updated_at'),
+  readAt: as<Date | null>('s.read_at'),
+  errorCode: as<string | null>('s.error_code'),
+  errorText: as<string | null>('s.error_text'),
+});
+/** A message with its present state. */
+export type MessageRecord = RowOf<typeof RECORD>;
 
-const RECORD = sql`m.id, m.client_id AS "clientId", m.channel, m.destination, m.sender, m.parts,
-  m.price_micros AS "priceMicros", s.possible_duplicate AS "possibleDuplicate", s.status,
-  s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt", s.error_code AS "errorCode",
-  s.error_text AS "errorText", m.campaign_id AS "campaignId", s.read_at AS "readAt"`;
-
-/** Messages of one account by our ids; unknown and foreign ids are left out. */
+/** Lists messages of one account by our ids. Unknown ids and those of other accounts are left out. */
 export async function listRecordsById(
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly string[] },
 ): Promise<MessageRecord[]> {
   const list = plainArray(ids);
-  // The ids are named twice so that only their days' partitions are planned, of either table.
+  // The ids stand in both conditions so that only the partitions of their days are planned, for either table.
   return many(
     db,
     sql`SELECT ${RECORD} FROM message m
@@ -43,7 +41,7 @@ export async function listRecordsById(
   );
 }
 
-/** The newest messages of one account under these client ids: of a send with fallbacks, the last that was made. */
+/** Lists the newest message of one account under each of these client ids: in a send with fallbacks, the last one made. */
 export async function listMessageIdsByClientId(
   db: Db,
   { accountId, clientIds }: { accountId: number; clientIds: readonly string[] },
@@ -55,60 +53,61 @@ export async function listMessageIdsByClientId(
   );
 }
 
-/** The network's word on why it holds a message back; undefined when it does not, or has sent it since. */
+/**
+ * Finds the network's reason for holding a message back; undefined when it does not hold it, or has sent it in the meantime.
+ */
 export async function findHold(db: Db, { accountId, id }: OneMessage): Promise<string | undefined> {
-  const row = await maybeOne<{ word: string }>(
+  const row = await maybeOne<{ text: string }>(
     db,
-    sql`SELECT h.text AS word FROM message_event h
+    sql`SELECT h.text FROM message_event h
         WHERE h.account_id = ${accountId} AND h.message_id = ${id} AND h.kind = 'held' AND NOT EXISTS (
           SELECT FROM message_event r
           WHERE r.account_id = ${accountId} AND r.message_id = ${id} AND r.kind = 'receipt'
             AND r.details->>'status' = ${String(STATUS.ACCEPTED)})`,
   );
-  return row?.word;
+  return row?.text;
 }
 
-/** All that the rows of one message tell of its history. */
-export type MessageHistory = {
-  id: string;
-  clientId: string | null;
-  channel: Channel;
-  simulation: boolean;
-  parts: number;
-  priceMicros: number;
-  refundUndelivered: boolean;
-  keepsReserve: boolean;
-  currency: string | null;
-  scheduledAt: Date | null;
-  keyId: number | null;
-  keyName: string | null;
-  userId: number | null;
-  username: string | null;
-  queuedOn: string | null;
-  status: number | null;
-  attempts: number | null;
-  connection: string | null;
-  carrierId: string | null;
-  submittedAt: Date | null;
-  doneAt: Date | null;
-  updatedAt: Date | null;
-  readAt: Date | null;
-  errorCode: string | null;
-  errorText: string | null;
-  receiptText: string | null;
-};
+const MESSAGE_HISTORY = columns({
+  id: as<string>('m.id'),
+  clientId: as<string | null>('m.client_id'),
+  channel: as<Channel>('m.channel'),
+  simulation: as<boolean>('m.simulation'),
+  parts: as<number>('m.parts'),
+  priceMicros: as<number>('m.price_micros'),
+  refundUndelivered: as<boolean>('m.refund_undelivered'),
+  keepsReserve: as<boolean>('m.keeps_reserve'),
+  currency: as<string | null>('b.currency'),
+  scheduledAt: as<Date | null>('m.scheduled_at'),
+  keyId: as<number | null>('m.api_key_id'),
+  keyName: as<string | null>('k.name'),
+  userId: as<number | null>('m.user_id'),
+  username: as<string | null>('p.username'),
+  /** The connection to which the message was queued. */
+  queuedOn: as<string | null>('queue.name'),
+  status: as<number | null>('s.status'),
+  attempts: as<number | null>('s.attempts'),
+  /** The connection of the last attempt. */
+  connection: as<string | null>('c.name'),
+  carrierId: as<string | null>('s.carrier_id'),
+  submittedAt: as<Date | null>('s.submitted_at'),
+  doneAt: as<Date | null>('s.done_at'),
+  updatedAt: as<Date | null>('s.updated_at'),
+  readAt: as<Date | null>('s.read_at'),
+  errorCode: as<string | null>('s.error_code'),
+  errorText: as<string | null>('s.error_text'),
+  receiptText: as<string | null>('s.receipt_text'),
+});
+/** Everything about the history of one message that its own rows hold. */
+export type MessageHistory = RowOf<typeof MESSAGE_HISTORY>;
 
 type OneMessage = { accountId: number; id: string };
 
-export async function findHistory(db: Db, { accountId, id }: OneMessage): Promise<MessageHistory | undefined> {
-  return maybeOne(
+/** Finds what the rows of one message hold about its history. */
+export const findHistory = (db: Db, { accountId, id }: OneMessage): Promise<MessageHistory | undefined> =>
+  maybeOne(
     db,
-    sql`SELECT m.id, m.client_id AS "clientId", m.channel, m.simulation, m.parts, m.price_micros AS "priceMicros",
-               m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve", b.currency, m.scheduled_at AS "scheduledAt",
-               m.api_key_id AS "keyId", k.name AS "keyName", m.user_id AS "userId", p.username,
-               queue.name AS "queuedOn", s.status, s.attempts, c.name AS connection, s.carrier_id AS "carrierId",
-               s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt",
-               s.read_at AS "readAt", s.error_code AS "errorCode", s.error_text AS "errorText", s.receipt_text AS "receiptText"
+    sql`SELECT ${MESSAGE_HISTORY}
         FROM message m
         LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id AND s.id = ${id}
         LEFT JOIN credit_balance b ON b.account_id = m.account_id
@@ -118,24 +117,23 @@ export async function findHistory(db: Db, { accountId, id }: OneMessage): Promis
         LEFT JOIN connection c ON c.id = s.connection_id
         WHERE m.account_id = ${accountId} AND m.id = ${id}`,
   );
-}
 
-export type PartHistory = {
-  part: number;
-  carrierId: string;
-  connection: string | null;
-  status: number;
-  doneAt: Date | null;
-  receiptText: string | null;
-};
+const PART_HISTORY = columns({
+  part: as<number>('p.part'),
+  carrierId: as<string>('p.carrier_id'),
+  connection: as<string | null>('c.name'),
+  status: as<number>('p.status'),
+  doneAt: as<Date | null>('p.done_at'),
+  receiptText: as<string | null>('p.receipt_text'),
+});
+/** A part of a long message that a carrier accepted. */
+export type PartHistory = RowOf<typeof PART_HISTORY>;
 
-/** The parts of a long message that a carrier took, in order. */
-export async function listPartHistory(db: Db, { accountId, id }: OneMessage): Promise<PartHistory[]> {
-  return many(
+/** Lists the parts of a long message that a carrier accepted, in order. */
+export const listPartHistory = (db: Db, { accountId, id }: OneMessage): Promise<PartHistory[]> =>
+  many(
     db,
-    sql`SELECT p.part, p.carrier_id AS "carrierId", c.name AS connection, p.status, p.done_at AS "doneAt",
-               p.receipt_text AS "receiptText"
+    sql`SELECT ${PART_HISTORY}
         FROM message_part p LEFT JOIN connection c ON c.id = p.connection_id
         WHERE p.account_id = ${accountId} AND p.message_id = ${id} ORDER BY p.part`,
   );
-}

@@ -7,8 +7,8 @@ import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '
 import * as db from './sql.ts';
 
 /**
- * Finds messages of one account by our ids and by the client's. Unknown and foreign ids are left out; a client id used
- * again gives its newest message.
+ * Finds messages of one account by our ids and by the client's. Unknown ids and those of other accounts are left out. A
+ * client id that was used again gives its newest message.
  */
 export async function findRecords(
   pool: Db,
@@ -20,7 +20,7 @@ export async function findRecords(
   return all.length > 0 ? db.listRecordsById(pool, { accountId, ids: all }) : [];
 }
 
-/** One message by the client's id or, when no message has that one, by ours. */
+/** Finds one message by the client's id or, when no message has that, by ours. */
 export async function findRecord(
   pool: Db,
   actor: { readonly accountId: number },
@@ -32,12 +32,13 @@ export async function findRecord(
   return byId;
 }
 
-/** A message without a state yet is queued: on SMS that reads ACCEPTED, elsewhere UNKNOWN (specification). */
+/** A message without a state is still queued: its status is ACCEPTED on SMS and UNKNOWN elsewhere (specification). */
 function statusOf({ status, channel }: db.MessageRecord): StatusName {
   if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
   return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
 }
 
+/** The status of a message in the specification's form. */
 export function toStatusRecord(record: db.MessageRecord): StatusRecord {
   const name = statusOf(record);
   const final = isFinal(STATUS[name]);
@@ -68,13 +69,13 @@ const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {
   UNKNOWN: 'UNKNOWN',
 };
 
-/** What became of it, on any channel: before its first outcome a message is as good as sent. */
+/** The status of a message on any channel; before its first outcome it counts as ACCEPTED. */
 const plainStatusOf = ({ status }: db.MessageRecord): StatusName => nameOfStatus(status ?? STATUS.ACCEPTED);
 
 const reachedAt = ({ id, doneAt, updatedAt }: db.MessageRecord): string =>
   (doneAt ?? updatedAt ?? timeOfId(id)).toISOString();
 
-/** Contract 5: the short form of the other interface; every other failure reads ERROR. */
+/** The status of a message in the short form (contract 5), where all failures but EXPIRED are ERROR. */
 export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   return {
     messageId: record.id,
@@ -85,7 +86,7 @@ export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   };
 }
 
-/** One message of a channel by our id, as its network names its status. Undefined when there is none on that channel. */
+/** Finds the status of a message by our id, as its network names it. Undefined when that channel has no such message. */
 export async function findNetworkStatus(
   pool: Db,
   actor: { readonly accountId: number },
@@ -97,7 +98,7 @@ export async function findNetworkStatus(
   return held === undefined ? toNetworkStatus(record) : { ...toNetworkStatus(record), status: 'RECEIVED' };
 }
 
-/** Contract 5: the status as the network names it, with when it was reached and what went wrong. */
+/** The status of a message as its network names it (contract 5), when it was reached, and the error if there is one. */
 export function toNetworkStatus(record: db.MessageRecord): NetworkStatus {
   const name = plainStatusOf(record);
   const status = SIMPLE[name] ?? 'ERROR';

@@ -99,7 +99,7 @@ const lines = (events: readonly TimelineEvent[]): string[] =>
       .join(' '),
   );
 
-const FROZEN = 'PRICED frozen until a carrier has taken it';
+const FROZEN = 'PRICED frozen until a carrier accepts it';
 const beginning = (): string[] => [
   `ACCEPTED by API key ${keyId} (first key)`,
   FROZEN,
@@ -298,7 +298,7 @@ describe('what went otherwise', () => {
   ] as const)('shows what became of a refundable price after %s', async (state, credit) => {
     const message = await stored({ refundUndelivered: true });
     await attempt(message, taken(`R${state}`));
-    expect(lines(await eventsOf(message))[1]).toBe('PRICED frozen; given back unless it is delivered');
+    expect(lines(await eventsOf(message))[1]).toBe('PRICED frozen; returned unless it is delivered');
     expect(lines(await eventsOf(message)).join()).not.toContain('CREDIT');
     await arrive([receipt(`R${state}`, { state })]);
     expect(lines(await eventsOf(message)).at(-1)).toBe(`CREDIT ${credit}`);

@@ -8,11 +8,11 @@ import type { Timeline, TimelineEvent } from './schema.ts';
 import { findHistory, listPartHistory, type MessageHistory, type PartHistory } from './sql.ts';
 import { type Delivery, listDeliveriesOf } from '../webhooks/delivery-log/sql.ts';
 import { findRecord } from './status.ts';
-import { webhookAttempts } from './webhook-attempts.ts';
 
 /**
- * Everything that happened to one message of the account, found by our id or the client's. Most of it follows from the
- * message and its state, as the rules of the ledger say; what these cannot hold was written down as events.
+ * Finds everything that happened to one message of the account, by our id or the client's. Most of it follows from the
+ * message and its state by the rules of the ledger; what these cannot hold was stored as events. Undefined when the account
+ * has no such message.
  */
 export async function findTimeline(
   pool: Db,
@@ -23,51 +23,49 @@ export async function findTimeline(
   if (!record) return undefined;
   const { accountId } = actor;
   const { id } = record;
-  const [history, parts, events, told] = await Promise.all([
+  const [history, parts, events, deliveries] = await Promise.all([
     findHistory(pool, { accountId, id }),
     listPartHistory(pool, { accountId, id }),
     listEvents(pool, { accountId, messageId: id }),
     listDeliveriesOf(pool, { accountId, messageId: id, firstId: firstIdAt(timeOfId(id)) }),
   ]);
-  return history && toTimeline(history, parts, events, told);
+  return history && toTimeline(history, parts, events, deliveries);
 }
 
 /** An event with its time as a date, to sort by. */
 type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 
-/** Of what happened at the same instant, the cause comes first. */
+/** The order of events that happened at the same instant: causes come first. */
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
-  ...([
-    'ATTEMPT',
-    'HELD',
-    'RECEIPT',
-    'CANCELLED',
-    'SETTLED',
-    'RELEASED',
-    'REVOKE',
-    'FINAL',
-    'READ',
-    'CREDIT',
-    'FALLBACK',
-    'WEBHOOK',
-  ] as const),
+  'ATTEMPT',
+  'HELD',
+  'RECEIPT',
+  'CANCELLED',
+  'SETTLED',
+  'RELEASED',
+  'REVOKE',
+  'FINAL',
+  'READ',
+  'CREDIT',
+  'FALLBACK',
+  'WEBHOOK',
 ];
 
-/** Pure: the timeline of what the tables hold. */
+/** Makes the timeline of what the tables hold. Pure. */
 function toTimeline(
   history: MessageHistory,
   parts: readonly PartHistory[],
   events: readonly MessageEvent[],
-  told: readonly Delivery[],
+  deliveries: readonly Delivery[],
 ): Timeline {
   const later = [
     ...events.map(toEntry),
-    ...takenAttempt(history, parts, events),
+    ...acceptedAttempt(history, parts, events),
     ...countedReceipts(history, parts),
     ...finalState(history),
     ...readByPerson(history),
     ...creditMove(history, events),
-    ...told.flatMap(webhookAttempts),
+    ...deliveries.flatMap(webhookAttempts),
   ].sort((a, b) => a.at.getTime() - b.at.getTime() || CAUSES_FIRST.indexOf(a.kind) - CAUSES_FIRST.indexOf(b.kind));
   return {
     messageId: history.id,
@@ -77,7 +75,7 @@ function toTimeline(
   };
 }
 
-/** Before the rest whatever the clocks say: ids are made by the program's, the rest by the database's. */
+/** The first events. They precede the others whatever the clocks say: ids come from the program's clock, the rest from the database's. */
 function beginning(history: MessageHistory): Entry[] {
   const { scheduledAt, queuedOn, simulation } = history;
   const at = timeOfId(history.id);
@@ -91,7 +89,7 @@ function beginning(history: MessageHistory): Entry[] {
 }
 
 function acceptedBy({ keyId, keyName, userId, username, simulation }: MessageHistory): string {
-  const what = simulation ? 'simulation: no carrier gets it; ' : '';
+  const what = simulation ? 'simulation: it goes to no carrier; ' : '';
   if (keyId !== null) return `${what}by API key ${keyId}${keyName ? ` (${keyName})` : ''}`;
   return userId === null ? `${what}by the program` : `${what}by user ${username ?? userId}`;
 }
@@ -104,7 +102,7 @@ const moneyOf = ({ parts, priceMicros, currency }: MessageHistory) => ({
 
 function priceOf({ priceMicros, refundUndelivered }: MessageHistory): string {
   if (priceMicros === 0) return 'free';
-  return refundUndelivered ? 'frozen; given back unless it is delivered' : 'frozen until a carrier has taken it';
+  return refundUndelivered ? 'frozen; returned unless it is delivered' : 'frozen until a carrier accepts it';
 }
 
 const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
@@ -132,22 +130,22 @@ function toEntry({ at, kind, connection, text, details }: MessageEvent): Entry {
   };
 }
 
-/** The attempt that a carrier took: it stands in the state and not among the events. */
-function takenAttempt(
+/** The attempt that a carrier accepted, which is in the state and not among the events. */
+function acceptedAttempt(
   history: MessageHistory,
   parts: readonly PartHistory[],
   events: readonly MessageEvent[],
 ): Entry[] {
   const { submittedAt, attempts, connection, carrierId } = history;
-  if (submittedAt === null || attempts === null || !wasTaken(history, events)) return [];
+  if (submittedAt === null || attempts === null || !wasAccepted(history, events)) return [];
   const carrierIds = carrierId === null ? parts.map((part) => part.carrierId) : [carrierId];
   return [
     { at: submittedAt, kind: 'ATTEMPT', connection, text: null, attempt: attempts, outcome: 'ACCEPTED', carrierIds },
   ];
 }
 
-/** The state tells of an attempt that was written: taken, unless the same transaction noted that nobody answered. */
-function wasTaken({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
+/** Whether the attempt in the state was accepted: it was unless the same transaction recorded that it was never answered. */
+function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
   if (submittedAt === null || simulation) return false;
   return !events.some(
     ({ kind, details, at }) =>
@@ -160,7 +158,7 @@ function countedReceipts(history: MessageHistory, parts: readonly PartHistory[])
   const { status, updatedAt, doneAt, connection, receiptText, errorCode, submittedAt } = history;
   const ofParts = parts.flatMap((part): Entry[] => {
     if (part.receiptText === null || part.doneAt === null) return [];
-    // Carriers tell the minute: it is not shown before the submit.
+    // Carriers give only the minute, which is not shown before the submit.
     const at = submittedAt !== null && part.doneAt < submittedAt ? submittedAt : part.doneAt;
     return [receipt({ ...part, at })];
   });
@@ -169,12 +167,12 @@ function countedReceipts(history: MessageHistory, parts: readonly PartHistory[])
   return [{ ...receipt({ at: updatedAt, status, doneAt, connection, receiptText, part: null }), ...code }];
 }
 
-type Said = Pick<PartHistory, 'connection' | 'status' | 'doneAt' | 'receiptText'> & {
+type ReceiptFacts = Pick<PartHistory, 'connection' | 'status' | 'doneAt' | 'receiptText'> & {
   readonly at: Date;
   readonly part: number | null;
 };
 
-const receipt = ({ at, connection, receiptText, status, part, doneAt }: Said): Entry => ({
+const receipt = ({ at, connection, receiptText, status, part, doneAt }: ReceiptFacts): Entry => ({
   at,
   kind: 'RECEIPT',
   connection,
@@ -202,11 +200,11 @@ function finalState({ status, updatedAt, doneAt, receiptText, errorText, errorCo
 const readByPerson = ({ readAt, connection }: MessageHistory): Entry[] =>
   readAt === null ? [] : [{ at: readAt, kind: 'READ', connection, text: null }];
 
-/** When the frozen price was charged or returned, by the rules of messaging/messages/deliver.ts and end.ts. */
+/** When the frozen price was charged or returned, by the rules of src/messaging/messages/deliver.ts and end.ts. */
 function creditMove(history: MessageHistory, events: readonly MessageEvent[]): Entry[] {
   const { priceMicros, refundUndelivered, submittedAt } = history;
   if (priceMicros === 0) return [];
-  if (submittedAt !== null && !refundUndelivered && wasTaken(history, events))
+  if (submittedAt !== null && !refundUndelivered && wasAccepted(history, events))
     return [credit(history, submittedAt, true)];
   const end = firstEnd(history, events);
   if (end === null) return [];
@@ -214,7 +212,7 @@ function creditMove(history: MessageHistory, events: readonly MessageEvent[]): E
   return [credit(history, end.at, !refused && isEarned(end.status, refundUndelivered))];
 }
 
-/** The first final state: one of ours may have been replaced by the carrier's word, and credit moves once. */
+/** The first final state. A report of the carrier may have replaced one of ours, but credit moves only once. */
 function firstEnd(
   { status, updatedAt }: MessageHistory,
   events: readonly MessageEvent[],
@@ -231,3 +229,21 @@ const credit = (history: MessageHistory, at: Date, charged: boolean): Entry => (
   text: charged ? 'charged' : history.keepsReserve ? 'left to its campaign, which returns it' : 'returned',
   ...moneyOf(history),
 });
+
+/** The attempts to deliver an event of the message to the webhook, and the responses. */
+function webhookAttempts({ kind, status, state, failures, responseCode, ...last }: Delivery): Entry[] {
+  const entry = (at: Date, attempt: number, text: string): Entry => ({
+    at,
+    kind: 'WEBHOOK',
+    connection: null,
+    attempt,
+    text: `${kind}: ${text}`,
+    ...(status === null ? {} : { status: nameOfStatus(status) }),
+  });
+  const failed = failures.map(({ at, code, reason, ms }, i) =>
+    entry(new Date(at), i + 1, `${reason ?? `answered ${code}`}, after ${ms} ms`),
+  );
+  if (state !== 'DELIVERED') return failed;
+  const acknowledged = `acknowledged with ${responseCode} after ${last.durationMs} ms`;
+  return [...failed, entry(last.updatedAt, failures.length + 1, acknowledged)];
+}

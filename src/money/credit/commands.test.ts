@@ -59,7 +59,7 @@ describe('an amount that is none is refused, and nothing is booked', () => {
   test.each(NO_AMOUNTS)('credit add %s', async (amount) => {
     const id = await createAccountWithCredit(pool, 0);
     const { code, stderr } = await run('credit', 'add', '--', String(id), amount);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/amount.*more than 0/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/amount.*greater than 0/)]);
     expect(await readBooks(pool, id)).toEqual({ outside: 0, available: 0, frozen: 0, earned: 0 });
   });
 

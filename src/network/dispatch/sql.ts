@@ -27,7 +27,7 @@ export type NewChunk = {
   readonly priority: number;
   /** The time for which a client scheduled the messages; null means now. */
   readonly availableAt: Date | null;
-  /** `hold` unless said otherwise. */
+  /** `hold` by default. */
   readonly onUnknown?: OnUnknown;
   /** The number of attempts that these messages have had. */
   readonly attempt?: number;

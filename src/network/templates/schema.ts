@@ -19,7 +19,7 @@ const Variables = Type.Array(
 const Components = Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
   minItems: 1,
   maxItems: 10,
-  description: 'In the network’s own form: HEADER, BODY, FOOTER, BUTTONS.',
+  description: "In the network's own form: HEADER, BODY, FOOTER, BUTTONS.",
 });
 const Category = Type.Enum(['MARKETING', 'UTILITY', 'AUTHENTICATION'], { type: 'string' });
 const HeaderLink = Type.String({
@@ -102,14 +102,14 @@ export const WhatsappTemplateOut = Type.Object({
   ...common,
   language: Type.String(),
   category: Type.String(),
-  reason: orNull(Type.String({ description: 'Why it was rejected or paused, in the network’s own words.' })),
+  reason: orNull(Type.String({ description: "Why it was rejected or paused, in the network's own words." })),
   parameterFormat: Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' }),
   components: Type.Array(Type.Object({}, { additionalProperties: true })),
   headerLink: orNull(Type.String()),
 });
 export const RcsTemplateOut = Type.Object({
   ...common,
-  content: Type.Object({}, { additionalProperties: true, description: 'A contentMessage, in the network’s own form.' }),
+  content: Type.Object({}, { additionalProperties: true, description: "A contentMessage, in the network's own form." }),
 });
 
 const toOut = (template: Template) => ({

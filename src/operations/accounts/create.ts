@@ -10,7 +10,7 @@ import { insertBook } from '../../engagement/contacts/book/sql.ts';
 import { createSamples } from '../../engagement/contacts/sample.ts';
 import { insertBalance } from '../../money/credit/sql.ts';
 import { changeOperator } from '../../identity/users/change.ts';
-import { createUser } from '../../identity/users/create.ts';
+import { createUserWithRandomPassword } from '../../identity/users/create.ts';
 import { parseAccountName } from '../../identity/accounts/rename.ts';
 import { lockFirstAccount, countAccounts, insertAccount, updateAccountRate } from '../../identity/accounts/sql.ts';
 
@@ -43,7 +43,7 @@ const DEMO_CREDIT_MICROS = 10_000_000_000;
  * Errors: 400 when the name is empty or longer than 200 characters.
  */
 export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccount> =>
-  transaction(pool, (tx) => openAccount(tx, input));
+  transaction(pool, (tx) => createAccountTx(tx, input));
 
 /**
  * The account of a first start, or undefined when there is any account already. Two programs that start at the same
@@ -54,13 +54,13 @@ export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =
     await lockFirstAccount(tx);
     if ((await countAccounts(tx)) > 0) return undefined;
     const plan = { plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 } as const;
-    const demo = await openAccount(tx, { name: 'Demo', ...plan, operator: true });
+    const demo = await createAccountTx(tx, { name: 'Demo', ...plan, operator: true });
     await createSamples(tx, operatorAuthor(demo.accountId));
     return demo;
   });
 
 /** `createAccount` in the caller's transaction. */
-export async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
+export async function createAccountTx(tx: Db, input: AccountInput): Promise<NewAccount> {
   const name = parseAccountName(input.name);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
   const { ratePerMinute } = input;
@@ -69,7 +69,7 @@ export async function openAccount(tx: Db, input: AccountInput): Promise<NewAccou
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
   await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
-  const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
+  const { userId, username, password } = await createUserWithRandomPassword(tx, { accountId }, { name, role: 'owner' });
   const operator = operatorAuthor(accountId, input.by);
   if (input.operator) await changeOperator(tx, operator, { id: userId, isOperator: true });
   const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };

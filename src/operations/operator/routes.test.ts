@@ -3,7 +3,7 @@ import { buildApi } from '../../app/api.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { type OperatorApi, openOperatorApi } from '../../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
-import { PATH } from './fields.ts';
+import { OPERATOR_PATH } from './fields.ts';
 
 let program: TestProgram;
 let operator: OperatorApi;
@@ -19,7 +19,7 @@ async function listRoutes(): Promise<[method: string, url: string][]> {
   const deps = apiDeps();
   const app = buildApi(deps);
   app.addHook('onRoute', ({ method, url }) => {
-    for (const each of [method].flat()) if (url.startsWith(PATH) && each !== 'HEAD') routes.push([each, url]);
+    for (const each of [method].flat()) if (url.startsWith(OPERATOR_PATH) && each !== 'HEAD') routes.push([each, url]);
   });
   await app.ready();
   await app.close();
@@ -47,7 +47,7 @@ test('no route of operators lets an owner, an API key or a stranger in, whatever
 test('a key that an operator made is no operator', async () => {
   const { body } = await program
     .clientOf('')
-    .request('GET', `${PATH}/overview`, { headers: { 'x-api-key': program.account.apiKey } });
+    .request('GET', `${OPERATOR_PATH}/overview`, { headers: { 'x-api-key': program.account.apiKey } });
   expect(body).toMatchObject({ status: 403 });
   expect((await operator.request('GET', '/overview')).status).toBe(200);
 });

@@ -2,7 +2,7 @@ import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { operatorAccountRoutes } from './accounts/routes.ts';
 import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
-import { operatorFenceRoutes } from './restore-guard/routes.ts';
+import { operatorRestoreGuardRoutes } from './restore-guard/routes.ts';
 import { operatorOverviewRoutes } from './overview/routes.ts';
 import { operatorPriceRoutes } from './prices/routes.ts';
 import { operatorQueueRoutes } from './queues/routes.ts';
@@ -24,7 +24,7 @@ export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorSenderRoutes(app, deps);
   operatorQueueRoutes(app, deps);
   operatorUnknownRoutes(app, deps);
-  operatorFenceRoutes(app, deps);
+  operatorRestoreGuardRoutes(app, deps);
   operatorHealthRoutes(app, deps);
   operatorAuditRoutes(app, deps);
 }

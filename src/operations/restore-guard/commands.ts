@@ -12,7 +12,7 @@ import {
 } from '../../messaging/restore-guard/sql.ts';
 
 /** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
-export function registerFenceCommands(program: Command, context: CommandContext): void {
+export function registerRestoreGuardCommands(program: Command, context: CommandContext): void {
   const fence = program.command('fence').description('protects against sending from a restored or copied database');
 
   fence

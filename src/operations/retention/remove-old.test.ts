@@ -7,7 +7,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { removeOld } from './remove-old.ts';
+import { deleteOldData } from './remove-old.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
 const DAYS = 90;
@@ -36,7 +36,7 @@ const count = async (table: string, where: Sql = sql`true`): Promise<number> =>
 /** Runs until there is nothing more to do, as the worker does; how long it then wants to wait. */
 async function removeAll(now = LATER): Promise<number> {
   for (let turn = 0; turn < 20; turn++) {
-    const waitMs = await removeOld({ pool, log: silentLog, now: () => now }, { days: DAYS });
+    const waitMs = await deleteOldData({ pool, log: silentLog, now: () => now }, { days: DAYS });
     if (waitMs > 0) return waitMs;
   }
   throw new Error('there was always more to do');

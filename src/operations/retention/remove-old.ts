@@ -20,7 +20,7 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
  *
  * @returns how long until the next look, in ms; 0 when there is more to do
  */
-export async function removeOld(deps: Deps, { days }: { days: number }): Promise<number> {
+export async function deleteOldData(deps: Deps, { days }: { days: number }): Promise<number> {
   const before = new Date(deps.now().getTime() - days * DAY_MS);
   const dropped = await dropOldDays(deps, before);
   const removed = await removeBatch(deps.pool, before);
@@ -34,7 +34,7 @@ async function dropOldDays({ pool, log }: Deps, before: Date): Promise<boolean> 
   const ended = await listEndedDays(pool, lookedThrough < before ? lookedThrough : before);
   for (const day of ended) {
     const ids = { firstId: firstIdAt(day), endId: firstIdAt(new Date(day.getTime() + DAY_MS)) };
-    if (await db.findWaiting(pool, ids)) continue;
+    if (await db.hasWaitingMessage(pool, ids)) continue;
     if (!(await dropDay(pool, day))) return false;
     log.info({ partition: day.toISOString().slice(0, 10) }, 'a day of messages is past its retention and gone');
   }
@@ -47,7 +47,7 @@ async function removeBatch(pool: Pool, before: Date): Promise<number> {
   const beforeId = firstIdAt(before);
   const counts = [
     await db.deleteClientIds(pool, old),
-    await db.deleteInbound(pool, old),
+    await db.deleteInboundMessages(pool, old),
     await db.deleteInboxMessages(pool, old),
     await removeConversations(pool, old),
     await removeRecipients(pool, old),
@@ -61,7 +61,7 @@ type Batch = { readonly before: Date; readonly limit: number };
 
 /** What somebody writes meanwhile waits for the inbox and then begins a new conversation. */
 async function removeConversations(pool: Pool, batch: Batch): Promise<number> {
-  const silent = await db.findSilentInbox(pool, batch);
+  const silent = await db.findInactiveInbox(pool, batch);
   if (!silent) return 0;
   return transaction(pool, async (tx) => {
     await claimInboxes(tx, { accountIds: [silent.accountId] });
@@ -72,5 +72,5 @@ async function removeConversations(pool: Pool, batch: Batch): Promise<number> {
 async function removeRecipients(pool: Pool, { before, limit }: Batch): Promise<number> {
   const campaign = await db.findOldCampaign(pool, { before });
   if (!campaign) return 0;
-  return (await db.deleteRecipients(pool, { ...campaign, limit })) || db.deleteSteps(pool, campaign);
+  return (await db.deleteRecipients(pool, { ...campaign, limit })) || db.deleteCampaignSteps(pool, campaign);
 }

@@ -12,7 +12,10 @@ export async function findLookedThrough(db: Db): Promise<Date> {
 }
 
 /** Whether a message with an id in [firstId, endId) waits in the queue, or for the end of a validity of its own. */
-export async function findWaiting(db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<boolean> {
+export async function hasWaitingMessage(
+  db: Db,
+  { firstId, endId }: { firstId: string; endId: string },
+): Promise<boolean> {
   const within = sql`(SELECT FROM unnest(t.ids) AS id WHERE id >= ${firstId}::uuid AND id < ${endId}::uuid)`;
   const { waits } = await one<{ waits: boolean }>(
     db,
@@ -31,7 +34,7 @@ export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number>
         AND created_at < ${before}`,
   );
 
-export const deleteInbound = (db: Db, { before, limit }: Old): Promise<number> =>
+export const deleteInboundMessages = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM inbound_message WHERE (account_id, id) IN (
@@ -46,7 +49,10 @@ export const deleteInboxMessages = (db: Db, { before, limit }: Old): Promise<num
   );
 
 /** An account with conversations in which nothing was written since. */
-export const findSilentInbox = (db: Db, { before }: Pick<Old, 'before'>): Promise<{ accountId: number } | undefined> =>
+export const findInactiveInbox = (
+  db: Db,
+  { before }: Pick<Old, 'before'>,
+): Promise<{ accountId: number } | undefined> =>
   maybeOne(
     db,
     sql`SELECT i.account_id AS "accountId" FROM inbox i
@@ -118,7 +124,7 @@ export const deleteRecipients = (
  * How the recipients were reached, and the numbers that the client wrote; their list is told to be empty. The figures of
  * the campaign stay.
  */
-export const deleteSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
+export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
   const own = sql`WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`;
   const gone = (table: Sql): Sql => sql`(DELETE FROM ${table} ${own})`;
   return exec(

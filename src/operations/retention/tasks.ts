@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { Task } from '../../platform/lib/task.ts';
-import { removeOld } from './remove-old.ts';
+import { deleteOldData } from './remove-old.ts';
 
 type RetentionDeps = {
   readonly pool: Pool;
@@ -13,5 +13,5 @@ type RetentionDeps = {
 
 /** Deletes what is older than RETENTION_DAYS. */
 export const retentionTasks = ({ config, ...deps }: RetentionDeps): Task[] => [
-  { name: 'retention', pausable: true, work: () => removeOld(deps, { days: config.retentionDays }) },
+  { name: 'retention', pausable: true, work: () => deleteOldData(deps, { days: config.retentionDays }) },
 ];

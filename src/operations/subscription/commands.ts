@@ -5,7 +5,7 @@ import { operatorAuthor } from '../../identity/audit/record.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { type Channel, CHANNELS, toChannels } from '../../platform/lib/channel.ts';
-import { changeChannels } from './change-channels.ts';
+import { changeChannels } from './change.ts';
 import { findChannels } from './sql.ts';
 
 /** `account channels`. */

@@ -5,5 +5,5 @@ export async function findChannels(db: Db, { accountId }: { accountId: number })
   return (await one<{ bits: number }>(db, sql`SELECT channels AS bits FROM account WHERE id = ${accountId}`)).bits;
 }
 
-export const moveChannels = (db: Db, { accountId, bits }: { accountId: number; bits: number }): Promise<number> =>
+export const updateChannels = (db: Db, { accountId, bits }: { accountId: number; bits: number }): Promise<number> =>
   exec(db, sql`UPDATE account SET channels = ${bits} WHERE id = ${accountId}`);

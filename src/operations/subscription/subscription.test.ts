@@ -6,7 +6,7 @@ import { operatorAuthor } from '../../identity/audit/record.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { commandsOn } from '../../../test/support/command.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
-import { changeChannels } from './change-channels.ts';
+import { changeChannels } from './change.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -2,13 +2,13 @@ import { type Db, exec, many, raw, sql } from '../../platform/db/query.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
 /** A task of a worker: when it last ran, and what went wrong then. */
-export type Task = { readonly name: string; readonly ranAt: string | null; readonly error: string | null };
+export type TaskReport = { readonly name: string; readonly ranAt: string | null; readonly error: string | null };
 
 export type NewWorker = {
   readonly owner: number;
   readonly host: string;
   readonly pid: number;
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly TaskReport[];
 };
 
 /** A worker says that it is there. */
@@ -34,7 +34,7 @@ export type WorkerRow = Omit<NewWorker, 'tasks'> & {
   readonly startedAt: Date;
   readonly seenAt: Date;
   readonly alive: boolean;
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly TaskReport[];
 };
 
 /** Those that live, and those that died within the last hour; the oldest first. */

@@ -42,7 +42,8 @@ export const input = (type: ColumnType<never>): Input => ({ input: type });
 /**
  * Builds `INSERT INTO table (…) SELECT …` for a batch. `ON CONFLICT` and `RETURNING` go behind it in the template. The
  * column list is derived from the keys of the row, so that a field added to the row type does not compile until it is
- * stored (or explicitly left out) here. `expressions` are further columns, by their SQL names; they read the row as `u`.
+ * stored (or explicitly left out) here. `expressions` are further columns, by their SQL names; they read the row as
+ * `u`.
  */
 export function insertRows<R>(
   table: string,
@@ -134,8 +135,8 @@ function columnOf<R, T extends Scalar>(
 
 /**
  * Returns the values of a column, or null when all of them equal the first. A plain loop, as below. It collects nothing
- * until a value differs: only four of the two dozen columns of a message vary, and the values of the others were a tenth
- * of all garbage.
+ * until a value differs: only four of the two dozen columns of a message vary, and the values of the others were a
+ * tenth of all garbage.
  */
 function valuesFrom<R, T>(
   first: T | null,
@@ -193,7 +194,9 @@ const UUID_OCTETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const HEX_VALUE = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 const hexAt = (text: string, at: number): number => HEX_VALUE[text.charCodeAt(at) & 127] ?? 0;
 
-/** Twice as fast as removing the hyphens and letting Buffer decode the hex; each message has about five ids to write. */
+/**
+ * Twice as fast as removing the hyphens and letting Buffer decode the hex; each message has about five ids to write.
+ */
 function writeUuid(out: Buffer, uuid: string, at: number): number {
   for (let i = 0; i < 16; i++) {
     const from = UUID_OCTETS[i] ?? 0;
@@ -252,8 +255,8 @@ const uuidKind: Kind<string> = {
 export const uuid = column<string>(uuidKind);
 
 /**
- * Concatenates lists of ids into one uuid[] parameter. Each row takes its slice of it, `(…)[last - size + 1:last]`, with
- * `last` from `endsOf`. A thousand ids as text would take PostgreSQL a millisecond to parse.
+ * Concatenates lists of ids into one uuid[] parameter. Each row takes its slice of it, `(…)[last - size + 1:last]`,
+ * with `last` from `endsOf`. A thousand ids as text would take PostgreSQL a millisecond to parse.
  */
 export const uuids = (lists: readonly (readonly string[])[]): Sql => sql`${arrayOf(uuidKind, lists.flat())}::uuid[]`;
 

@@ -44,8 +44,7 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   },
   {
     pattern: /Permission denied|not permitted/,
-    sentence:
-      'PostgreSQL may not use CLUSTER: restore the owner of the folder, or set DATA_DIR to another folder.',
+    sentence: 'PostgreSQL may not use CLUSTER: restore the owner of the folder, or set DATA_DIR to another folder.',
   },
   {
     pattern: /Cannot allocate memory|could not map anonymous shared memory/,
@@ -54,7 +53,8 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   },
   {
     pattern: /database files are incompatible/,
-    sentence: 'CLUSTER was created by another version of PostgreSQL: start the release of this program that created it.',
+    sentence:
+      'CLUSTER was created by another version of PostgreSQL: start the release of this program that created it.',
   },
   {
     pattern: /ENOENT|error while loading shared libraries/,
@@ -83,9 +83,9 @@ const psCommand = async (pid: number): Promise<string> =>
   (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
 
 /**
- * Makes sure that a server runs on the cluster and resolves when it is ready: the one that runs already (`attached`), or a
- * new one, which outlives this process. Without `port` a free one is chosen. Throws a StartupError with the reason if it
- * does not start.
+ * Makes sure that a server runs on the cluster and resolves when it is ready: the one that runs already (`attached`),
+ * or a new one, which outlives this process. Without `port` a free one is chosen. Throws a StartupError with the reason
+ * if it does not start.
  */
 export async function ensureRunning(site: Site, port?: number): Promise<RunningServer & { attached: boolean }> {
   const startedAt = Date.now();
@@ -133,8 +133,8 @@ async function spawnServer(site: Site, port: number) {
 }
 
 /**
- * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but refuses to start
- * when the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
+ * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but refuses to
+ * start when the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
  */
 async function removeForeignPidFile(clusterDir: string): Promise<void> {
   const path = join(clusterDir, 'postmaster.pid');
@@ -183,8 +183,8 @@ export function startFailure(
 }
 
 /**
- * Shuts the server down cleanly, disconnecting its clients, and resolves within 5 seconds. A server that needs longer for
- * its final checkpoint finishes on its own, and the next start waits for it.
+ * Shuts the server down cleanly, disconnecting its clients, and resolves within 5 seconds. A server that needs longer
+ * for its final checkpoint finishes on its own, and the next start waits for it.
  */
 export async function stopServer(clusterDir: string): Promise<void> {
   const server = await findServer(clusterDir);

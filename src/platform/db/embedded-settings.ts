@@ -2,8 +2,8 @@
 export const SUPERUSER = 'heliograph';
 
 /**
- * Settings for a small machine that does little else. They are written into postgresql.conf when the cluster is created,
- * and can be changed there afterwards.
+ * Settings for a small machine that does little else. They are written into postgresql.conf when the cluster is
+ * created, and can be changed there afterwards.
  */
 const TUNING: Readonly<Record<string, string>> = {
   max_connections: '60',
@@ -49,7 +49,9 @@ export function initdbArguments(options: { dir: string; passwordFile: string; du
   ];
 }
 
-/** Returns the arguments of the server, with settings that postgresql.conf cannot override: durability and addresses. */
+/**
+ * Returns the arguments of the server, with settings that postgresql.conf cannot override: durability and addresses.
+ */
 export function serverArguments(options: { dir: string; port: number; durable: boolean }): string[] {
   const durable = options.durable ? 'on' : 'off';
   return [

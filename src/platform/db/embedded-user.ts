@@ -17,9 +17,9 @@ const CREATE_COMMANDS: readonly (readonly [command: string, ...args: string[]])[
 ];
 
 /**
- * Finds the user for the server if this process is root, since PostgreSQL refuses to run as root: the owner of an existing
- * cluster, or an existing user `heliograph` or `postgres`, or a new system user `heliograph`, or `nobody`. Undefined
- * otherwise: the server then runs as the user of this process.
+ * Finds the user for the server if this process is root, since PostgreSQL refuses to run as root: the owner of an
+ * existing cluster, or an existing user `heliograph` or `postgres`, or a new system user `heliograph`, or `nobody`.
+ * Undefined otherwise: the server then runs as the user of this process.
  */
 export async function findServerUser(clusterDir: string): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

@@ -34,9 +34,9 @@ const RETRY_MS = 50;
 const DISCONNECT_GRACE_MS = 500;
 
 /**
- * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a separate process: it
- * survives if this process is killed, and the next start finds it. If the server itself is killed, it is restarted on the
- * same port while this process runs, or recovers at the next start.
+ * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a separate process:
+ * it survives if this process is killed, and the next start finds it. If the server itself is killed, it is restarted
+ * on the same port while this process runs, or recovers at the next start.
  *
  * Throws a StartupError that says what to do (disk full, folder not writable, other version, out of memory).
  */

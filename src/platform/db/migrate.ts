@@ -17,12 +17,12 @@ type Migration = { readonly name: string; readonly text: string; readonly sha256
 const LOCK_KEY = 4_202_511;
 
 /**
- * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own transaction.
- * Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that this call
- * applied.
+ * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own
+ * transaction. Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that
+ * this call applied.
  *
- * Throws a StartupError, and changes nothing, if an applied file was changed, if the database has a migration that `dir`
- * lacks (it belongs to a newer release), or if a new file would come before an applied one.
+ * Throws a StartupError, and changes nothing, if an applied file was changed, if the database has a migration that
+ * `dir` lacks (it belongs to a newer release), or if a new file would come before an applied one.
  */
 export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
   const migrations = await readMigrations(dir);
@@ -47,9 +47,7 @@ async function readMigrations(dir: string): Promise<Migration[]> {
     (name, i) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(name) || name.slice(0, 4) === names[i - 1]?.slice(0, 4),
   );
   if (wrong !== undefined)
-    throw new StartupError(
-      `${join(dir, wrong)} must have a name such as 0042_add_table.sql, with a unique number.`,
-    );
+    throw new StartupError(`${join(dir, wrong)} must have a name such as 0042_add_table.sql, with a unique number.`);
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(dir, name), 'utf8');

@@ -9,9 +9,9 @@ const AHEAD_DAYS = 7;
 const BEHIND_DAYS = 1;
 
 /**
- * The tables partitioned by day, with the storage options of their partitions. A receipt brings its text, so that the new
- * version of a row is twice as long as the old one: on pages filled to 30 % all such updates are HOT; on half-full pages
- * only 47 % are, at three times the CPU or more.
+ * The tables partitioned by day, with the storage options of their partitions. A receipt brings its text, so that the
+ * new version of a row is twice as long as the old one: on pages filled to 30 % all such updates are HOT; on half-full
+ * pages only 47 % are, at three times the CPU or more.
  */
 export const DAY_TABLES: Readonly<Record<string, string>> = {
   message: '',
@@ -42,8 +42,8 @@ async function listPartitions(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Makes sure that every day-partitioned table has its partitions from yesterday to a week ahead. Called at every start and
- * every hour; several processes may call it concurrently (advisory lock).
+ * Makes sure that every day-partitioned table has its partitions from yesterday to a week ahead. Called at every start
+ * and every hour; several processes may call it concurrently (advisory lock).
  *
  * @returns the number of partitions created
  */
@@ -75,13 +75,15 @@ export async function listEndedDays(db: Db, before: Date): Promise<Date[]> {
   return [...ended].toSorted((a, b) => a - b).map((start) => new Date(start));
 }
 
-/** Dropping a partition waits for all readers of the table, and all others queue behind it; so it must not wait long. */
+/**
+ * Dropping a partition waits for all readers of the table, and all others queue behind it; so it must not wait long.
+ */
 const DROP_LOCK_TIMEOUT = '200ms';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Drops the partitions of a day: those of the messages first, so that no message without its state is taken for one that
- * waits. Each has its own transaction, since together their locks could deadlock with those of a reader.
+ * Drops the partitions of a day: those of the messages first, so that no message without its state is taken for one
+ * that waits. Each has its own transaction, since together their locks could deadlock with those of a reader.
  *
  * @returns false if a long-running reader of one of the tables prevented it, so that it must be retried later
  */

@@ -4,11 +4,12 @@ import { partitionName, listEndedDays } from './partitions.ts';
 import { exec, many, one, raw, sql } from './query.ts';
 
 /**
- * The indexes that partitions of past days have in addition to their keys. With them the history finds rare channels and
- * statuses without reading the whole day, and deep pages without reading its rows. Days that are still written to lack
- * them: an index on `status` would make every receipt three times as expensive (partitions.ts).
+ * The indexes that partitions of past days have in addition to their keys. With them the history finds rare channels
+ * and statuses without reading the whole day, and deep pages without reading its rows. Days that are still written to
+ * lack them: an index on `status` would make every receipt three times as expensive (partitions.ts).
  *
- * They cover plain columns and all rows, since only then does building them concurrently not hold back vacuum elsewhere.
+ * They cover plain columns and all rows, since only then does building them concurrently not hold back vacuum
+ * elsewhere.
  */
 const INDEXES: Readonly<Record<string, string>> = {
   message: '(account_id, channel, id)',

@@ -12,8 +12,8 @@ export type PoolOptions = {
 
 /**
  * Settings of every session. Statements without a name are planned for the values at hand: a generic plan made while a
- * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one. The
- * timeouts end whatever would hold back vacuum or occupy a pool slot forever.
+ * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one.
+ * The timeouts end whatever would hold back vacuum or occupy a pool slot forever.
  */
 const SESSION_SETTINGS = [
   'plan_cache_mode=auto',
@@ -53,8 +53,8 @@ function parseBigints(text: string): (number | null)[] {
 }
 
 /**
- * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this never fails.
- * When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
+ * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this never
+ * fails. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -63,7 +63,8 @@ export function createPool(connectionString: string, { max, applicationName, log
     application_name: applicationName,
     options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
     types: TYPES,
-    // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per transaction.
+    // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per
+    // transaction.
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 
 /**
- * Returns the text of the file. If it does not exist, it is created with the result of `make`, readable only by its owner
- * (0600). Of several concurrent processes one creates it, atomically, and all read the same text.
+ * Returns the text of the file. If it does not exist, it is created with the result of `make`, readable only by its
+ * owner (0600). Of several concurrent processes one creates it, atomically, and all read the same text.
  */
 export async function readOrCreate(path: string, make: () => string): Promise<string> {
   const found = await readIfExists(path);

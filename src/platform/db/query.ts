@@ -8,7 +8,9 @@ declare const ROW: unique symbol;
 /** A select list made by `columns`: a part of a statement that also carries the type `R` of the statement's rows. */
 export type Columns<R> = Sql & { readonly names: readonly (keyof R & string)[] };
 
-/** A statement and the type of its rows. With `never`, the statement does not define it and the caller names the type. */
+/**
+ * A statement and the type of its rows. With `never`, the statement does not define it and the caller names the type.
+ */
 export type Query<R = never> = Sql & { readonly [ROW]?: R };
 
 type RowsIn<V extends readonly unknown[]> = V extends readonly [infer First, ...infer Rest]
@@ -27,14 +29,14 @@ export function sql<V extends readonly unknown[]>(strings: readonly string[], ..
 }
 
 /**
- * Puts a number into the text of a statement instead of passing it as a parameter: PostgreSQL matches the condition of a
- * partial index only against a constant.
+ * Puts a number into the text of a statement instead of passing it as a parameter: PostgreSQL matches the condition of
+ * a partial index only against a constant.
  */
 export const constant = (value: number): Sql => raw(String(value));
 
 /**
- * A statement in the form that the driver takes. With a name it is a prepared statement: the server keeps it parsed, and
- * also planned once its generic plan proves good enough.
+ * A statement in the form that the driver takes. With a name it is a prepared statement: the server keeps it parsed,
+ * and also planned once its generic plan proves good enough.
  */
 export type Statement = { text: string; values: unknown[]; name?: string; rowMode?: 'array' };
 

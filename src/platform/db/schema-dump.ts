@@ -6,9 +6,9 @@ const HEADER = `-- The schema after all migrations, for reading and for review. 
 `;
 
 /**
- * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition key,
- * storage options, indexes, triggers, policies, comments), views and functions of the schema `public`. The same schema
- * always gives the same text. Partitions are left out, since their names depend on the day.
+ * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition
+ * key, storage options, indexes, triggers, policies, comments), views and functions of the schema `public`. The same
+ * schema always gives the same text. Partitions are left out, since their names depend on the day.
  */
 export async function dumpSchema(db: Db): Promise<string> {
   const sections = [

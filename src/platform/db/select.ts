@@ -12,14 +12,14 @@ type RowOfColumns<C> = { -readonly [K in keyof C]: C[K] extends Column<infer T> 
 export type RowOf<C> = C extends Columns<infer R> ? R : never;
 
 /**
- * Declares one column of a select list: its expression, as SQL text or (with parameters) as a statement, and the type of
- * the values that the driver returns for it.
+ * Declares one column of a select list: its expression, as SQL text or (with parameters) as a statement, and the type
+ * of the values that the driver returns for it.
  */
 export const as = <T>(expression: string | Sql): Column<T> => ({ expression });
 
 /**
- * Builds a select list in which the name, the expression and the type of each column stand in one place, so that the SQL
- * and the row type cannot drift apart:
+ * Builds a select list in which the name, the expression and the type of each column stand in one place, so that the
+ * SQL and the row type cannot drift apart:
  *
  *     const ROUTE = columns({ id: as<number>('r.id'), connectionId: as<number>('r.connection_id') });
  *     type Route = RowOf<typeof ROUTE>;

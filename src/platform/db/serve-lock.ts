@@ -10,11 +10,11 @@ export type ServeLock =
   | { readonly held: false; readonly holder: string };
 
 /**
- * Tries to make this process the only `serve` on the database, so that a second start can report that one is running. It
- * only guards against mistakes, and nothing depends on it: any number of processes may work on one database.
+ * Tries to make this process the only `serve` on the database, so that a second start can report that one is running.
+ * It only guards against mistakes, and nothing depends on it: any number of processes may work on one database.
  *
- * It is a session lock: a killed process cannot leave it behind, and a restart of PostgreSQL ends it.
- * `holder` is shown to the process that is refused, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
+ * It is a session lock: a killed process cannot leave it behind, and a restart of PostgreSQL ends it. `holder` is shown
+ * to the process that is refused, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
  */
 export async function acquireServeLock(connectionString: string, holder: string): Promise<ServeLock> {
   const client = new pg.Client({ connectionString, application_name: holder, keepAlive: true });

@@ -23,8 +23,8 @@ type SharedLimiterOptions = {
 const MAX_PAYLOAD_LENGTH = 7_500;
 
 /**
- * Creates a rate limiter whose counts are shared among the processes on one database, by NOTIFY and at most four times a
- * second: one small statement for all names, off the request path, and none while nothing is counted. A row per name,
+ * Creates a rate limiter whose counts are shared among the processes on one database, by NOTIFY and at most four times
+ * a second: one small statement for all names, off the request path, and none while nothing is counted. A row per name,
  * updated with every request, would be exact across processes; but a busy key would create thousands of row versions a
  * second, which any long transaction keeps from being cleaned up.
  *
@@ -42,7 +42,9 @@ export function createSharedLimiter({
   const publish = async (): Promise<void> => {
     const payloads = payloadsOf(me, limiter.takeUnpublished());
     if (payloads.length === 0) return;
-    await notifyAll(db, channel, payloads).catch((err: unknown) => log.warn({ err }, 'rate-limit counts could not be shared'));
+    await notifyAll(db, channel, payloads).catch((err: unknown) =>
+      log.warn({ err }, 'rate-limit counts could not be shared'),
+    );
   };
   const schedulePublish = (): void => {
     timer = setTimeout(() => void publish(), publishEveryMs).unref();

@@ -9,7 +9,9 @@ import { enterTenant } from './tenant.ts';
 /** The data of one account as of one moment, for long reads. */
 export type Snapshot = {
   readonly db: Db;
-  /** Streams the rows of a query as COPY writes them, with the given COPY options. Allows no other query until its end. */
+  /**
+   * Streams the rows of a query as COPY writes them, with the given COPY options. Allows no other query until its end.
+   */
   copy(query: Sql, options: string): Readable;
   /** Ends the session at once, even in the middle of a COPY. */
   close(): Promise<void>;
@@ -20,8 +22,8 @@ const STATEMENT_TIMEOUT_MINUTES = 60;
 const OPTIONS = [`statement_timeout=${STATEMENT_TIMEOUT_MINUTES}min`, 'timezone=UTC', 'jit=off'];
 
 /**
- * Opens a snapshot with its own session, since COPY does not work on pipelined ones, in one read-only transaction with the
- * rights of the account. While it is open, vacuum cannot remove rows that it might see, so close it soon.
+ * Opens a snapshot with its own session, since COPY does not work on pipelined ones, in one read-only transaction with
+ * the rights of the account. While it is open, vacuum cannot remove rows that it might see, so close it soon.
  */
 export async function openSnapshot(connectionString: string, { accountId }: { accountId: number }): Promise<Snapshot> {
   const client = new pg.Client({

@@ -9,7 +9,8 @@ export class StartupError extends Error {
 /** Explanations by SQLSTATE or system error code. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL rejected the password: correct the user and the password in DATABASE_URL.',
-  '28000': 'PostgreSQL rejected this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
+  '28000':
+    'PostgreSQL rejected this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
   '3D000': 'The database named in DATABASE_URL does not exist: create it, or correct the name.',
   '42501': 'The database user lacks privileges: make it the owner of the database named in DATABASE_URL.',
   '53100': 'The disk of the database is full: free some space, then start again.',

@@ -19,7 +19,8 @@ export const newOwnerKey = (): number => randomInt(1, 2 ** 47);
  * notifications. A lost connection is reopened with the same key; in the meantime other workers may take over this
  * worker's chunks, which every settling statement detects by its fence.
  *
- * @param options.channels NOTIFY channels; after a reconnection `onNotify` is also called once for each, with payload ''
+ * @param options.channels NOTIFY channels; after a reconnection `onNotify` is also called once for each, with payload
+ *   ''
  */
 export async function openWorkerSession(options: {
   /** The advisory lock key; a new one by default. */

@@ -54,15 +54,15 @@ export type AuthRequest = {
 export type Authenticated = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
 
 /**
- * Authenticates a request. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired credentials
- * get the same answer), `forbidden` (403: the account is suspended, or the address is not on its allow-list),
- * `rate_limited` (429: too many requests, or too many failed attempts) or `unavailable` (503).
+ * Authenticates a request. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired
+ * credentials get the same answer), `forbidden` (403: the account is suspended, or the address is not on its
+ * allow-list), `rate_limited` (429: too many requests, or too many failed attempts) or `unavailable` (503).
  */
 export type Authenticate = (call: AuthRequest) => Promise<Authenticated>;
 
 /**
- * Authenticates by username and password, with the same limits and errors as `Authenticate`. `passwordHash` is the stored
- * hash that the password matched, so that a later write can fail if the password was changed in the meantime.
+ * Authenticates by username and password, with the same limits and errors as `Authenticate`. `passwordHash` is the
+ * stored hash that the password matched, so that a later write can fail if the password was changed in the meantime.
  */
 export type CheckPassword = (
   shown: { readonly username: string; readonly password: string },

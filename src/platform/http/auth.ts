@@ -17,10 +17,10 @@ declare module 'fastify' {
 const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 
 /**
- * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or answers
- * 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` decides. Register it first, next to the routes.
- * `exempt` requests need no credentials and have no actor. Browsers send session cookies on their own, so a request with
- * one that may change something must come from our own pages (403), and its answer is never cached.
+ * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or
+ * answers 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` decides. Register it first, next to the
+ * routes. `exempt` requests need no credentials and have no actor. Browsers send session cookies on their own, so a
+ * request with one that may change something must come from our own pages (403), and its answer is never cached.
  */
 export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
   (app, { authenticate, exempt }, ready) => {
@@ -66,7 +66,10 @@ export function assertScope({ actor, method }: Pick<FastifyRequest, 'actor' | 'm
   if (error) throw error;
 }
 
-/** Returns a hook for the route line that answers 403 to everyone but operators of the gateway. Keys are never operators. */
+/**
+ * Returns a hook for the route line that answers 403 to everyone but operators of the gateway. Keys are never
+ * operators.
+ */
 export function requireOperator() {
   return ({ actor }: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void =>
     done(operatorError(actor));

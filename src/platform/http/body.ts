@@ -7,10 +7,10 @@ import type { App } from './app.ts';
 type Done = (error: Error | null, body?: unknown) => void;
 
 /**
- * Makes JSON the only accepted body: any other type is 415 (features that accept files add their own parser in their own
- * scope). An empty body counts as no body. Bytes that are not UTF-8 are rejected, since decoding them would put U+FFFD
- * into somebody's message; so are unpaired surrogates, which UTF-8 cannot represent, and U+0000, which PostgreSQL cannot
- * store: one such text would fail every message that is committed with it. The keys `__proto__` and
+ * Makes JSON the only accepted body: any other type is 415 (features that accept files add their own parser in their
+ * own scope). An empty body counts as no body. Bytes that are not UTF-8 are rejected, since decoding them would put
+ * U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8 cannot represent, and U+0000, which
+ * PostgreSQL cannot store: one such text would fail every message that is committed with it. The keys `__proto__` and
  * `constructor.prototype` are rejected.
  */
 export function acceptJsonBodies(app: App): void {
@@ -37,7 +37,9 @@ function parseText(parse: Parse, request: FastifyRequest, text: string, done: Do
 /** The escape of a surrogate. Mostly one of two that together are a whole character, so this is only a first check. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** Whether a string value or a field name is wrong. Searching for the escape alone would also find an escaped backslash. */
+/**
+ * Whether a string value or a field name is wrong. Searching for the escape alone would also find an escaped backslash.
+ */
 function containsText(document: unknown, isWrong: (text: string) => boolean): boolean {
   for (const value of valuesIn(document)) {
     if (typeof value === 'string' && isWrong(value)) return true;

@@ -12,8 +12,8 @@ const FAULTS: Readonly<Record<string, readonly [status: number, message: string]
 const MALFORMED = [400, 'The request is not valid HTTP'] as const;
 
 /**
- * Answers requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request id, then
- * closes the connection. It only closes when the peer is gone or an answer has already started.
+ * Answers requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request id,
+ * then closes the connection. It only closes when the peer is gone or an answer has already started.
  */
 export const answerClientErrors =
   (log: AppLog) =>

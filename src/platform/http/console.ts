@@ -34,8 +34,8 @@ export type Console = { readonly pages: Pages; routes(app: App): void };
 
 /**
  * Creates the console, which is served at `/` without credentials: it gets all its data from the API. Its content
- * security policy allows only our own scripts and connections only to us (and to the file store, where links to files may
- * lead), so that an inbound text that got into the page as markup could do nothing.
+ * security policy allows only our own scripts and connections only to us (and to the file store, where links to files
+ * may lead), so that an inbound text that got into the page as markup could do nothing.
  */
 export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUILT): Console {
   const fileOrigin = originOfStore(storage);

@@ -60,8 +60,8 @@ const file = (reply: FastifyReply, type: string, content: string) =>
 let script: Promise<string> | undefined;
 
 /**
- * Loads Scalar's script, 4 MB in one module that takes 43 MB of memory, when the page is first opened. The script is only
- * available through its Fastify plugin, whose own page does not work under our policy.
+ * Loads Scalar's script, 4 MB in one module that takes 43 MB of memory, when the page is first opened. The script is
+ * only available through its Fastify plugin, whose own page does not work under our policy.
  */
 function scalarScript(): Promise<string> {
   script ??= import('@scalar/fastify-api-reference').then(async ({ default: scalar }) => {

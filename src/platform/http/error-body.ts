@@ -14,12 +14,16 @@ export const standardError: ErrorForm = (failure, requestId) => ({
   retryAfter: failure.retryAfterSeconds && Math.ceil(failure.retryAfterSeconds),
 });
 
-/** The error body of the wholesale API (contract 7): `code` is the HTTP status. The request id is only in the header. */
+/**
+ * The error body of the wholesale API (contract 7): `code` is the HTTP status. The request id is only in the header.
+ */
 const wholesaleError: ErrorForm = (failure) => ({ status: 'error', message: failure.message, code: failure.status });
 
 /** URL prefixes with another error body than the standard one. */
 const FORMS: readonly (readonly [prefix: string, form: ErrorForm])[] = [['/services/', wholesaleError]];
 
-/** Returns the error body of a canonical URL. It depends on the URL alone, so that unknown routes answer like others. */
+/**
+ * Returns the error body of a canonical URL. It depends on the URL alone, so that unknown routes answer like others.
+ */
 export const errorForm = (url: string): ErrorForm =>
   FORMS.find(([prefix]) => url.startsWith(prefix))?.[1] ?? standardError;

@@ -8,7 +8,9 @@ import { asAppError } from './failure.ts';
 import { clientRequestId, routeOf } from './request-id.ts';
 import { invalidInput, isInputError } from './validation.ts';
 
-/** Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes. */
+/**
+ * Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes.
+ */
 export function registerErrorHandlers(
   app: App,
   log: AppLog,

@@ -25,9 +25,9 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The database cannot be reached, is starting or stopping, is full, or cancelled a statement: not the caller's fault, and
- * a retry may succeed. Classes 08 (connection) and 53 (resources), admin shutdown and cancel (57), serialization failure
- * and deadlock (40), idle-in-transaction timeout (25P03), and socket errors.
+ * The database cannot be reached, is starting or stopping, is full, or cancelled a statement: not the caller's fault,
+ * and a retry may succeed. Classes 08 (connection) and 53 (resources), admin shutdown and cancel (57), serialization
+ * failure and deadlock (40), idle-in-transaction timeout (25P03), and socket errors.
  */
 const DATABASE_UNAVAILABLE = /^(08...|53...|57...|40001|40P01|25P03)$/;
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set(
@@ -40,9 +40,9 @@ const POOL_UNAVAILABLE =
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Turns any thrown value into an AppError. An AppError is returned as it is; client errors of the framework and of other
- * libraries get the table entry of their status; an unreachable database is `unavailable` (503); everything else is
- * `internal` (500). The original is the `cause`, whose text is never sent to clients.
+ * Turns any thrown value into an AppError. An AppError is returned as it is; client errors of the framework and of
+ * other libraries get the table entry of their status; an unreachable database is `unavailable` (503); everything else
+ * is `internal` (500). The original is the `cause`, whose text is never sent to clients.
  */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

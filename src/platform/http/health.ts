@@ -29,7 +29,12 @@ const open = { tags: ['Operation'], security: [] };
 /** Registers the endpoints for load balancers, supervisors and Prometheus; they need no credentials. */
 export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
   app.get('/health/live', {
-    schema: { ...open, operationId: 'healthLive', summary: 'Check that the process is running', response: { 200: Live } },
+    schema: {
+      ...open,
+      operationId: 'healthLive',
+      summary: 'Check that the process is running',
+      response: { 200: Live },
+    },
     handler: () => ({ status: 'ok' as const }),
   });
 

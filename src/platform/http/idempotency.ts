@@ -38,12 +38,13 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
  * Implements the Idempotency-Key of contract 1 for the routes registered after it. A POST (or a route with
- * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the same
- * key with a different request gets 409.
+ * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the
+ * same key with a different request gets 409.
  *
  * The answer to a request that changes something is stored by its handler, in the transaction of the change:
  * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Answers with a 4xx status changed
- * nothing and are stored here. Registering a POST with any other handler throws. See docs/decisions/0009-idempotency.md.
+ * nothing and are stored here. Registering a POST with any other handler throws. See
+ * docs/decisions/0009-idempotency.md.
  */
 export function acceptIdempotencyKeys(app: App, { answers }: Pick<Deps, 'answers'>): void {
   app.decorateRequest('keyed', null);
@@ -93,7 +94,7 @@ const idempotentHandlers = new WeakSet<object>();
 function requireIdempotentHandler({ method, url, config = {}, handler }: RouteOptions): void {
   if (!acceptsKey({ method, config }) || idempotentHandlers.has(handler)) return;
   throw new Error(
-    `${[method].flat().join()} ${url} must have a handler made by once() or keeping() of src/platform/http/idempotency.ts`,
+    `${[method].flat().join()} ${url} must have a handler made by idempotentTx() or idempotentHandler() of src/platform/http/idempotency.ts`,
   );
 }
 
@@ -105,11 +106,14 @@ function keyedRequest(request: FastifyRequest, key: string): Keyed {
   return { accountId, key, requestHash: () => (read() ? (digest ??= hash.digest()) : undefined) };
 }
 
-/** Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read. */
+/**
+ * Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read.
+ */
 function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   const { 'content-length': length, 'transfer-encoding': chunked } = raw.headers;
   let ended = chunked === undefined && (length === undefined || Number(length) === 0);
-  // Our own 'data' listener would start the stream before its reader is attached, so it is added together with that one.
+  // Our own 'data' listener would start the stream before its reader is attached, so it is added together with that
+  // one.
   const follow = (event: string | symbol): void => {
     if (event !== 'data') return;
     raw.off('newListener', follow);
@@ -122,7 +126,10 @@ function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   return () => ended;
 }
 
-/** Sends the stored answer of the key and returns true, or returns false if there is none. 409 if it was another request. */
+/**
+ * Sends the stored answer of the key and returns true, or returns false if there is none. 409 if it was another
+ * request.
+ */
 async function replayAnswer(answers: AnswerStore, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { keyed } = request;
   const stored = keyed && (await answers.find(keyed));
@@ -144,7 +151,9 @@ async function hashWhenRead(keyed: Keyed, raw: IncomingMessage): Promise<Buffer>
   return keyed.requestHash() ?? Promise.reject(new AppError('invalid', { message: 'The body was cut short' }));
 }
 
-/** The answer still to be made to a request with an Idempotency-Key: its key, and how to seal the answer for storage. */
+/**
+ * The answer still to be made to a request with an Idempotency-Key: its key, and how to seal the answer for storage.
+ */
 export type PendingAnswer = Key & {
   /** Returns the row to store for this payload, with the status set on the reply. */
   seal(payload: unknown): SealedAnswer;

@@ -15,7 +15,9 @@ const SENTENCES: Readonly<Record<string, (at: At & Pick<Config, 'host'>) => stri
   ENOTFOUND: ({ host }) => `The host name ${host} cannot be resolved: correct HOST.`,
 };
 
-/** Listens on HOST and a port (by default PORT) and returns the origin. Throws a StartupError if that is not possible. */
+/**
+ * Listens on HOST and a port (by default PORT) and returns the origin. Throws a StartupError if that is not possible.
+ */
 export async function listen(
   app: App,
   config: Config,

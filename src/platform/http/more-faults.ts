@@ -17,9 +17,9 @@ export type MoreFaults = (request: FastifyRequest, refused: readonly FieldError[
 export type IsRefused = (field: string) => boolean;
 
 /**
- * Makes `config.moreFaults` for a route whose handler finds faults that no schema can express, since an error names every
- * invalid field (contract 1). When the schema rejected a part of the body, `find` gets the rest of it, with every field
- * optional, and returns the faults that the handler would have found in it. It must not change anything.
+ * Makes `config.moreFaults` for a route whose handler finds faults that no schema can express, since an error names
+ * every invalid field (contract 1). When the schema rejected a part of the body, `find` gets the rest of it, with every
+ * field optional, and returns the faults that the handler would have found in it. It must not change anything.
  */
 export const bodyFaults =
   <S extends TObject>(
@@ -37,7 +37,9 @@ export const bodyFaults =
     return Value.Check(partial, sound) ? find(sound, request, (field) => fields.has(field)) : [];
   };
 
-/** The invalid fields and the objects around them: `a.b` also stands for `a`. An entry of an array stands for the array. */
+/**
+ * The invalid fields and the objects around them: `a.b` also stands for `a`. An entry of an array stands for the array.
+ */
 function fieldsOf(faults: readonly FieldError[]): ReadonlySet<string> {
   const fields = new Set<string>();
   for (const { field } of faults) {

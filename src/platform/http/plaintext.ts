@@ -10,8 +10,8 @@ export type Arrival = {
 };
 
 /**
- * Creates a check of whether an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address counts
- * as its IPv4 address).
+ * Creates a check of whether an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address
+ * counts as its IPv4 address).
  */
 export function createProxyCheck(blocks: readonly string[]): (address: string | undefined) => boolean {
   if (blocks.length === 0) return () => false;
@@ -31,9 +31,9 @@ function addBlock(list: BlockList, block: string): void {
 }
 
 /**
- * Whether a request arrived unencrypted over a network (contract 12). A trusted proxy must state in X-Forwarded-Proto that
- * every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored: the
- * connection must use TLS or come from loopback.
+ * Whether a request arrived unencrypted over a network (contract 12). A trusted proxy must state in X-Forwarded-Proto
+ * that every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored:
+ * the connection must use TLS or come from loopback.
  */
 export function isPlaintext(arrival: Arrival, isTrusted: (address: string | undefined) => boolean): boolean {
   if (!isTrusted(arrival.remoteAddress)) return !arrival.encrypted && !isLoopbackPeer(arrival.remoteAddress);

@@ -11,7 +11,13 @@ import { until } from '../../../test/support/until.ts';
 import { type FormBounds, MULTIPART_LIMITS, receiveForm } from './receive-form.ts';
 import { openTemporaryFile } from '../storage/temporary-file.ts';
 
-const BOUNDS: FormBounds = { fileBytes: 1_000_000, bodyBytes: 1_000_000, stallTimeoutMs: 250, totalTimeoutMs: 1500, drainTimeoutMs: 500 };
+const BOUNDS: FormBounds = {
+  fileBytes: 1_000_000,
+  bodyBytes: 1_000_000,
+  stallTimeoutMs: 250,
+  totalTimeoutMs: 1500,
+  drainTimeoutMs: 500,
+};
 let app: App;
 let port: number;
 let folder: string;

@@ -53,9 +53,9 @@ export type Form = {
 export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterable<Multipart> };
 
 /**
- * Receives the form of an upload and writes its file into `file`. Size, number of parts, pauses and total time of the body
- * are all limited.
- * Errors: 400 for a malformed form, one without a file, or one that arrives too slowly; 413 beyond a size limit.
+ * Receives the form of an upload and writes its file into `file`. Size, number of parts, pauses and total time of the
+ * body are all limited. Errors: 400 for a malformed form, one without a file, or one that arrives too slowly; 413
+ * beyond a size limit.
  */
 export async function receiveForm(request: FormRequest, file: FileHandle, bounds: FormBounds): Promise<Form> {
   const { raw } = request;

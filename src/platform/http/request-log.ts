@@ -3,7 +3,9 @@ import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { clientRequestId, routeOf } from './request-id.ts';
 
-/** Creates an onResponse hook that records the duration of every request and logs it (at debug level below status 400). */
+/**
+ * Creates an onResponse hook that records the duration of every request and logs it (at debug level below status 400).
+ */
 export function observeRequests(log: AppLog, { httpSeconds }: Metrics) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const [route, status, ms] = [routeOf(request), reply.statusCode, reply.elapsedTime];

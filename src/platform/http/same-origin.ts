@@ -13,14 +13,16 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 export const isFromConsole = ({ headers }: Pick<Request, 'headers'>): boolean => headers[CONSOLE_HEADER] !== undefined;
 
 /**
- * Returns 403 for a request that may change something and may come from a page of another site, in a browser that adds our
- * cookie by itself: it must have the console's header, and the browser must report our own origin. SameSite alone would
- * accept other ports of this host and other hosts of this site.
+ * Returns 403 for a request that may change something and may come from a page of another site, in a browser that adds
+ * our cookie by itself: it must have the console's header, and the browser must report our own origin. SameSite alone
+ * would accept other ports of this host and other hosts of this site.
  */
 export function crossOriginError(request: Request): AppError | undefined {
   if (SAFE.has(request.method)) return undefined;
   if (request.headers[CONSOLE_HEADER] !== '1')
-    return new AppError('forbidden', { message: 'With a session this request needs the header X-Heliograph-Console: 1' });
+    return new AppError('forbidden', {
+      message: 'With a session this request needs the header X-Heliograph-Console: 1',
+    });
   if (!isSameOrigin(request)) return new AppError('forbidden', { message: 'This request comes from another origin' });
   return undefined;
 }

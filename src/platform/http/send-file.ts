@@ -22,8 +22,8 @@ const POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 
 
 /**
  * Answers with a stored file (RFC 9110): all of it, one range (206, or 416 beyond its end), only its headers, or 304. A
- * request for several ranges gets the whole file. Caches must revalidate their copy each time, since a link may have been
- * revoked.
+ * request for several ranges gets the whole file. Caches must revalidate their copy each time, since a link may have
+ * been revoked.
  */
 export async function sendFile(
   { method, headers }: FastifyRequest,

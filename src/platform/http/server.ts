@@ -59,9 +59,9 @@ export const originOf = (app: App, { tls }: Config): string =>
   tls ? app.listeningOrigin.replace(/^http:/, 'https:') : app.listeningOrigin;
 
 /**
- * Creates the Fastify server that all routes share: a request id on each answer, plaintext rejected, one shape of errors,
- * JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages` answers paths
- * that are not routes.
+ * Creates the Fastify server that all routes share: a request id on each answer, plaintext rejected, one shape of
+ * errors, JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages`
+ * answers paths that are not routes.
  */
 export function createServer(
   { config, log, metrics }: Pick<PlatformDeps, 'config' | 'log' | 'metrics'>,

@@ -6,11 +6,15 @@ type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'para
   readonly parentSchema?: ErrorObject['parentSchema'];
 };
 
-/** Turns Ajv's errors into messages with the dotted path of their field; a failed union yields the errors of one branch. */
+/**
+ * Turns Ajv's errors into messages with the dotted path of their field; a failed union yields the errors of one branch.
+ */
 export const describeFaults = (errors: readonly ErrorObject[]): FieldError[] =>
   foldUnions(errors).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
 
-/** Returns the path of a field, as `messages[0].destinations`: `body` for the whole body, a missing field by its name. */
+/**
+ * Returns the path of a field, as `messages[0].destinations`: `body` for the whole body, a missing field by its name.
+ */
 function fieldOf(fault: Fault): string {
   const path = fault.instancePath.split('/').slice(1).map(unescape);
   if (fault.keyword === 'required') path.push(String(fault.params['missingProperty']));
@@ -74,8 +78,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a valid ${String(format)}`;
 
 /**
- * Reduces the faults of failed unions. Ajv reports the faults of all branches, then one for the union. Only those of the
- * closest branch are kept, which is the one whose fields were sent: that is most likely what the sender got wrong.
+ * Reduces the faults of failed unions. Ajv reports the faults of all branches, then one for the union. Only those of
+ * the closest branch are kept, which is the one whose fields were sent: that is most likely what the sender got wrong.
  */
 function foldUnions(errors: readonly ErrorObject[]): Fault[] {
   let faults: Fault[] = [];

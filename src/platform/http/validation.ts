@@ -16,14 +16,17 @@ const MAX_VALUES_FOR_FULL_LIST = 50_000;
 /** Maximum number of faults in one answer. */
 const MAX_LISTED_FAULTS = 1_000;
 
-/** Whether an error comes from our validator; Fastify marks such errors. They have the faults of one part of a request. */
+/**
+ * Whether an error comes from our validator; Fastify marks such errors. They have the faults of one part of a request.
+ */
 export const isInputError = (error: unknown): boolean => error instanceof AppError && 'validationContext' in error;
 
 /**
- * Compiles JSON Schemas with Ajv. Bodies are not coerced: `12` is not a string. Query, path and headers are text, so `10`
- * and `true` become a number and a boolean there, and a single value becomes a list of one. Unknown fields are ignored.
- * Requests are checked up to their first fault; only those that fail are checked again for the full list.
- * `shared` returns the schemas that others refer to by their `$id`; it is called once, when the first route is compiled.
+ * Compiles JSON Schemas with Ajv. Bodies are not coerced: `12` is not a string. Query, path and headers are text, so
+ * `10` and `true` become a number and a boolean there, and a single value becomes a list of one. Unknown fields are
+ * ignored. Requests are checked up to their first fault; only those that fail are checked again for the full list.
+ * `shared` returns the schemas that others refer to by their `$id`; it is called once, when the first route is
+ * compiled.
  */
 export function validatorCompiler(shared: () => Record<string, unknown>): FastifySchemaCompiler<unknown> {
   const json = validators(shared, {});
@@ -83,8 +86,8 @@ function hasAtMost(limit: number, document: unknown): boolean {
 }
 
 /**
- * Returns 400 with the faults of every part of the request (Fastify itself stops at the first part that has one) and with
- * those that the route finds itself (`config.moreFaults`).
+ * Returns 400 with the faults of every part of the request (Fastify itself stops at the first part that has one) and
+ * with those that the route finds itself (`config.moreFaults`).
  */
 export async function invalidInput(request: FastifyRequest): Promise<AppError> {
   const refused = PARTS.flatMap((part) => faultsOfPart(request, part));

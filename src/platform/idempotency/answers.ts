@@ -17,7 +17,9 @@ export type AnswerStore = {
   seal(request: KeyedRequest, answer: Answer): db.SealedAnswer;
   /** Locks the key until the transaction ends; rejects when another request holds it (`isTaken`). */
   claim(tx: Db, key: db.Key): Promise<void>;
-  /** Stores an answer in the transaction of its request's work; fails when the key already has an answer (`isTaken`). */
+  /**
+   * Stores an answer in the transaction of its request's work; fails when the key already has an answer (`isTaken`).
+   */
   store(tx: Db, answer: db.SealedAnswer): Promise<unknown>;
   /** Whether an error means that the key has an answer already or is held by another request. */
   isTaken(error: unknown): boolean;

@@ -24,9 +24,9 @@ const parse = (address: string): Address => ipaddr.process(address.includes(':')
 const inHex = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
 /**
- * Returns a block of addresses in its canonical form, `network/bits`: bits below the mask are cleared, a single address is
- * a block of one, a block of IPv4-mapped addresses is the IPv4 block. Undefined if the text is neither an address nor a
- * block.
+ * Returns a block of addresses in its canonical form, `network/bits`: bits below the mask are cleared, a single address
+ * is a block of one, a block of IPv4-mapped addresses is the IPv4 block. Undefined if the text is neither an address
+ * nor a block.
  */
 export function canonicalBlock(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.split('/');

@@ -5,8 +5,8 @@ const E164 = /^\+\d{7,15}$/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * Writes one line of CSV (RFC 4180) with its line end. A cell that a spreadsheet would take for a formula gets a leading
- * apostrophe, so that it is shown as text; E.164 numbers stay as they are (contract 8).
+ * Writes one line of CSV (RFC 4180) with its line end. A cell that a spreadsheet would take for a formula gets a
+ * leading apostrophe, so that it is shown as text; E.164 numbers stay as they are (contract 8).
  */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 

@@ -13,15 +13,10 @@ export type Loop = {
 };
 
 /**
- * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues at once. A failure
- * is logged and retried after a second.
+ * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues at once. A
+ * failure is logged and retried after a second.
  */
-export function startLoop(
-  name: string,
-  work: () => Promise<number>,
-  log: Log,
-  signal: Signal = createSignal(),
-): Loop {
+export function startLoop(name: string, work: () => Promise<number>, log: Log, signal: Signal = createSignal()): Loop {
   let stopped = false;
   let last: LastRun = { ranAt: null, error: null };
   async function run(): Promise<void> {

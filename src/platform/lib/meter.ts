@@ -6,8 +6,8 @@ type Reading = { readonly at: number; readonly counts: readonly number[] };
 /** Computes the rates of counters from their earlier readings. */
 export type Meter = {
   /**
-   * Returns the growth per second of each counter of `key`, over about the last minute or since an earlier reading; null
-   * if there is no reading that is at least a second old. A counter that fell has a growth of 0.
+   * Returns the growth per second of each counter of `key`, over about the last minute or since an earlier reading;
+   * null if there is no reading that is at least a second old. A counter that fell has a growth of 0.
    */
   read(key: string, at: Date, counts: readonly number[]): readonly number[] | null;
 };
@@ -19,7 +19,9 @@ const MIN_SPACING_MS = 2000;
 const MIN_INTERVAL_MS = 1000;
 const MAX_KEYS = 5000;
 
-/** Creates a meter. It keeps about thirty readings per key in memory; a rate is exact for the time between two of them. */
+/**
+ * Creates a meter. It keeps about thirty readings per key in memory; a rate is exact for the time between two of them.
+ */
 export function createMeter(): Meter {
   const readings = new LRUCache<string, Reading[]>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   return {

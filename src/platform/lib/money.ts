@@ -6,8 +6,8 @@ const MAX_EXACT_AMOUNT = 1e9;
 export const fromMicros = (micros: number): number => micros / MICROS;
 
 /**
- * Converts currency units to micro-units. Null if the amount is not finite, is finer than a millionth, or is too large to
- * be exact.
+ * Converts currency units to micro-units. Null if the amount is not finite, is finer than a millionth, or is too large
+ * to be exact.
  */
 export function toMicros(amount: number): number | null {
   const micros = Math.round(amount * MICROS);

@@ -9,7 +9,9 @@ import {
 export type PhoneDetails = {
   /** The number in E.164, with the plus. */
   readonly e164: string;
-  /** Whether the numbering plan of its country contains it. Plans change, so an invalid number may exist nevertheless. */
+  /**
+   * Whether the numbering plan of its country contains it. Plans change, so an invalid number may exist nevertheless.
+   */
   readonly isValid: boolean;
   /** Null if the plan does not define it. */
   readonly type: Exclude<NumberType, undefined> | null;
@@ -23,8 +25,8 @@ const MAX_LENGTH = 50;
 const INTERNATIONAL = /^\s*(?:\+|00)/;
 
 /**
- * Parses a number in any usual form: `+39 333 123 4567`, `0039…`, `393331234567` and, with a default country, the national
- * form `333 1234567`. Null if it cannot be a phone number: letters, or too short or too long for its country.
+ * Parses a number in any usual form: `+39 333 123 4567`, `0039…`, `393331234567` and, with a default country, the
+ * national form `333 1234567`. Null if it cannot be a phone number: letters, or too short or too long for its country.
  * Takes about 10 µs; `toE164` only checks the form.
  */
 export function parsePhone(text: string, defaultCountry: string | null): PhoneDetails | null {

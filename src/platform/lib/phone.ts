@@ -14,8 +14,8 @@ export const looksLikeNumber = (text: string): boolean => FORM.test(text);
 /**
  * Returns the number in E.164 with its plus, or null if its form is wrong or its calling code does not exist.
  *
- * It only checks the form, at 5 million numbers a second: whether a number really exists is for the carrier to say, and a
- * full parse (10 µs per number) would halve the rate of bulk sends.
+ * It only checks the form, at 5 million numbers a second: whether a number really exists is for the carrier to say, and
+ * a full parse (10 µs per number) would halve the rate of bulk sends.
  */
 export function toE164(text: string): string | null {
   const digits = FORM.exec(text)?.[1];

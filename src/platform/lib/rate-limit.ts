@@ -53,10 +53,10 @@ type Minute = {
 };
 
 /**
- * Creates a rate limiter that counts by name and second, so that a limit holds for every span of 60 seconds and not only
- * for calendar minutes. Exact within one process. With `n` processes that share their counts every `t` seconds
- * (src/platform/db/shared-limiter.ts), at most `(n - 1) x perSecond x ceil(t)` events pass beyond `perMinute`, and
- * `n x perSecond` in one second. A name takes about 500 bytes.
+ * Creates a rate limiter that counts by name and second, so that a limit holds for every span of 60 seconds and not
+ * only for calendar minutes. Exact within one process. With `n` processes that share their counts every `t` seconds
+ * (src/platform/db/shared-limiter.ts), at most `(n - 1) x perSecond x ceil(t)` events pass beyond `perMinute`, and `n x
+ * perSecond` in one second. A name takes about 500 bytes.
  */
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
   const { maxNames = 50_000, onUnpublished, now = () => performance.now() } = options;

@@ -1,8 +1,8 @@
 const FORM = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?) ?(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
- * Parses the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset. Null
- * for anything else, including dates that do not exist.
+ * Parses the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset.
+ * Null for anything else, including dates that do not exist.
  */
 export function parseScheduledDate(text: string): Date | null {
   const [, day, time, offset] = FORM.exec(text) ?? [];

@@ -15,8 +15,8 @@ export function createSecretKey(bytes: Buffer): SecretKey {
 }
 
 /**
- * Encrypts with AES-256-GCM into key id (4 bytes), random nonce (12), ciphertext and tag (16). `aad` names the place where
- * the result is stored (table, column and row): moved to another place, the same bytes cannot be opened.
+ * Encrypts with AES-256-GCM into key id (4 bytes), random nonce (12), ciphertext and tag (16). `aad` names the place
+ * where the result is stored (table, column and row): moved to another place, the same bytes cannot be opened.
  */
 export function seal(key: SecretKey, plaintext: string | Uint8Array, aad: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -26,8 +26,8 @@ export function seal(key: SecretKey, plaintext: string | Uint8Array, aad: string
 }
 
 /**
- * Decrypts what `seal` returned. Throws if it was sealed with another key (the message says so: SECRET_KEY was changed),
- * for another place, or was modified.
+ * Decrypts what `seal` returned. Throws if it was sealed with another key (the message says so: SECRET_KEY was
+ * changed), for another place, or was modified.
  */
 export function open(key: SecretKey, sealed: Uint8Array, aad: string): Buffer {
   const box = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);

@@ -2,7 +2,8 @@ import { readCookie } from './cookie.ts';
 
 /**
  * The __Host- prefix makes browsers accept the cookie only over HTTPS, from exactly this host and for all its paths, so
- * that a sibling host cannot plant one. Over plain HTTP, which is only served on the machine itself, browsers reject it.
+ * that a sibling host cannot plant one. Over plain HTTP, which is only served on the machine itself, browsers reject
+ * it.
  */
 const PROTECTED = '__Host-heliograph';
 const PLAIN = 'heliograph';

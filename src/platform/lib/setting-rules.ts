@@ -42,9 +42,7 @@ export function addressBlocks(value: string): readonly string[] {
     .map((block) => block.trim())
     .filter((block) => block !== '');
   const wrong = blocks.find((block) => !isAddressBlock(block));
-  return wrong === undefined
-    ? blocks
-    : must(`comma-separated IP addresses or CIDR blocks; "${wrong}" is neither`);
+  return wrong === undefined ? blocks : must(`comma-separated IP addresses or CIDR blocks; "${wrong}" is neither`);
 }
 
 /** Parses comma-separated ports. */

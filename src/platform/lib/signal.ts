@@ -1,4 +1,7 @@
-/** A flag that one loop waits for and anyone can raise. If it is raised while nobody waits, the next wait returns at once. */
+/**
+ * A flag that one loop waits for and anyone can raise. If it is raised while nobody waits, the next wait returns at
+ * once.
+ */
 export type Signal = {
   raise(): void;
   /** Resolves when the flag is raised, or after `timeoutMs`, and lowers it. */

@@ -7,7 +7,9 @@ export type Task = {
   readonly work: () => Promise<number>;
   /** Whether it stops while sending is paused, because it changes messages that another program may then own. */
   readonly pausable?: boolean;
-  /** By NOTIFY channel: whether a payload wakes the task. The payload '' means that notifications may have been missed. */
+  /**
+   * By NOTIFY channel: whether a payload wakes the task. The payload '' means that notifications may have been missed.
+   */
   readonly wakeOn?: Readonly<Record<string, (payload: string) => boolean>>;
   /** Wakes the task from within this process. */
   readonly signal?: Signal;
@@ -21,9 +23,8 @@ export type Task = {
 export const always = (): boolean => true;
 
 /** Makes a `work` that runs again at once after a run that found something to do, and otherwise after `idleMs`. */
-export const untilIdle =
-  (work: () => Promise<number | boolean>, idleMs: number) => async (): Promise<number> =>
-    Number(await work()) > 0 ? 0 : idleMs;
+export const untilIdle = (work: () => Promise<number | boolean>, idleMs: number) => async (): Promise<number> =>
+  Number(await work()) > 0 ? 0 : idleMs;
 
 /** Makes a `work` that runs every `everyMs`. */
 export const every = (everyMs: number, work: () => Promise<unknown>) => async (): Promise<number> => {
@@ -32,8 +33,8 @@ export const every = (everyMs: number, work: () => Promise<unknown>) => async ()
 };
 
 /**
- * Makes a `work` for rows with a due time. It asks for the next due time when woken and at least every `pollMs` (for rows
- * that a dead process left behind), and works when one is due. An idle poll costs one simple query.
+ * Makes a `work` for rows with a due time. It asks for the next due time when woken and at least every `pollMs` (for
+ * rows that a dead process left behind), and works when one is due. An idle poll costs one simple query.
  */
 export const whenDue =
   (work: () => Promise<number>, nextMs: () => Promise<number | null>, pollMs: number) => async (): Promise<number> => {

@@ -7,8 +7,9 @@ type Connector = ReturnType<typeof buildConnector>;
 
 /**
  * Creates a connector that opens TLS connections for undici. It dials only addresses that the guard allows, whether the
- * host is a name or an address, and checks the peer's address again before a request is written. Certificates are always
- * verified against the host, whatever the environment says. A connection is closed after 64 KiB of one answer, of any kind.
+ * host is a name or an address, and checks the peer's address again before a request is written. Certificates are
+ * always verified against the host, whatever the environment says. A connection is closed after 64 KiB of one answer,
+ * of any kind.
  *
  * @param options.ca certificate authorities (PEM) to trust in addition to those that Node trusts
  */
@@ -41,7 +42,9 @@ export function createGuardedConnector(options: {
   };
 }
 
-/** A DNS lookup that returns only checked addresses. They are dialled as checked, without asking the name server again. */
+/**
+ * A DNS lookup that returns only checked addresses. They are dialled as checked, without asking the name server again.
+ */
 export const guardedLookup =
   (guard: Guard): LookupFunction =>
   (host, { all }, done) => {

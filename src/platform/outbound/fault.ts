@@ -27,8 +27,8 @@ const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ISSUER|HOSTNAME_MISMATCH/;
 const TLS = /^(EPROTO$|ERR_SSL|ERR_TLS)/;
 
 /**
- * Explains to the owner of an endpoint why a request to it got no answer. Shows at most the code of the error, never its
- * text, which may contain our internal addresses.
+ * Explains to the owner of an endpoint why a request to it got no answer. Shows at most the code of the error, never
+ * its text, which may contain our internal addresses.
  */
 export function describeFault(error: unknown): string {
   // A host with several addresses fails with one error for each of them.

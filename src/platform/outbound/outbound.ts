@@ -7,7 +7,9 @@ import { createPoster, type Poster } from './post.ts';
 /** Safe outbound HTTP, one instance per process: `guard` decides what may be called, `poster` calls it. */
 export type Outbound = { readonly guard: Guard; readonly poster: Poster };
 
-/** Creates it as configured by the WEBHOOK_ settings. Throws a StartupError when WEBHOOK_CA_FILE has no certificates. */
+/**
+ * Creates it as configured by the WEBHOOK_ settings. Throws a StartupError when WEBHOOK_CA_FILE has no certificates.
+ */
 export async function createOutbound({ allowedBlocks, ports, caFile }: Config['webhooks']): Promise<Outbound> {
   const guard = createGuard({ allowedBlocks, ports });
   if (caFile === undefined) return { guard, poster: createPoster({ guard }) };

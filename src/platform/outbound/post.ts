@@ -44,11 +44,11 @@ const MAX_INTERIM_ANSWERS = 4;
 const MAX_CACHED_URLS = 10_000;
 
 /**
- * Creates a client that posts to untrusted servers: over HTTPS, to addresses and ports that the guard allows, within 5 s.
- * It follows no redirects, decompresses nothing and uses no proxy from the environment. After 16 KiB of body the answer
- * counts as complete and the connection is closed. Connections are kept alive and reused while the server allows it. The
- * caller limits concurrent requests to one server: a limit here would make accounts with the same server wait for each
- * other.
+ * Creates a client that posts to untrusted servers: over HTTPS, to addresses and ports that the guard allows, within 5
+ * s. It follows no redirects, decompresses nothing and uses no proxy from the environment. After 16 KiB of body the
+ * answer counts as complete and the connection is closed. Connections are kept alive and reused while the server allows
+ * it. The caller limits concurrent requests to one server: a limit here would make accounts with the same server wait
+ * for each other.
  *
  * @param options.ca further certificate authorities (PEM) to trust
  */

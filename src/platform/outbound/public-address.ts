@@ -28,16 +28,18 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 
-/** All that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local are outside of it. */
+/**
+ * All that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local are outside of it.
+ */
 const GLOBAL_IPV6 = ['2000::/3'];
 
 /** Exceptions within it: protocol assignments with Teredo and ORCHID, documentation (two blocks), 6to4, and AS112. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'];
 
 /**
- * Creates a check of whether an address may be dialled on behalf of a stranger: it must be public or in a block that the
- * operator allows. Anything but a strictly written address (dots for IPv4, no zone) is refused. IPv6 forms that embed an
- * IPv4 address are refused whatever they embed; IPv4 blocks allow only IPv4.
+ * Creates a check of whether an address may be dialled on behalf of a stranger: it must be public or in a block that
+ * the operator allows. Anything but a strictly written address (dots for IPv4, no zone) is refused. IPv6 forms that
+ * embed an IPv4 address are refused whatever they embed; IPv4 blocks allow only IPv4.
  *
  * @param allowedBlocks CIDR blocks or addresses, as WEBHOOK_ALLOW_CIDRS gives them
  */
@@ -58,7 +60,9 @@ const special6 = blockList(SPECIAL_IPV6);
 const isGlobal6 = (address: string): boolean =>
   global6.check(address, 'ipv6') && !special6.check(address, 'ipv6') && !isIsatap(address);
 
-/** RFC 5214: the interface identifier is 0:5efe or 200:5efe, followed by the IPv4 address that packets are tunnelled to. */
+/**
+ * RFC 5214: the interface identifier is 0:5efe or 200:5efe, followed by the IPv4 address that packets are tunnelled to.
+ */
 function isIsatap(address: string): boolean {
   const [, , , , flags = 0, mark] = ipaddr.IPv6.parse(address).parts;
   return mark === 0x5efe && (flags & 0xfcff) === 0;

@@ -10,9 +10,9 @@ const HOSTS = platform() === 'win32' ? String.raw`C:\Windows\System32\drivers\et
 const DEADLINE_MS = 3000;
 
 /**
- * Creates a resolver that asks the hosts file, then DNS. It does not use getaddrinfo, which does the same but blocks one
- * of the four threads that also serve the files and passwords of the process, for as long as a slow name server takes.
- * `localhost` is always 127.0.0.1 (RFC 6761).
+ * Creates a resolver that asks the hosts file, then DNS. It does not use getaddrinfo, which does the same but blocks
+ * one of the four threads that also serve the files and passwords of the process, for as long as a slow name server
+ * takes. `localhost` is always 127.0.0.1 (RFC 6761).
  *
  * @param options.servers name servers as `address` or `address:port`; by default those of the machine
  */

@@ -5,7 +5,10 @@ import { Readable } from 'node:stream';
 import { FSDriver } from 'flydrive/drivers/fs';
 import { checkKey, type Storage } from './storage.ts';
 
-/** The name of a file while it is written; `delete` finds it if the process dies. Keys are random, so each has one writer. */
+/**
+ * The name of a file while it is written; `delete` finds it if the process dies. Keys are random, so each has one
+ * writer.
+ */
 const unfinishedOf = (key: string): string => `${checkKey(key)}.part`;
 
 /** Stores files in a folder on this machine, which is created with the first file. */

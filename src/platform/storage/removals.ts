@@ -5,8 +5,8 @@ import { claimRemovals, deleteRemovals } from './sql.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * Cancels the scheduled removal of files, so that they stay. Call it in the transaction that commits the row that refers
- * to them. Throws, so that nothing is committed, when one of them has been deleted already.
+ * Cancels the scheduled removal of files, so that they stay. Call it in the transaction that commits the row that
+ * refers to them. Throws, so that nothing is committed, when one of them has been deleted already.
  */
 export async function cancelRemovals(tx: Db, files: { accountId: number; keys: readonly string[] }): Promise<void> {
   if ((await deleteRemovals(tx, files)) < files.keys.length)
@@ -17,8 +17,8 @@ export async function cancelRemovals(tx: Db, files: { accountId: number; keys: r
 const FILES_PER_RUN = 20;
 
 /**
- * Deletes the files whose removal is due (their row is gone or never came) and returns how many it deleted. If the store
- * fails, the entries stay and are retried.
+ * Deletes the files whose removal is due (their row is gone or never came) and returns how many it deleted. If the
+ * store fails, the entries stay and are retried.
  */
 export const removeDueFiles = (pool: Pool, storage: Pick<Storage, 'delete'>): Promise<number> =>
   transaction(pool, async (tx) => {

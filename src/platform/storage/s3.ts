@@ -91,8 +91,8 @@ async function sendParts(client: S3Client, upload: Upload, parts: AsyncIterable<
 }
 
 /**
- * Splits a stream into parts of exactly `partBytes` bytes, but for the last, which has what is left; an empty stream has
- * no parts.
+ * Splits a stream into parts of exactly `partBytes` bytes, but for the last, which has what is left; an empty stream
+ * has no parts.
  */
 async function* splitIntoParts(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

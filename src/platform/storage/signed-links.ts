@@ -20,11 +20,13 @@ export type LinkAnswer =
   | { readonly ok: false; readonly reason: 'forged' | 'expired' };
 
 /**
- * Signs and verifies links that need no credentials. A link gives read access to one version of one file until it expires.
- * The caller must also compare the version with the file's row, so that links can be revoked.
+ * Signs and verifies links that need no credentials. A link gives read access to one version of one file until it
+ * expires. The caller must also compare the version with the file's row, so that links can be revoked.
  */
 export type LinkSigner = {
-  /** Returns the query of the link, without the question mark. It expires at `expiresAt`, rounded down to the second. */
+  /**
+   * Returns the query of the link, without the question mark. It expires at `expiresAt`, rounded down to the second.
+   */
   sign(target: LinkTarget, expiresAt: Date): string;
   /** Checks the signature and the expiry of a link. */
   verify(link: LinkRequest, now: Date): LinkAnswer;

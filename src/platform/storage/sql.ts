@@ -16,8 +16,8 @@ export const insertRemovals = (
   );
 
 /**
- * Cancels the scheduled deletion of files and returns how many it cancelled. If that is fewer than `keys`, some have been
- * deleted in the meantime, and the rows that refer to them must not be committed.
+ * Cancels the scheduled deletion of files and returns how many it cancelled. If that is fewer than `keys`, some have
+ * been deleted in the meantime, and the rows that refer to them must not be committed.
  */
 export const deleteRemovals = (db: Db, { accountId, keys }: Files): Promise<number> =>
   exec(db, sql`DELETE FROM file_removal WHERE account_id = ${accountId} AND key = ANY (${keys}::text[])`);
@@ -25,7 +25,9 @@ export const deleteRemovals = (db: Db, { accountId, keys }: Files): Promise<numb
 const REMOVAL = columns({ accountId: as<number>('account_id'), key: as<string>('key') });
 export type Removal = RowOf<typeof REMOVAL>;
 
-/** Claims due deletions of any account by removing their entries: each goes to one worker, and a rollback restores it. */
+/**
+ * Claims due deletions of any account by removing their entries: each goes to one worker, and a rollback restores it.
+ */
 export const claimRemovals = (db: Db, { limit }: { limit: number }): Promise<Removal[]> =>
   many(
     db,

@@ -3,8 +3,8 @@ import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Opens an unnamed file in DATA_DIR: no other process can find it, and it is gone when it is closed or the process ends,
- * in whatever way.
+ * Opens an unnamed file in DATA_DIR: no other process can find it, and it is gone when it is closed or the process
+ * ends, in whatever way.
  *
  *     await using file = await openTemporary(config.dataDir);
  */

@@ -1,14 +1,14 @@
 import type { ExportFormat, ExportType } from './filters.ts';
 
-/** Of a file, with its id. */
-const NAMES: Readonly<Record<ExportType, string>> = {
+/** The beginning of a file's name; the id of the export follows. */
+const FILE_NAMES: Readonly<Record<ExportType, string>> = {
   HISTORY: 'history',
   CONTACTS: 'contacts',
   DELIVERY_REPORTS: 'delivery-reports',
 };
 
-/** Excel keeps the name History for itself. */
-const SHEETS: Readonly<Record<ExportType, string>> = {
+/** Excel reserves the name History. */
+const SHEET_NAMES: Readonly<Record<ExportType, string>> = {
   HISTORY: 'Messages',
   CONTACTS: 'Contacts',
   DELIVERY_REPORTS: 'Delivery reports',
@@ -20,10 +20,10 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-export const sheetNameOf = (type: ExportType): string => SHEETS[type];
+export const sheetNameOf = (type: ExportType): string => SHEET_NAMES[type];
 
 type Kind = { readonly id: number; readonly type: ExportType; readonly format: ExportFormat };
 
-export const fileNameOf = ({ id, type, format }: Kind): string => `${NAMES[type]}-${id}.${format}`;
+export const fileNameOf = ({ id, type, format }: Kind): string => `${FILE_NAMES[type]}-${id}.${format}`;
 
 export const contentTypeOf = (format: ExportFormat): string => CONTENT_TYPES[format];

@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
 import { sendFile } from '../../platform/http/send-file.ts';
 import { contentTypeOf, fileNameOf } from './names.ts';
-import { readContacts, readHistory, readReports } from './read-wanted.ts';
-import { removeExport, repeatExport, requestExport } from './request.ts';
+import { readContactsRequest, readHistoryRequest, readReportsRequest } from './read-request.ts';
+import { removeExport, repeatExport, requestExport } from './lifecycle.ts';
 import * as schema from './schema.ts';
 import { countExports, type ExportRow, findExport, listExports } from './sql.ts';
 
@@ -21,17 +21,17 @@ const tags = ['Exports'];
 const onRequest = requireScope('exports');
 
 const QUEUED =
-  'Answers at once; a worker writes the file. `GET /exports/{exportId}` says how far it is, and where it is.';
+  'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
 
-/** Contract 8: files of messages and contacts. */
+/** Contract 8: the routes for exports of messages and contacts. */
 export function exportRoutes(app: App, deps: PlatformDeps): void {
-  askingRoutes(app, deps);
-  readingRoutes(app, deps);
-  endingRoutes(app, deps);
+  requestRoutes(app, deps);
+  readRoutes(app, deps);
+  changeRoutes(app, deps);
 }
 
-function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
-  const ask = (operationId: string, summary: string) => ({
+function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
+  const describe = (operationId: string, summary: string) => ({
     tags,
     operationId,
     summary,
@@ -41,41 +41,41 @@ function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PG}/messages/history/export`, {
     onRequest,
-    schema: { ...ask('exportHistory', 'Export messages with what became of them'), body: schema.HistoryIn },
+    schema: { ...describe('exportHistory', 'Export messages with their statuses'), body: schema.HistoryIn },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) =>
-      schema.toExportInList(await requestExport(tx, actor, { ...readHistory(body), format })),
+      schema.toExportInList(await requestExport(tx, actor, { ...readHistoryRequest(body), format })),
     ),
   });
 
   app.post(`${PATH}/contacts`, {
     onRequest,
-    schema: { ...ask('exportContacts', 'Export contacts: of lists, these, or all'), body: schema.ContactsIn },
+    schema: { ...describe('exportContacts', 'Export contacts: by list, by id, or all'), body: schema.ContactsIn },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
-      const wanted = await readContacts(tx, actor.accountId, body);
-      return schema.toExportInList(await requestExport(tx, actor, { ...wanted, format }));
+      const request = await readContactsRequest(tx, actor.accountId, body);
+      return schema.toExportInList(await requestExport(tx, actor, { ...request, format }));
     }),
   });
 
   app.post(`${PATH}/delivery-reports`, {
     onRequest,
     schema: {
-      ...ask('exportDeliveryReports', 'Export the delivery of the messages of a campaign, or of a range of time'),
+      ...describe('exportDeliveryReports', 'Export the delivery reports of a campaign or of a time range'),
       body: schema.ReportsIn,
     },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
-      const wanted = await readReports(tx, actor.accountId, body);
-      return schema.toExportInList(await requestExport(tx, actor, { ...wanted, format }));
+      const request = await readReportsRequest(tx, actor.accountId, body);
+      return schema.toExportInList(await requestExport(tx, actor, { ...request, format }));
     }),
   });
 }
 
-function readingRoutes(app: App, { pool, config, links }: PlatformDeps): void {
+function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
   app.get(PATH, {
     onRequest,
     schema: {
       tags,
       operationId: 'listExports',
-      summary: 'Exports, the newest first',
+      summary: 'List exports, newest first',
       querystring: PageQuery,
       response: { 200: PageOf(schema.ExportInList) },
     },
@@ -94,7 +94,7 @@ function readingRoutes(app: App, { pool, config, links }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findExport',
-      summary: 'One export: how far it is, and where its file is',
+      summary: 'Get an export: its progress and the link to its file',
       params: schema.ExportId,
       response: { 200: schema.ExportOut },
     },
@@ -113,14 +113,14 @@ function readingRoutes(app: App, { pool, config, links }: PlatformDeps): void {
   }
 }
 
-function endingRoutes(app: App, { pool, answers }: PlatformDeps): void {
+function changeRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(ONE, {
     onRequest,
     schema: {
       tags,
       operationId: 'repeatExport',
-      summary: 'Make an export again, with the same filters, when its file has expired or could not be made',
-      description: 'While it is made or its file is available: 400.',
+      summary: 'Repeat an expired or failed export with the same filters',
+      description: 'Responds with 400 while the export is in progress or its file is available.',
       params: schema.ExportId,
       response: { 202: schema.ExportInList },
     },
@@ -134,9 +134,9 @@ function endingRoutes(app: App, { pool, answers }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteExport',
-      summary: 'Delete an export, its file and the links to it',
+      summary: 'Delete an export, its file, and the links to it',
       params: schema.ExportId,
-      response: { 204: schema.Gone },
+      response: { 204: schema.Deleted },
     },
     handler: async ({ actor, params }, reply) => {
       await tenantTransaction(pool, actor, (tx) => removeExport(tx, actor, params.exportId));
@@ -145,18 +145,18 @@ function endingRoutes(app: App, { pool, answers }: PlatformDeps): void {
   });
 }
 
-const LINK = 'The link is not valid, or not any more';
+const INVALID_LINK = 'The link is invalid or has expired';
 
-/** Where links lead: without credentials, since a link says itself whose it is. */
+/** The route for signed links. It takes no credentials: the signature covers the account. */
 export function exportFileRoutes(app: App, { pool, storage, links, clock }: PlatformDeps): void {
   app.get(FILE, {
     schema: {
       tags,
       security: [],
       operationId: 'downloadExport',
-      summary: 'The file of an export, by its signed link',
+      summary: 'Download the file of an export by its signed link',
       description:
-        'Serves ranges. The link comes from `GET /exports/{exportId}`; one that is not valid any more is 404.',
+        'Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.',
       produces: ['application/octet-stream'],
       params: Type.Object({ exportId: Type.String() }),
       response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'The file' })) },
@@ -164,11 +164,11 @@ export function exportFileRoutes(app: App, { pool, storage, links, clock }: Plat
     handler: async (request, reply) => {
       const { method, query, params } = request;
       const link = links.verify({ kind: 'export', id: params.exportId, method, query }, clock.now());
-      if (!link.ok) throw new AppError('not_found', { message: LINK });
+      if (!link.ok) throw new AppError('not_found', { message: INVALID_LINK });
       const { accountId, version } = link;
       const row = await findExport(tenant(pool, { accountId }), { accountId, id: Number(params.exportId) });
       if (row?.status !== 'COMPLETED' || row.version !== version || row.fileKey === null || row.sizeBytes === null)
-        throw new AppError('not_found', { message: LINK });
+        throw new AppError('not_found', { message: INVALID_LINK });
       const file = { key: row.fileKey, sizeBytes: row.sizeBytes, etag: `${row.id}-${version}` };
       return sendFile(request, reply, storage, {
         ...file,

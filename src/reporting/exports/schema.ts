@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { instantField } from '../../platform/lib/instant.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
+import { instantField } from '../../platform/lib/instant.ts';
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 import { EXPORT_FORMATS, EXPORT_TYPES } from './filters.ts';
 import type { ExportRow } from './sql.ts';
-import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const format = Type.Optional(
   Type.Enum([...EXPORT_FORMATS], {
@@ -11,28 +11,28 @@ const format = Type.Optional(
     default: 'csv',
     description:
       'csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the ' +
-      'same, compressed. xlsx: a workbook, with a sheet for each 1,048,575 rows.',
+      'same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.',
   }),
 );
 const span = {
-  startDateTime: instantField('The first time at which a message may have been accepted.'),
-  endDateTime: instantField('The last one.'),
+  startDateTime: instantField('The earliest time of acceptance.'),
+  endDateTime: instantField('The latest time of acceptance, inclusive.'),
 };
 
 export const HistoryIn = Type.Object({
   ...span,
   channel: Type.Optional(channelName()),
-  status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As `deliveryStatus`.' })),
-  sender: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The whole sender.' })),
-  recipient: Type.Optional(Type.String({ maxLength: 50, description: 'The whole number, with its country code.' })),
+  status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As in `deliveryStatus`.' })),
+  sender: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The exact sender.' })),
+  recipient: Type.Optional(Type.String({ maxLength: 50, description: 'The full number with its country code.' })),
   format,
 });
 export const ContactsIn = Type.Object({
   listIds: Type.Optional(
-    Type.Array(id(), { minItems: 1, maxItems: 1000, description: 'Contacts in one of these lists.' }),
+    Type.Array(id(), { minItems: 1, maxItems: 1000, description: 'Contacts in any of these lists.' }),
   ),
   contactIds: Type.Optional(
-    Type.Array(id(), { minItems: 1, maxItems: 100_000, description: 'In place of `listIds`: these contacts.' }),
+    Type.Array(id(), { minItems: 1, maxItems: 100_000, description: 'Instead of `listIds`: these contacts.' }),
   ),
   format,
 });
@@ -54,14 +54,14 @@ const brief = {
   format: Type.Enum([...EXPORT_FORMATS], { type: 'string' }),
   status: Type.Enum(['PENDING', 'COMPLETED', 'EXPIRED', 'FAILED'], { type: 'string' }),
   isAvailableForDownload: Type.Boolean(),
-  rows: Type.Integer({ description: 'So far.' }),
-  sizeBytes: orNull(Type.Integer({ description: 'Of the file; null while there is none.' })),
+  rows: Type.Integer({ description: 'The number of rows written so far.' }),
+  sizeBytes: orNull(Type.Integer({ description: 'The size of the file; null while there is none.' })),
   filters: Type.Unsafe<ExportRow['filters']>(
-    Type.Object({}, { additionalProperties: true, description: 'What was asked for; times in UTC.' }),
+    Type.Object({}, { additionalProperties: true, description: 'The filters of the request; times in UTC.' }),
   ),
   createdAt: instant('UTC'),
   completedAt: orNull(instant('UTC')),
-  expiresAt: orNull(instant('UTC; from then on the file is gone.')),
+  expiresAt: orNull(instant('When the file is deleted, in UTC.')),
   progress: Type.Number({ minimum: 0, maximum: 1 }),
   failureReason: orNull(Type.String()),
 };
@@ -71,18 +71,19 @@ export const ExportOut = Type.Object({
   downloadUrl: orNull(
     Type.String({
       format: 'uri',
-      description: 'Needs no credentials, serves ranges, and ends with `expiresAt`. Null while there is no file.',
+      description:
+        'Needs no credentials, supports range requests, and is valid until `expiresAt`. Null while there is no file.',
     }),
   ),
 });
-export const Gone = Type.Null({ description: 'It is gone, and so are its file and the links to it' });
+export const Deleted = Type.Null({ description: 'The export, its file and the links to it are deleted' });
 
-/** Not before its file is there. */
-const MOST_UNFINISHED = 0.99;
+/** The progress reaches 1 only when the file is available. */
+const MAX_PENDING_PROGRESS = 0.99;
 
 function progressOf({ status, rows, expectedRows }: ExportRow): number {
   if (status === 'COMPLETED' || status === 'EXPIRED') return 1;
-  return expectedRows ? Math.min(MOST_UNFINISHED, rows / expectedRows) : 0;
+  return expectedRows ? Math.min(MAX_PENDING_PROGRESS, rows / expectedRows) : 0;
 }
 
 export const toExportInList = (row: ExportRow): Static<typeof ExportInList> => ({

@@ -1,30 +1,37 @@
 import { plainArray } from '../../platform/db/array.ts';
-import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { type Columns, type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
-import type { ExportFormat, Wanted } from './filters.ts';
+import type { ExportFormat, ExportRequest } from './filters.ts';
 
 export type ExportStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'FAILED';
 
-export type ExportRow = Wanted & {
-  accountId: number;
-  id: number;
-  format: ExportFormat;
-  status: ExportStatus;
-  version: number;
-  rows: number;
-  expectedRows: number | null;
-  sizeBytes: number | null;
-  fileKey: string | null;
-  failure: string | null;
-  createdAt: Date;
-  completedAt: Date | null;
-  expiresAt: Date | null;
-};
-
-const COLUMNS = sql`account_id AS "accountId", id, type, format,
-  CASE WHEN status = 'COMPLETED' AND expires_at <= now() THEN 'EXPIRED' ELSE status END AS status, filters, version, rows,
-  expected_rows AS "expectedRows", size_bytes AS "sizeBytes", file_key AS "fileKey", failure, created_at AS "createdAt",
-  completed_at AS "completedAt", expires_at AS "expiresAt"`;
+/** The type and its filters are one list of their own, because they are one union. */
+const REQUEST: Columns<ExportRequest> = columns({
+  type: as<ExportRequest['type']>('type'),
+  filters: as<ExportRequest['filters']>('filters'),
+});
+const STATE = columns({
+  accountId: as<number>('account_id'),
+  id: as<number>('id'),
+  format: as<ExportFormat>('format'),
+  /** EXPIRED from `expires_at` on, even before a worker has marked the export as expired. */
+  status: as<ExportStatus>(
+    `CASE WHEN status = 'COMPLETED' AND expires_at <= now() THEN 'EXPIRED' ELSE status END`,
+  ),
+  /** Incremented when the export is made again; links name it, so links to an earlier file are not valid any more. */
+  version: as<number>('version'),
+  /** The number of rows written so far. */
+  rows: as<number>('rows'),
+  expectedRows: as<number | null>('expected_rows'),
+  sizeBytes: as<number | null>('size_bytes'),
+  fileKey: as<string | null>('file_key'),
+  failure: as<string | null>('failure'),
+  createdAt: as<Date>('created_at'),
+  completedAt: as<Date | null>('completed_at'),
+  expiresAt: as<Date | null>('expires_at'),
+});
+export type ExportRow = ExportRequest & RowOf<typeof STATE>;
 
 type Of = { readonly accountId: number };
 type One = Of & { readonly id: number };
@@ -32,25 +39,26 @@ type Job = Of & { readonly exportId: number };
 
 export const insertExport = (
   db: Db,
-  { accountId, type, format, filters }: Wanted & { accountId: number; format: ExportFormat },
+  { accountId, type, format, filters }: ExportRequest & { accountId: number; format: ExportFormat },
 ): Promise<ExportRow> =>
   one(
     db,
     sql`INSERT INTO export (account_id, type, format, status, filters)
-        VALUES (${accountId}, ${type}, ${format}, 'PENDING', ${JSON.stringify(filters)}) RETURNING ${COLUMNS}`,
+        VALUES (${accountId}, ${type}, ${format}, 'PENDING', ${JSON.stringify(filters)}) RETURNING ${REQUEST}, ${STATE}`,
   );
 
 export const findExport = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM export WHERE account_id = ${accountId} AND id = ${id}`);
+  maybeOne(db, sql`SELECT ${REQUEST}, ${STATE} FROM export WHERE account_id = ${accountId} AND id = ${id}`);
 
-/** The newest first. */
+/** Lists exports of an account, newest first. */
 export const listExports = (
   db: Db,
   { accountId, limit, offset }: Of & { limit: number; offset: number },
 ): Promise<ExportRow[]> =>
   many(
     db,
-    sql`SELECT ${COLUMNS} FROM export WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+    sql`SELECT ${REQUEST}, ${STATE} FROM export
+        WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 
 export async function countExports(db: Db, { accountId }: Of): Promise<number> {
@@ -58,18 +66,20 @@ export async function countExports(db: Db, { accountId }: Of): Promise<number> {
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** Exports that wait or are being made. */
+/** Counts the exports of an account that wait or are in progress. */
 export async function countJobs(db: Db, { accountId }: Of): Promise<number> {
   const query = sql`SELECT count(*) AS total FROM export_job WHERE account_id = ${accountId}`;
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** Whether there is anything to make, of any account. */
+/** Whether any account has an export that waits or is in progress. */
 export async function hasJobs(db: Db): Promise<boolean> {
   return (await one<{ some: boolean }>(db, sql`SELECT EXISTS (SELECT FROM export_job) AS some`)).some;
 }
 
-/** From its end back to its beginning; undefined when it has not ended, or can still be fetched. */
+/**
+ * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still available.
+ */
 export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(
     db,
@@ -77,11 +87,11 @@ export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow
           file_key = NULL, failure = NULL, completed_at = NULL, expires_at = NULL
         WHERE account_id = ${accountId} AND id = ${id}
           AND (status IN ('EXPIRED', 'FAILED') OR (status = 'COMPLETED' AND expires_at <= now()))
-        RETURNING ${COLUMNS}`,
+        RETURNING ${REQUEST}, ${STATE}`,
   );
 
-/** How far it is. */
-export const moveProgress = (
+/** Records how many rows of a pending export have been written, and how many are expected. */
+export const updateProgress = (
   db: Db,
   { accountId, id, rows, expectedRows }: One & { rows: number; expectedRows: number },
 ): Promise<number> =>
@@ -91,12 +101,12 @@ export const moveProgress = (
         WHERE account_id = ${accountId} AND id = ${id} AND status = 'PENDING'`,
   );
 
-export type Written = { readonly fileKey: string; readonly rows: number; readonly sizeBytes: number };
+export type ExportFile = { readonly fileKey: string; readonly rows: number; readonly sizeBytes: number };
 
-/** The file is there, and can be fetched for so many hours. */
+/** Moves a pending export to COMPLETED. Its file is available for the given number of hours. */
 export const moveToCompleted = (
   db: Db,
-  { accountId, id, fileKey, rows, sizeBytes, hours }: One & Written & { hours: number },
+  { accountId, id, fileKey, rows, sizeBytes, hours }: One & ExportFile & { hours: number },
 ): Promise<number> =>
   exec(
     db,
@@ -112,10 +122,14 @@ export const moveToFailed = (db: Db, { accountId, id, failure }: One & { failure
         WHERE account_id = ${accountId} AND id = ${id} AND status = 'PENDING'`,
   );
 
-export type Expired = { accountId: number; fileKey: string };
+const EXPIRED_EXPORT = columns({
+  accountId: as<number>('e.account_id'),
+  fileKey: as<string>('due.file_key'),
+});
+export type ExpiredExport = RowOf<typeof EXPIRED_EXPORT>;
 
-/** Those of any account whose time is over; answers what files they had. */
-export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<Expired[]> =>
+/** Moves up to `limit` exports of any account, whose time is over, to EXPIRED. Returns the keys of their files. */
+export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExport[]> =>
   many(
     db,
     sql`WITH due AS (
@@ -123,24 +137,26 @@ export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<Exp
           ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         UPDATE export e SET status = 'EXPIRED', file_key = NULL FROM due
         WHERE e.account_id = due.account_id AND e.id = due.id
-        RETURNING e.account_id AS "accountId", due.file_key AS "fileKey"`,
+        RETURNING ${EXPIRED_EXPORT}`,
   );
 
-/** Answers what file it had; undefined: there is no such export. */
+/** Deletes an export and returns the key of its file. Returns undefined when there is no such export. */
 export const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey: string | null } | undefined> =>
   maybeOne(db, sql`DELETE FROM export WHERE account_id = ${accountId} AND id = ${id} RETURNING file_key AS "fileKey"`);
 
-/** Of those that ended so long ago, of any account: what they filtered by shows people's numbers. */
+/**
+ * Deletes exports of any account that ended more than `days` days ago: their filters may contain people's phone numbers.
+ */
 export const deleteOldExports = (db: Db, { days }: { days: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM export WHERE status IN ('EXPIRED', 'FAILED') AND completed_at < now() - make_interval(days => ${days})`,
   );
 
-/** Workers listen here; an export that waits wakes them when its transaction is committed. */
+/** The NOTIFY channel on which workers listen; a new job wakes them when its transaction commits. */
 export const EXPORTS_CHANNEL = 'heliograph_exports';
 
-/** Puts an export before the workers. */
+/** Puts an export into the queue of the workers, and wakes them at commit. */
 export const insertJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
   exec(
     db,
@@ -148,12 +164,18 @@ export const insertJob = (db: Db, { accountId, exportId }: Job): Promise<number>
         SELECT pg_notify(${EXPORTS_CHANNEL}, '') FROM job`,
   );
 
-export type ClaimedJob = { readonly accountId: number; readonly exportId: number; readonly failures: number };
+const CLAIMED_JOB = columns({
+  accountId: as<number>('account_id'),
+  exportId: as<number>('export_id'),
+  /** How many attempts in a row have failed. */
+  failures: as<number>('failures'),
+});
+export type ClaimedJob = RowOf<typeof CLAIMED_JOB>;
 
 /**
- * Claims the export that has waited longest, of an account that is not among the busy ones: one that nobody makes, that a
- * dead worker made, or that this one left behind when its database was away. So it is not to be called for an export that
- * is under way here, and its account is busy then.
+ * Claims the export that has waited longest, of an account that is not busy: one without a worker, one of a dead worker,
+ * or one that this worker left behind when its database was away. An export in progress here would be claimed again for
+ * that last reason, so its account must be among the busy ones.
  */
 export const claimJob = (
   db: Db,
@@ -166,11 +188,11 @@ export const claimJob = (
           WHERE j.due_at <= now() AND j.account_id <> ALL(${plainArray(busyAccounts)}::bigint[])
             AND (j.owner IS NULL OR j.owner = ${owner} OR NOT ${isOwnerAlive(sql`j.owner`)})
           ORDER BY j.due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING account_id AS "accountId", export_id AS "exportId", failures`,
+        RETURNING ${CLAIMED_JOB}`,
   );
 
-/** Gives a job back, for some seconds later; only its owner does. */
-export const moveJob = (
+/** Returns a job to the queue, due after `delayMs`. Only its owner can. */
+export const updateJob = (
   db: Db,
   { exportId, owner, failures, delayMs }: Pick<Job, 'exportId'> & { owner: number; failures: number; delayMs: number },
 ): Promise<number> =>
@@ -180,10 +202,10 @@ export const moveJob = (
         WHERE export_id = ${exportId} AND owner = ${owner}`,
   );
 
-/** The job is done. None when another worker has taken it over, or somebody has deleted the export. */
+/** Deletes a job that its owner has finished. Returns 0 when another worker took it over or the export was deleted. */
 export const deleteOwnJob = (db: Db, { exportId, owner }: Pick<Job, 'exportId'> & { owner: number }): Promise<number> =>
   exec(db, sql`DELETE FROM export_job WHERE export_id = ${exportId} AND owner = ${owner}`);
 
-/** Nobody shall make it. */
+/** Deletes the job of an export, so that no worker makes it. */
 export const deleteJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
   exec(db, sql`DELETE FROM export_job WHERE account_id = ${accountId} AND export_id = ${exportId}`);

@@ -2,14 +2,14 @@ import type { Config } from '../../platform/config.ts';
 import { createSignal } from '../../platform/lib/signal.ts';
 import { always, every, type Task, untilIdle } from '../../platform/lib/task.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
-import { expireExports } from './expire.ts';
+import { expireExports } from './lifecycle.ts';
 import type { MakeDeps } from './make.ts';
 import { deleteOldExports, EXPORTS_CHANNEL } from './sql.ts';
 import { createExporter } from './work.ts';
 
 type ExportTaskDeps = Omit<MakeDeps, 'dataDir'> & { readonly config: Pick<Config, 'dataDir' | 'retentionDays'> };
 
-/** Makes files of messages and contacts, and deletes those that are old. */
+/** The tasks that make the files of exports, delete expired files, and delete old exports. */
 export function exportTasks({ config, ...deps }: ExportTaskDeps): Task[] {
   const { pool } = deps;
   const ended = createSignal();

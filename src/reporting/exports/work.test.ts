@@ -21,7 +21,7 @@ import { until } from '../../../test/support/until.ts';
 import { listRecordsById } from '../../messaging/tracking/sql.ts';
 import { toStatusRecord } from '../../messaging/tracking/status.ts';
 import { expireExports } from './expire.ts';
-import type { ExportFormat, Wanted } from './filters.ts';
+import type { ExportFormat, ExportRequest } from './filters.ts';
 import * as db from './sql.ts';
 import { createExporter } from './work.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
@@ -45,9 +45,9 @@ const span = () => ({
   startDateTime: new Date(Date.now() - DAY_MS).toISOString(),
   endDateTime: new Date(Date.now() + DAY_MS).toISOString(),
 });
-const history = (filters: object = {}): Wanted => ({ type: 'HISTORY', filters: { ...span(), ...filters } });
+const history = (filters: object = {}): ExportRequest => ({ type: 'HISTORY', filters: { ...span(), ...filters } });
 
-const enqueue = (wanted: Wanted, format: ExportFormat = 'csv'): Promise<db.ExportRow> =>
+const enqueue = (wanted: ExportRequest, format: ExportFormat = 'csv'): Promise<db.ExportRow> =>
   transaction(database.pool, async (tx) => {
     const row = await db.insertExport(tx, { ...wanted, accountId, format });
     await db.insertJob(tx, { accountId, exportId: row.id });
@@ -77,7 +77,10 @@ function exporter(more: More = {}) {
 }
 
 /** Made by one worker, from its beginning to its end. */
-async function made(wanted: Wanted, format: ExportFormat = 'csv'): Promise<{ row: db.ExportRow; octets: Buffer }> {
+async function made(
+  wanted: ExportRequest,
+  format: ExportFormat = 'csv',
+): Promise<{ row: db.ExportRow; octets: Buffer }> {
   const { id } = await enqueue(wanted, format);
   const worker = exporter();
   await worker.work();
@@ -374,8 +377,8 @@ test('when its time is over an export reads EXPIRED, and its file is deleted', a
 test('how far an export is can be told while it is made, and not afterwards', async () => {
   const { id } = await enqueue(history());
   const progress = { accountId, id, rows: 5, expectedRows: 10 };
-  expect(await db.moveProgress(database.pool, progress)).toBe(1);
+  expect(await db.updateProgress(database.pool, progress)).toBe(1);
   expect(await find(id)).toMatchObject({ rows: 5, expectedRows: 10 });
   await exec(database.pool, sql`UPDATE export SET status = 'FAILED' WHERE account_id = ${accountId}`);
-  expect(await db.moveProgress(database.pool, progress)).toBe(0);
+  expect(await db.updateProgress(database.pool, progress)).toBe(0);
 });

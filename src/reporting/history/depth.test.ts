@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { createDepth } from './depth.ts';
-import { idsFrom } from './list.ts';
+import { createStartFinder } from './depth.ts';
+import { idRangeOf } from './list.ts';
 import { type HistoryFilter, listHistoryIds } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
@@ -31,10 +31,15 @@ async function store(from: number, hours: number, anHour: number): Promise<void>
   );
 }
 
-const asked = (from: Date, to: Date): HistoryFilter => ({ accountId, channel: 'SMS', ...idsFrom(from, to) });
+const asked = (from: Date, to: Date): HistoryFilter => ({ accountId, channel: 'SMS', ...idRangeOf(from, to) });
 
 /** What a page is that begins at `offset`, found by hours, and by reading all before it. */
-async function bothWays(find: ReturnType<typeof createDepth>, filter: HistoryFilter, offset: number, settled: Date) {
+async function bothWays(
+  find: ReturnType<typeof createStartFinder>,
+  filter: HistoryFilter,
+  offset: number,
+  settled: Date,
+) {
   const start = await find(database.pool, filter, offset, settled);
   const byHours = await listHistoryIds(database.pool, { ...filter, ...start, limit: 7 });
   const plainly = await listHistoryIds(database.pool, { ...filter, offset, limit: 7 });
@@ -43,7 +48,7 @@ async function bothWays(find: ReturnType<typeof createDepth>, filter: HistoryFil
 
 test('a page found by hours is the page, wherever the range and the page begin and whatever was counted before', async () => {
   await store(-30, 30, 12);
-  const find = createDepth();
+  const find = createStartFinder();
   const ranges = [
     asked(at(-40), at(0)),
     asked(at(-25.5), at(-3.2)),
@@ -61,13 +66,13 @@ test('a page found by hours is the page, wherever the range and the page begin a
 });
 
 test('a deep page passes over fewer messages than an hour has', async () => {
-  const { start } = await bothWays(createDepth(), asked(at(-40), at(0)), 80, at(-1));
+  const { start } = await bothWays(createStartFinder(), asked(at(-40), at(0)), 80, at(-1));
   expect(start.offset).toBeLessThan(6);
-  expect(start.endId < idsFrom(at(0), at(-1)).endId).toBe(true);
+  expect(start.endId < idRangeOf(at(0), at(-1)).endId).toBe(true);
 });
 
 test('what comes in an hour that is not settled is counted each time', async () => {
-  const find = createDepth();
+  const find = createStartFinder();
   const filter = asked(at(-40), at(1));
   await bothWays(find, filter, 40, at(-5));
   await store(0, 1, 20);

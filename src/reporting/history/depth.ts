@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/db/query.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
-import { countBetween, findFirstId, type HistoryFilter } from './sql.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
+import { countPerRange, findFirstId, type HistoryFilter } from './sql.ts';
 
-/** Ninety days of one channel have 2,160. */
-const HOURS = 100_000;
+/** Ninety days of one channel are 2,160 hours. */
+const MAX_CACHED_HOURS = 100_000;
 
-/** Where to read: behind `endId`, and `offset` messages further. */
-export type Start = { readonly endId: string; readonly offset: number };
+/** Where a page starts: among the messages before `endId`, newest first, after the first `offset` of them. */
+export type PageStart = { readonly endId: string; readonly offset: number };
 
 /**
- * Where a page begins that many messages lie before: the hours of the past have the same messages for ever, so they are
- * counted once, a day with one statement, and passed over from then on.
+ * Creates a function that finds the start of a page behind many messages without reading these. The messages of a past
+ * hour never change, so they are counted once (a day in one statement), and from then on the hour is skipped.
  *
- * `settled`: before it no message can come any more.
+ * Its parameter `settled` is the instant before which no message can appear any more.
  */
-export function createDepth() {
-  const counts = new LRUCache<string, number>({ max: HOURS });
+export function createStartFinder() {
+  const counts = new LRUCache<string, number>({ max: MAX_CACHED_HOURS });
 
-  /** Of each hour of [from, to), the oldest first. */
+  /** Counts the messages of each hour in [from, to), oldest first. */
   async function countHours(
     db: Db,
     { accountId, channel }: HistoryFilter,
@@ -31,19 +31,19 @@ export function createDepth() {
     const known = hours.map((hour) => counts.get(keyOf(hour)));
     if (!known.includes(undefined)) return known as number[];
     const bounds = [...hours, to].map(idAt);
-    const counted = await countBetween(db, { accountId, channel, bounds });
+    const counted = await countPerRange(db, { accountId, channel, bounds });
     for (const [n, hour] of hours.entries()) counts.set(keyOf(hour), counted[n] ?? 0);
     return counted;
   }
 
-  return async (db: Db, filter: HistoryFilter, offset: number, settled: Date): Promise<Start> => {
-    const here = { endId: filter.endId, offset };
+  return async (db: Db, filter: HistoryFilter, offset: number, settled: Date): Promise<PageStart> => {
+    const unchanged = { endId: filter.endId, offset };
     const firstId = await findFirstId(db, filter);
     const hours = firstId === undefined ? null : wholeHours(firstId, filter.endId, settled);
-    if (hours === null) return here;
+    if (hours === null) return unchanged;
     let end = hours.end;
-    let left = offset - (await countNewer(db, filter, end));
-    if (left < 0) return here;
+    let left = offset - (await countFrom(db, filter, end));
+    if (left < 0) return unchanged;
     while (end > hours.first) {
       const from = Math.max(hours.first, Math.floor((end - 1) / DAY_MS) * DAY_MS);
       for (const count of (await countHours(db, filter, from, end)).toReversed()) {
@@ -58,7 +58,7 @@ export function createDepth() {
 
 const idAt = (ms: number): string => firstIdAt(new Date(ms));
 
-/** The hours that are over and lie in a range with all their messages; null: there is none. */
+/** The settled hours that lie entirely within a range of ids; null when there are none. */
 function wholeHours(firstId: string, endId: string, settled: Date): { first: number; end: number } | null {
   const first = Math.ceil(timeOfId(firstId).getTime() / HOUR_MS) * HOUR_MS;
   const last = Math.min(timeOfId(endId).getTime(), settled.getTime());
@@ -66,9 +66,9 @@ function wholeHours(firstId: string, endId: string, settled: Date): { first: num
   return end > first ? { first, end } : null;
 }
 
-/** Those from `end` on: they may still become more. */
-async function countNewer(db: Db, filter: HistoryFilter, end: number): Promise<number> {
+/** Counts the messages from `end` on. Their number may still grow. */
+async function countFrom(db: Db, filter: HistoryFilter, end: number): Promise<number> {
   const bounds = [idAt(end), filter.endId];
-  const [newer = 0] = bounds[0] === bounds[1] ? [] : await countBetween(db, { ...filter, bounds });
+  const [newer = 0] = bounds[0] === bounds[1] ? [] : await countPerRange(db, { ...filter, bounds });
   return newer;
 }

@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache';
-import type { Db } from '../../platform/db/query.ts';
-import { firstIdAt } from '../../platform/lib/ids.ts';
-import type { Channel } from '../../platform/lib/channel.ts';
 import { STATUS, type StatusName } from '../../messaging/states.ts';
 import { listRecordsById, type MessageRecord } from '../../messaging/tracking/sql.ts';
-import { createDepth, type Start } from './depth.ts';
+import type { Db } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { firstIdAt } from '../../platform/lib/ids.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
+import { createStartFinder, type PageStart } from './depth.ts';
 import { countQueued, type HistoryFilter, listHistoryIds, type StatusFilter } from './sql.ts';
 
-/** What the history is asked: messages accepted from one time to another, both included. */
-export type HistoryAsked = {
+/** A page of the messages accepted from one instant to another, both inclusive. */
+type HistoryQuery = {
   readonly channel: Channel;
   readonly from: Date;
   readonly to: Date;
@@ -17,73 +18,76 @@ export type HistoryAsked = {
   readonly limit: number;
 };
 
-type Asking = { readonly accountId: number };
+type Of = { readonly accountId: number };
 
-/** A message is committed some time after its id was made, never by more than a statement and a transaction may take. */
-const SETTLED_MS = 5 * 60_000;
-const MARKS = 20_000;
-/** To pass over fewer messages than these takes some milliseconds. */
-const DEEP = 2000;
-/** When more messages wait, to look at each costs more than to read the range. */
-const FEW_QUEUED = 20_000;
+/** A message commits after its id was made, but never later than a statement and a transaction may take. */
+const SETTLED_MS = 5 * MINUTE_MS;
+const MAX_PAGE_ENDS = 20_000;
+/** Up to this offset, reading the skipped messages takes a few milliseconds. */
+const MAX_SHALLOW_OFFSET = 2000;
+/** When more messages wait, looking at each of them costs more than reading the range. */
+const MAX_QUEUED_LOOKUPS = 20_000;
 
 /**
- * Pages of messages, the newest first. Ranges that lie in the past have the same messages for ever, so the end of a page
- * is remembered: whoever walks through them goes on behind it, and does not pass over all pages before. Whoever comes to
- * a deep page from elsewhere passes over whole hours.
+ * Creates a function that returns pages of messages, newest first. A time range in the past always has the same messages,
+ * so the end of a page is remembered: a client that reads page by page continues there without reading the pages before
+ * again. A client that jumps to a deep page skips whole hours.
  */
-export function createHistory() {
-  const marks = new LRUCache<string, string>({ max: MARKS });
-  const findStart = createDepth();
+export function createHistoryReader() {
+  const pageEnds = new LRUCache<string, string>({ max: MAX_PAGE_ENDS });
+  const findStart = createStartFinder();
 
-  return async (db: Db, { accountId }: Asking, asked: HistoryAsked, now: Date): Promise<MessageRecord[]> => {
-    const { limit, page } = asked;
-    const filter = await filterOf(db, accountId, asked);
+  return async (db: Db, { accountId }: Of, query: HistoryQuery, now: Date): Promise<MessageRecord[]> => {
+    const { limit, page } = query;
+    const filter = await toFilter(db, accountId, query);
     if (filter === null) return [];
     const settled = new Date(now.getTime() - SETTLED_MS);
-    const isFixed = asked.status === undefined && asked.to < settled;
-    const markOf = (n: number): string => [accountId, asked.channel, filter.firstId, filter.endId, limit, n].join();
-    const mark = isFixed && page > 0 ? marks.get(markOf(page - 1)) : undefined;
-    const start: Start =
-      mark === undefined ? { endId: filter.endId, offset: page * limit } : { endId: mark, offset: 0 };
-    const isDeep = asked.status === undefined && start.offset > DEEP;
+    const isFixed = query.status === undefined && query.to < settled;
+    const keyOf = (n: number): string => [accountId, query.channel, filter.firstId, filter.endId, limit, n].join();
+    const endOfPrevious = isFixed && page > 0 ? pageEnds.get(keyOf(page - 1)) : undefined;
+    const start: PageStart =
+      endOfPrevious === undefined ? { endId: filter.endId, offset: page * limit } : { endId: endOfPrevious, offset: 0 };
+    const isDeep = query.status === undefined && start.offset > MAX_SHALLOW_OFFSET;
     const found = isDeep ? await findStart(db, filter, start.offset, settled) : start;
     const ids = await listHistoryIds(db, { ...filter, ...found, limit });
     const last = ids.at(-1);
     if (last === undefined) return [];
-    if (isFixed && ids.length === limit) marks.set(markOf(page), last);
+    if (isFixed && ids.length === limit) pageEnds.set(keyOf(page), last);
     const records = await listRecordsById(db, { accountId, ids });
-    // Ids are in the order of time.
+    // Ids sort by time.
     return records.sort((a, b) => (a.id < b.id ? 1 : -1));
   };
 }
 
-/** Null: nothing can be in it. */
-async function filterOf(
+/** Returns null when no message can match. */
+async function toFilter(
   db: Db,
   accountId: number,
-  { channel, from, to, status }: HistoryAsked,
+  { channel, from, to, status }: HistoryQuery,
 ): Promise<HistoryFilter | null> {
-  const range = idsFrom(from, to);
+  const range = idRangeOf(from, to);
   if (from > to || range.endId <= range.firstId) return null;
   if (status === undefined) return { accountId, channel, ...range };
-  const reads = statesOf(channel, status);
-  if (reads === null) return null;
-  const { codes, queued } = reads;
-  return { accountId, channel, ...range, status: { codes, queued: queued ? await waysTo(db, accountId) : 'none' } };
+  const shown = codesShownAs(channel, status);
+  if (shown === null) return null;
+  const { codes, queued } = shown;
+  return { accountId, channel, ...range, status: { codes, queued: queued ? await queuedBy(db, accountId) : 'none' } };
 }
 
-const waysTo = async (db: Db, accountId: number): Promise<StatusFilter['queued']> =>
-  (await countQueued(db, { accountId })) <= FEW_QUEUED ? 'in queue' : 'among messages';
+const queuedBy = async (db: Db, accountId: number): Promise<StatusFilter['queued']> =>
+  (await countQueued(db, { accountId })) <= MAX_QUEUED_LOOKUPS ? 'in queue' : 'among messages';
 
-/** The ids of messages accepted from one time to another, both included. Before 1970 there are none. */
-export function idsFrom(from: Date, to: Date): { readonly firstId: string; readonly endId: string } {
+/** Returns the id range of the messages accepted from one instant to another, both inclusive. None are before 1970. */
+export function idRangeOf(from: Date, to: Date): { readonly firstId: string; readonly endId: string } {
   const idAt = (ms: number): string => firstIdAt(new Date(Math.max(0, ms)));
   return { firstId: idAt(from.getTime()), endId: idAt(to.getTime() + 1) };
 }
 
-/** What reads as this status on a channel (messaging/tracking/status.ts); `queued`: what has no state too; null: nothing does. */
-function statesOf(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
+/**
+ * Returns the codes that clients see as this status on a channel (messaging/tracking/status.ts), and whether messages
+ * without a state count too (`queued`). Returns null when nothing has this status.
+ */
+function codesShownAs(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
   const onSms = channel === 'SMS';
   if (status === 'ACCEPTED') return onSms ? { codes: [STATUS.ACCEPTED], queued: true } : null;
   if (status === 'UNKNOWN' && !onSms) return { codes: [STATUS.UNKNOWN, STATUS.ACCEPTED], queued: true };

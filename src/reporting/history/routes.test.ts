@@ -8,7 +8,7 @@ import { at, idAt, MINUTE, NOW } from '../../../test/support/noon.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { crowdMessages, newMessage } from '../../../test/support/queue.ts';
 import { openRoutes } from '../../../test/support/http/routes.ts';
-import { idsFrom } from './list.ts';
+import { idRangeOf } from './list.ts';
 import { historyRoutes } from './routes.ts';
 import { listHistoryIds } from './sql.ts';
 
@@ -121,7 +121,7 @@ test('what waits is found in the queue as it is among the messages', async () =>
     listHistoryIds(pool, {
       accountId,
       channel: 'SMS',
-      ...idsFrom(at(321), at(330)),
+      ...idRangeOf(at(321), at(330)),
       limit: 10,
       offset: 0,
       status: { codes: [STATUS.ACCEPTED], queued },
@@ -160,7 +160,7 @@ test.each<[Record<string, string>, string[]]>([
 test('pages are read off the primary keys of their days, whatever else is in the tables', async () => {
   const { accountId } = account;
   await crowdMessages(pool);
-  const filter = { accountId, channel: 'SMS' as const, ...idsFrom(at(-600), at(600)), limit: 20, offset: 40 };
+  const filter = { accountId, channel: 'SMS' as const, ...idRangeOf(at(-600), at(600)), limit: 20, offset: 40 };
   for (const status of [
     undefined,
     { codes: [3], queued: 'none' },

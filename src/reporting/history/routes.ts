@@ -1,34 +1,45 @@
 import { Type } from 'typebox';
-import { tenant } from '../../platform/db/tenant.ts';
-import { requireScope } from '../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { pageFields } from '../../platform/http/page.ts';
+import { STATUS_NAMES } from '../../messaging/states.ts';
 import { StatusRecord } from '../../messaging/tracking/schema.ts';
 import { toStatusRecord } from '../../messaging/tracking/status.ts';
-import { createHistory } from './list.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import { pageFields } from '../../platform/http/page.ts';
+import { instantField } from '../../platform/lib/instant.ts';
+import { channelName } from '../../platform/lib/schema.ts';
+import { createHistoryReader } from './list.ts';
 import { readTimes } from './read-times.ts';
-import { historyFields } from './schema.ts';
 import { SearchOut, SearchQuery } from './search/schema.ts';
 import { searchMessages } from './search/search.ts';
 
-/** Contract 5: what was sent, page by page. */
+const HistoryQuery = Type.Object({
+  ...pageFields,
+  channel: channelName(),
+  from: instantField('The earliest time of acceptance.'),
+  to: instantField('The latest time of acceptance, inclusive.'),
+  status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As in `deliveryStatus`.' })),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'Entries per page.' }),
+});
+
+/** Contract 5: the routes that list and search messages. */
 export function historyRoutes(app: App, { pool, clock }: PlatformDeps): void {
-  const list = createHistory();
+  const readHistory = createHistoryReader();
 
   app.get('/api/partner-gateway/v1/messages/history', {
     onRequest: requireScope('tracking'),
     schema: {
       tags: ['Tracking'],
       operationId: 'listMessageHistory',
-      summary: 'The messages of a channel that were accepted in a range of time, the newest first',
-      description: 'With `from` after `to` there are none.',
-      querystring: Type.Object({ ...pageFields, ...historyFields }),
+      summary: 'List the messages of a channel in a time range, newest first',
+      description: 'The range is that of acceptance. With `from` after `to` the list is empty.',
+      querystring: HistoryQuery,
       response: { 200: Type.Array(StatusRecord) },
     },
     handler: async ({ actor, query }) => {
       const { from, to } = query;
-      const asked = { ...query, ...readTimes({ from, to }) };
-      return (await list(tenant(pool, actor), actor, asked, clock.now())).map(toStatusRecord);
+      const page = { ...query, ...readTimes({ from, to }) };
+      return (await readHistory(tenant(pool, actor), actor, page, clock.now())).map(toStatusRecord);
     },
   });
 
@@ -37,10 +48,10 @@ export function historyRoutes(app: App, { pool, clock }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'searchMessages',
-      summary: 'Messages of all channels that fit, the newest first',
+      summary: 'Search the messages of all channels, newest first',
       description:
-        'Each answer looks through a bounded number of messages: with rare filters `data` may be short, or empty, and ' +
-        '`next` still lead on. `searchedTo` says how far it has come.',
+        'Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty ' +
+        'although `next` is set. `searchedTo` says how far back the search has come.',
       querystring: SearchQuery,
       response: { 200: SearchOut },
     },

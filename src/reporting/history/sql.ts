@@ -1,29 +1,30 @@
 import { type Db, join, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 
-/** Which messages. */
+/** Selects messages of one channel in a time range. */
 export type HistoryFilter = {
   readonly accountId: number;
   readonly channel: Channel;
-  /** Ids from the first up to before the second: a range of time. */
+  /** The first id of the time range. */
   readonly firstId: string;
+  /** The end of the time range, exclusive. */
   readonly endId: string;
-  /** Codes of states; undefined: all. */
+  /** Undefined: all messages, whatever their state. */
   readonly status?: StatusFilter | undefined;
 };
 
 export type StatusFilter = {
   readonly codes: readonly number[];
-  /** Those without a state too: looked for in the queue, or, when that is long, among the messages. */
+  /** Whether to include messages without a state: found through the queue or, when that is long, among the messages. */
   readonly queued: 'none' | 'in queue' | 'among messages';
 };
 
 type Part = { readonly limit: number; readonly offset: number };
 
 /**
- * Ids of messages, the newest first. Of the days that are written to they are read off the primary key in its order, until
- * there are enough: rows that are passed over cost a step of the index each, those with another status a look at them.
- * Past days have an index for it (platform/db/past-days.ts).
+ * Lists ids of messages, newest first. For the days that are still written to, the primary key is read in its order until
+ * there are enough ids: a row of another channel costs one index step, a row with another status also a visit to the
+ * table. Past days have an index for it (platform/db/past-days.ts).
  */
 export async function listHistoryIds(db: Db, { limit, offset, ...filter }: HistoryFilter & Part): Promise<string[]> {
   const rows = await many<{ id: string }>(
@@ -38,13 +39,13 @@ type Range = Pick<HistoryFilter, 'accountId' | 'firstId' | 'endId'>;
 const within = ({ accountId, firstId, endId }: Range, table: Sql): Sql =>
   sql`${table}.account_id = ${accountId} AND ${table}.id >= ${firstId} AND ${table}.id < ${endId}`;
 
-function matching(filter: HistoryFilter, most: number): Sql {
+function matching(filter: HistoryFilter, limit: number): Sql {
   const { status } = filter;
   if (status === undefined) return ofChannel(filter);
-  const newest = (of: Sql): Sql => sql`(${of} ORDER BY id DESC LIMIT ${most})`;
-  // One by one, each in the order of an index.
+  const newest = (of: Sql): Sql => sql`(${of} ORDER BY id DESC LIMIT ${limit})`;
+  // A separate query for each kind, so that each can be read in the order of an index.
   const kinds = status.codes.map((code) => withState(filter, code));
-  if (status.queued === 'in queue') kinds.push(waiting(filter));
+  if (status.queued === 'in queue') kinds.push(inQueue(filter));
   if (status.queued === 'among messages') kinds.push(withoutState(filter));
   return sql`SELECT id FROM (${join(kinds.map(newest), ' UNION ALL ')}) AS kind`;
 }
@@ -52,7 +53,7 @@ function matching(filter: HistoryFilter, most: number): Sql {
 const ofChannel = (filter: HistoryFilter): Sql =>
   sql`SELECT m.id FROM message m WHERE ${within(filter, sql`m`)} AND m.channel = ${filter.channel}`;
 
-/** Of the narrow table alone. */
+/** Reads only `message_state`, whose rows are narrow. */
 const withState = (filter: HistoryFilter, code: number): Sql =>
   sql`SELECT s.id FROM message_state s
       WHERE ${within(filter, sql`s`)} AND s.channel = ${bitOf(filter.channel)}::smallint AND s.status = ${code}::smallint`;
@@ -62,8 +63,8 @@ const withoutState = (filter: HistoryFilter): Sql =>
       LEFT JOIN message_state s ON s.account_id = ${filter.accountId} AND s.id = m.id AND ${within(filter, sql`s`)}
       WHERE ${within(filter, sql`m`)} AND m.channel = ${filter.channel} AND s.id IS NULL`;
 
-/** One by one (OFFSET 0): a join would read the whole range for the few that wait. */
-const waiting = (filter: HistoryFilter): Sql =>
+/** Looks up each queued message (`OFFSET 0`): a join would read the whole range for the few messages that wait. */
+const inQueue = (filter: HistoryFilter): Sql =>
   sql`SELECT q.id
       FROM (SELECT DISTINCT w.id FROM dispatch_chunk c CROSS JOIN unnest(c.ids) AS w (id)
             WHERE c.account_id = ${filter.accountId} AND w.id >= ${filter.firstId} AND w.id < ${filter.endId}) AS q
@@ -73,7 +74,7 @@ const waiting = (filter: HistoryFilter): Sql =>
         SELECT status FROM message_state s WHERE s.id = q.id AND ${within(filter, sql`s`)} OFFSET 0) AS s ON true
       WHERE m.channel = ${filter.channel} AND s.status IS NULL`;
 
-/** The first message of a range, of any channel. */
+/** Finds the id of the first message in a range, whatever its channel. */
 export async function findFirstId(db: Db, filter: Range): Promise<string | undefined> {
   const row = await maybeOne<{ id: string }>(
     db,
@@ -82,7 +83,7 @@ export async function findFirstId(db: Db, filter: Range): Promise<string | undef
   return row?.id;
 }
 
-/** Messages of an account that wait in the queue. */
+/** Counts the messages of an account that wait in the queue. */
 export async function countQueued(db: Db, { accountId }: { accountId: number }): Promise<number> {
   const { queued } = await one<{ queued: number }>(
     db,
@@ -91,8 +92,11 @@ export async function countQueued(db: Db, { accountId }: { accountId: number }):
   return queued;
 }
 
-/** How many messages of a channel each of some ranges has: from one of `bounds`, which are sorted, up to the next one. */
-export async function countBetween(
+/**
+ * Counts the messages of a channel in each range between two neighbours in `bounds`, which is sorted. The lower bound of a
+ * range is inclusive, the upper one exclusive.
+ */
+export async function countPerRange(
   db: Db,
   { accountId, channel, bounds }: { accountId: number; channel: Channel; bounds: readonly string[] },
 ): Promise<number[]> {

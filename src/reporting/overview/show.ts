@@ -8,7 +8,7 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { createMeter, type Meter } from '../../platform/lib/meter.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
-import { byWeight, creditAttention, findCommonAttention, findOwnAttention } from './attention/find.ts';
+import { compareAttention, creditAttention, listSharedAttention, listOwnAttention } from './attention/find.ts';
 import type { OverviewOut } from './schema.ts';
 import { listActiveCampaigns, listHours } from './sql.ts';
 import * as traffic from './traffic.ts';
@@ -29,7 +29,7 @@ export function createOverview(pool: Pool): (actor: Actor, asked: Asked) => Prom
   return async (actor, asked) => {
     const [own, common] = await Promise.all([
       tenantTransaction(pool, actor, (tx) => readOwn(tx, actor, asked)),
-      findCommonAttention(pool, actor),
+      listSharedAttention(pool, actor),
     ]);
     return toOverview(actor, asked, { ...own, common }, rates);
   };
@@ -38,13 +38,13 @@ export function createOverview(pool: Pool): (actor: Actor, asked: Asked) => Prom
 /** On one connection, one behind the other. */
 async function readOwn(db: Db, actor: Actor, { hours, now }: Asked) {
   const { accountId, operations } = actor;
-  const rows = await listHours(db, { accountId, from: traffic.firstHour(now, hours) });
+  const rows = await listHours(db, { accountId, from: traffic.firstHourNeeded(now, hours) });
   const accepted = await traffic.acceptedPerSecond(db, accountId, now);
   const balance = (await findBalance(db, { accountId })) ?? NO_BALANCE;
   const campaigns = operations.has('campaigns')
     ? await listActiveCampaigns(db, { accountId, sending: SENDING, scheduled: SCHEDULED })
     : [];
-  return { rows, accepted, balance, campaigns, attention: await findOwnAttention(db, actor) };
+  return { rows, accepted, balance, campaigns, attention: await listOwnAttention(db, actor) };
 }
 
 type Read = Awaited<ReturnType<typeof readOwn>> & { readonly common: OverviewOut['attention'] };
@@ -55,18 +55,18 @@ function toOverview(
   { rows, accepted, balance, campaigns, attention, common }: Read,
   { meter, findPace }: Rates,
 ): OverviewOut {
-  const from = traffic.yesterdayOf(now);
-  const ends = meter.read(`${actor.accountId}/${from.getTime()}`, now, traffic.endsSince(rows, from));
+  const from = traffic.startOfYesterday(now);
+  const ends = meter.read(`${actor.accountId}/${from.getTime()}`, now, traffic.countEndsSince(rows, from));
   const [delivered = null, failed = null] = ends?.map(traffic.perSecond) ?? [];
-  const money = creditAttention(balance, traffic.lastDayMicros(rows, now));
+  const money = creditAttention(balance, traffic.lastDayCostMicros(rows, now));
   return {
     asOf: now.toISOString(),
     rate: { accepted, delivered, failed },
-    totals: { today: traffic.todayOf(rows, now) },
+    totals: { today: traffic.totalsOfToday(rows, now) },
     series: traffic.seriesOf(rows, now, hours),
     credit: toCredit(balance),
     campaigns: campaigns.map((campaign) => toRunning(campaign, findPace(actor, campaign, now))),
-    attention: [...common, ...money, ...attention].sort(byWeight),
+    attention: [...common, ...money, ...attention].sort(compareAttention),
   };
 }
 

@@ -12,11 +12,11 @@ const midnightOf = (now: Date): Date => startOf(now.getTime(), DAY_MS);
 const startOfSeries = (now: Date, hours: number): Date => startOf(now.getTime() - (hours - 1) * HOUR_MS, HOUR_MS);
 
 /** Counters begin here, so that they can be compared until the day is over. */
-export const yesterdayOf = (now: Date): Date => new Date(midnightOf(now).getTime() - DAY_MS);
+export const startOfYesterday = (now: Date): Date => new Date(midnightOf(now).getTime() - DAY_MS);
 
 /** Everything that is told of traffic is in the hours from here on. */
-export const firstHour = (now: Date, hours: number): Date =>
-  new Date(Math.min(startOfSeries(now, hours).getTime(), yesterdayOf(now).getTime()));
+export const firstHourNeeded = (now: Date, hours: number): Date =>
+  new Date(Math.min(startOfSeries(now, hours).getTime(), startOfYesterday(now).getTime()));
 
 const sum = (rows: readonly HourRow[], of: (row: HourRow) => number): number =>
   rows.reduce((total, row) => total + of(row), 0);
@@ -24,7 +24,7 @@ const sum = (rows: readonly HourRow[], of: (row: HourRow) => number): number =>
 const since = (rows: readonly HourRow[], from: Date): readonly HourRow[] => rows.filter(({ hour }) => hour >= from);
 
 /** What came of today's messages. */
-export function todayOf(all: readonly HourRow[], now: Date): OverviewOut['totals']['today'] {
+export function totalsOfToday(all: readonly HourRow[], now: Date): OverviewOut['totals']['today'] {
   const rows = since(all, midnightOf(now));
   const [sent, delivered] = [sum(rows, (row) => row.sent), sum(rows, (row) => row.delivered)];
   const [failed, unsent] = [sum(rows, (row) => row.failed), sum(rows, (row) => row.unsent)];
@@ -33,11 +33,11 @@ export function todayOf(all: readonly HourRow[], now: Date): OverviewOut['totals
 }
 
 /** What the last 24 hours cost. */
-export const lastDayMicros = (all: readonly HourRow[], now: Date): number =>
+export const lastDayCostMicros = (all: readonly HourRow[], now: Date): number =>
   sum(since(all, startOfSeries(now, 24)), (row) => row.costMicros);
 
 /** What has been delivered and has failed of the messages since yesterday: both only grow. */
-export function endsSince(all: readonly HourRow[], from: Date): readonly [delivered: number, failed: number] {
+export function countEndsSince(all: readonly HourRow[], from: Date): readonly [delivered: number, failed: number] {
   const rows = since(all, from);
   return [sum(rows, (row) => row.delivered), sum(rows, (row) => row.failed)];
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
-import { type ChannelRow, findBeginning, listChannelBuckets, type Range, type Unit } from './sql.ts';
+import { type ChannelRow, findCampaignStart, listChannelBuckets, type Range, type Unit } from './sql.ts';
 
 /** What happened to one campaign in one bucket; `skipped` is told where it began. */
 export type CampaignBucket = { readonly bucket: Date; readonly skipped: number; readonly channels: ChannelRow[] };
@@ -10,12 +10,12 @@ export type CampaignBucket = { readonly bucket: Date; readonly skipped: number; 
  * All buckets of a campaign that are not empty, the oldest first: as many as it lasted, so pages are cut from them.
  * 404 when the account has no such campaign.
  */
-export async function campaignBuckets(
+export async function findCampaignBuckets(
   db: Db,
   { accountId }: Pick<Actor, 'accountId'>,
   input: Partial<Range> & { readonly campaignId: number; readonly unit: Unit },
 ): Promise<CampaignBucket[]> {
-  const beginning = await findBeginning(db, { accountId, ...input });
+  const beginning = await findCampaignStart(db, { accountId, ...input });
   if (!beginning) throw new AppError('not_found');
   const buckets = new Map<number, CampaignBucket>();
   const { startedAt, bucket, skipped } = beginning;

@@ -5,12 +5,12 @@ import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { findBuckets } from './buckets.ts';
-import { campaignBuckets } from './campaign-buckets.ts';
+import { findCampaignBuckets } from './campaign-buckets.ts';
 import { FunnelOut, toFunnelOut } from './funnel/schema.ts';
 import { findFunnel } from './funnel/sql.ts';
 import { readRange } from './range.ts';
 import * as schema from './schema.ts';
-import { shownBucket, shownCampaignBucket } from './show.ts';
+import { toBucketOut, toCampaignBucketOut } from './show.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 
@@ -42,7 +42,7 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       const page = { limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
       const filter = { accountId: actor.accountId, ...readRange(query), ...which, ...page };
       const { total, rows } = await findBuckets(tenant(pool, actor), filter);
-      return pageOf(query, rows.map(shownBucket), total);
+      return pageOf(query, rows.map(toBucketOut), total);
     },
   });
 
@@ -59,10 +59,10 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
     },
     handler: async ({ actor, params, query }) => {
       const input = { campaignId: params.id, unit: query.aggregateOn, ...readRange(query) };
-      const found = await campaignBuckets(tenant(pool, actor), actor, input);
+      const found = await findCampaignBuckets(tenant(pool, actor), actor, input);
       if (query.direction === 'DESC') found.reverse();
       const page = found.slice(offsetOf(query), offsetOf(query) + query.limit);
-      return pageOf(query, page.map(shownCampaignBucket), found.length);
+      return pageOf(query, page.map(toCampaignBucketOut), found.length);
     },
   });
 

@@ -16,7 +16,7 @@ const shownCounts = ({ sent, delivered, read, failed, unsent, costMicros }: Sums
 });
 
 /** A bucket as the interface writes it. */
-export const shownBucket = ({ bucket, campaigns, skipped, ...sums }: BucketRow): Static<typeof BucketOut> => ({
+export const toBucketOut = ({ bucket, campaigns, skipped, ...sums }: BucketRow): Static<typeof BucketOut> => ({
   bucket: bucket.toISOString(),
   campaigns,
   ...shownCounts(sums),
@@ -33,7 +33,7 @@ const added = (a: Sums, b: Sums): Sums => ({
   costMicros: a.costMicros + b.costMicros,
 });
 
-export const shownCampaignBucket = (found: CampaignBucket): Static<typeof CampaignBucketOut> => ({
+export const toCampaignBucketOut = (found: CampaignBucket): Static<typeof CampaignBucketOut> => ({
   bucket: found.bucket.toISOString(),
   campaigns: 1,
   ...shownCounts(found.channels.reduce(added, NOTHING)),

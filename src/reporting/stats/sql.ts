@@ -141,7 +141,7 @@ export const listChannelBuckets = (
   );
 
 /** When a campaign began and the bucket of that time, both null before; and how many recipients it skipped. */
-export const findBeginning = (
+export const findCampaignStart = (
   db: Db,
   { accountId, campaignId, unit }: { accountId: number; campaignId: number; unit: Unit },
 ): Promise<{ startedAt: Date | null; bucket: Date | null; skipped: number } | undefined> =>

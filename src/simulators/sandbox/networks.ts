@@ -4,6 +4,7 @@ import { parseJson, getText } from '../../carriers/json.ts';
 import { type SandboxGraph, startSandboxGraph } from '../graph/server.ts';
 import { type SandboxRbm, startSandboxRbm } from '../rbm/server.ts';
 import { createConnection, secretOf, updateConnection } from '../../network/connections/save.ts';
+import { callbackUrlOf } from '../../network/connections/add.ts';
 import type { ConnectionKind } from '../../network/connections/kinds/kinds.ts';
 import { type Connection, findConnection, notifyRoutingChange } from '../../network/connections/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -58,9 +59,9 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
     graph,
     rbm,
     async startCallbacks(origin) {
-      const at = (path: string): string => `${origin}/api/callbacks/${path}`;
-      await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
-      await rbm.setCallback(at(`rcs/${RCS_NAME}`));
+      const urlOf = (kind: ConnectionKind, name: string): string => callbackUrlOf(origin, { kind, name }) ?? '';
+      await graph.verifyCallback(urlOf('whatsapp', WHATSAPP_NAME), verifyToken);
+      await rbm.setCallback(urlOf('rcs', RCS_NAME));
       // Not earlier: without a callback URL, events are lost.
       resumeWhatsapp();
       resumeRcs();

@@ -71,7 +71,7 @@ export async function openFallbackStage(
     },
     async run(by = accept) {
       const fallbacks = createFallbackPoller({ pool, accept: by, revoke, now: () => new Date(), log: silentLog });
-      while ((await fallbacks.look()) > 0) await fallbacks.stop();
+      while ((await fallbacks.poll()) > 0) await fallbacks.stop();
     },
     async pass(seconds) {
       await exec(pool, sql`UPDATE message_fallback SET due_at = due_at - ${seconds} * interval '1 second'`);

@@ -6,7 +6,7 @@ export type AnyForm = {
   getValues(): Record<string, unknown>;
 };
 
-/** The field path in @mantine/form's notation: `rows.0.name` for `rows[0].name`. */
+/** The field path in the notation of @mantine/form, which has a dot and no brackets around an index. */
 const pathOf = (field: string): string => field.replaceAll(/\[(\d+)\]/g, '.$1');
 
 /**

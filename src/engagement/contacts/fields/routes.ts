@@ -12,7 +12,7 @@ import { listFields } from './sql.ts';
 const PATH = '/api/partner-gateway/v1/contacts/fields';
 const tags = ['Contacts'];
 
-/** The custom fields of an account's contacts: values in contacts, filters of lists, placeholders in texts. */
+/** Registers the routes of custom fields: contacts have values for them, lists filter by them, texts use them. */
 export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('contacts');
 
@@ -21,7 +21,8 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
     schema: {
       tags,
       operationId: 'listCustomFields',
-      summary: 'The custom fields of the account, by name: at most 100',
+      summary: 'List custom fields',
+      description: 'Sorted by name; an account has at most 100.',
       response: { 200: Type.Array(FieldOut) },
     },
     handler: async ({ actor }) => (await listFields(tenant(pool, actor), actor)).map(toFieldOut),
@@ -33,7 +34,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
     schema: {
       tags,
       operationId: 'createCustomField',
-      summary: 'Define a custom field',
+      summary: 'Create a custom field',
       body: FieldIn,
       response: { 201: FieldOut },
     },
@@ -54,7 +55,8 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
     schema: {
       tags,
       operationId: 'changeCustomField',
-      summary: 'Rename or describe a custom field; contacts keep their values',
+      summary: 'Change the name or description of a custom field',
+      description: 'Contacts keep their values.',
       params: FieldId,
       body: FieldPatch,
       response: { 200: FieldOut },
@@ -68,9 +70,9 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
     schema: {
       tags,
       operationId: 'deleteCustomField',
-      summary: 'Forget a custom field and its values',
+      summary: 'Delete a custom field and its values',
       params: FieldId,
-      response: { 204: Type.Null({ description: 'Forgotten' }) },
+      response: { 204: Type.Null({ description: 'Deleted' }) },
     },
     handler: async ({ actor, params }, reply) => {
       await tenantTransaction(pool, actor, (tx) => removeField(tx, actor, params.id));

@@ -6,7 +6,7 @@ import * as db from './sql.ts';
 
 const MAX_FIELDS = 100;
 
-/** What every contact has: placeholders and filters mean these. */
+/** The fields that every contact has: placeholders and filters with these names refer to them. */
 const RESERVED: ReadonlySet<string> = new Set(
   (
     'id firstName lastName fullName name gender phoneNumber email isValid isTest numberType country ' +
@@ -23,8 +23,8 @@ export type NewField = {
 };
 
 /**
- * Defines a custom field. Call it in a transaction.
- * Errors: 400 for the name of a field that every contact has, 403 beyond 100 fields, 409 for a name that is taken.
+ * Creates a custom field. Call it in a transaction.
+ * Errors: 400 for the name of a standard field, 403 when there are 100 fields already, 409 for a name that is taken.
  */
 export async function createField(
   tx: Db,
@@ -49,7 +49,7 @@ export type FieldChange = {
 };
 
 /**
- * Renames or describes a custom field; contacts keep their values. Call it in a transaction.
+ * Changes the name or description of a custom field; contacts keep their values. Call it in a transaction.
  * Errors: 400 for another type or a reserved name, 404, 409 for a name that is taken.
  */
 export async function changeField(tx: Db, actor: Author, id: number, change: FieldChange): Promise<db.FieldRow> {
@@ -70,17 +70,17 @@ export async function changeField(tx: Db, actor: Author, id: number, change: Fie
   return field;
 }
 
-/** Forgets a custom field and, with it, its values. Call it in a transaction. Errors: 404. */
+/** Deletes a custom field with its values. Call it in a transaction. Errors: 404. */
 export async function removeField(tx: Db, actor: Author, id: number): Promise<void> {
   if ((await db.deleteField(tx, { accountId: actor.accountId, id })) === 0) throw new AppError('not_found');
   await recordAudit(tx, actor, { action: 'custom-field.delete', subject: subjectOf(id) });
 }
 
-/** What no schema tells of a name. */
+/** Returns the faults of a name that the schema does not find: it is reserved. */
 export const faultsOfName = (name = ''): FieldError[] =>
-  RESERVED.has(name.toLowerCase()) ? [{ field: 'name', message: `${name} is a field that every contact has` }] : [];
+  RESERVED.has(name.toLowerCase()) ? [{ field: 'name', message: `${name} is a standard field of contacts` }] : [];
 
-/** What no schema tells of a change. */
+/** Returns the faults of a change that the schema does not find: another type, or a reserved name. */
 export const faultsOfChange = (current: db.FieldRow, { name, type = current.type }: FieldChange): FieldError[] => [
   ...(type === current.type ? [] : [{ field: 'type', message: `is ${current.type} and cannot change` }]),
   ...faultsOfName(name),
@@ -91,5 +91,5 @@ function throwFaults(faults: readonly FieldError[]): void {
 }
 
 const nameTaken = (name: string): AppError =>
-  new AppError('conflict', { message: `There is a custom field ${name} already` });
+  new AppError('conflict', { message: `A custom field with the name ${name} already exists` });
 const subjectOf = (id: number): string => `custom-field:${id}`;

@@ -1,11 +1,11 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldRow, FieldType } from './sql.ts';
 
-/** What a custom field may hold; a date is `yyyy-MM-dd`. */
+/** A value of a custom field; a date is `yyyy-MM-dd`. */
 export type FieldValue = string | number | boolean;
-/** Values by the names of their fields, as the interface writes them. Null takes a value away. */
+/** Values by the names of their fields, as the API has them. Null removes a value. */
 export type NamedValues = Readonly<Record<string, unknown>>;
-/** Values by the ids of their fields, as contacts keep them. */
+/** Values by the ids of their fields, as contacts store them. */
 export type StoredValues = Readonly<Record<string, FieldValue | null>>;
 
 const MAX_TEXT_LENGTH = 1000;
@@ -32,7 +32,7 @@ const CHECKS: Readonly<Record<FieldType, Check>> = {
 
 const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [field.name.toLowerCase(), field]));
 
-/** The values as contacts keep them, or what is wrong with each. Names are taken in any case. */
+/** Reads values by name: returns them by the ids of their fields, and what is wrong. Names are case-insensitive. */
 export function readValues(
   fields: readonly FieldRow[],
   values: NamedValues,
@@ -43,14 +43,14 @@ export function readValues(
   for (const [name, value] of Object.entries(values)) {
     const field = known.get(name.toLowerCase());
     const fault = field && CHECKS[field.type].fault;
-    if (!field) faults.push({ field: `customFields.${name}`, message: 'is no custom field of this account' });
+    if (!field) faults.push({ field: `customFields.${name}`, message: 'is not a custom field of this account' });
     else if (value === null || CHECKS[field.type].accepts(value)) stored[field.id] = value;
     else faults.push({ field: `customFields.${name}`, message: fault ?? 'is not valid' });
   }
   return { stored, faults };
 }
 
-/** A value that came as text (a query, a cell of a file) as its field's type; undefined when it is none. */
+/** Converts a text (from a query, or a cell of a file) to the type of its field; undefined if it is not of that type. */
 export function readText(field: Pick<FieldRow, 'type'>, text: string): FieldValue | undefined {
   const value = fromText(field.type, text.trim());
   return CHECKS[field.type].accepts(value) ? value : undefined;
@@ -62,7 +62,7 @@ function fromText(type: FieldType, text: string): unknown {
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
-/** The values by the names of their fields. Those of fields that were deleted are left out. */
+/** Returns stored values by the names of their fields. Values of deleted fields are left out. */
 export const toNamed = (fields: readonly FieldRow[], stored: StoredValues): Record<string, FieldValue> =>
   Object.fromEntries(
     fields.flatMap(({ id, name }) => {

@@ -7,7 +7,7 @@ import type { StandardField, Target } from './columns.ts';
 import type { RawRow } from './limits.ts';
 import type { CheckedRow } from './rows.ts';
 
-/** A cell as a contact keeps it, or what is wrong with it. */
+/** The value of a cell as a contact stores it, or what is wrong with it. */
 type CellResult = { readonly value: FieldValue } | { readonly fault: string };
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
@@ -22,11 +22,11 @@ const YES: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', 'x']);
 const NO: ReadonlySet<string> = new Set(['false', 'no', 'n', '0']);
 
 const textUpTo =
-  (longest: number) =>
+  (maxLength: number) =>
   (cell: string): CellResult =>
-    cell.length <= longest ? { value: cell } : { fault: `must have at most ${longest} characters` };
+    cell.length <= maxLength ? { value: cell } : { fault: `must have at most ${maxLength} characters` };
 
-/** All fields but the number, which needs more than its cell. */
+/** How to read each field, except the number, which needs more than its cell. */
 const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => CellResult>> = {
   firstName: textUpTo(100),
   lastName: textUpTo(100),
@@ -46,21 +46,21 @@ const orFault = (value: FieldValue | undefined, fault: string): CellResult =>
   value === undefined ? { fault } : { value };
 
 function yesOrNo(cell: string): boolean | undefined {
-  const word = cell.toLowerCase();
-  if (YES.has(word)) return true;
-  return NO.has(word) ? false : undefined;
+  const text = cell.toLowerCase();
+  if (YES.has(text)) return true;
+  return NO.has(text) ? false : undefined;
 }
 
-/** `SMS`, `sms; rcs`, or yes for all channels. No, like an empty cell, opts nobody in. */
+/** Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it opts nobody in again. */
 function readChannels(cell: string): Channel[] | undefined {
   const all = yesOrNo(cell);
   if (all !== undefined) return all ? [...CHANNELS] : [];
-  const words = cell
+  const names = cell
     .toUpperCase()
     .split(/[\s,;|]+/)
-    .filter((word) => word !== '');
-  const channels = CHANNELS.filter((channel) => words.includes(channel));
-  return channels.length === new Set(words).size ? channels : undefined;
+    .filter((name) => name !== '');
+  const channels = CHANNELS.filter((channel) => names.includes(channel));
+  return channels.length === new Set(names).size ? channels : undefined;
 }
 
 const CUSTOM_FAULTS = {
@@ -73,12 +73,12 @@ const CUSTOM_FAULTS = {
 export type Checking = { readonly targets: readonly Target[]; readonly defaultCountry: string | null };
 
 /**
- * Checks the rows of a file, one after the other: every fault of a row is named. Of the rows with one number the first
- * good one counts; the others come back as doubles. Empty cells say nothing.
+ * Creates a function that checks the rows of a file one after the other and names every fault of a row. If several rows
+ * have the same number, the first good one counts, and the others come back as duplicates. Empty cells have no effect.
  */
 export function createRowCheck({ targets, defaultCountry }: Checking): (row: RawRow) => CheckedRow {
   const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
-  /** As numbers, which take a quarter of the room of texts: a million of them are 40 MB. */
+  /** The line of each phone number. As numbers they take a quarter of the memory of texts: 40 MB for a million. */
   const lines = new Map<number, number>();
 
   return ({ line, cells: raw }) => {
@@ -99,10 +99,13 @@ export function createRowCheck({ targets, defaultCountry }: Checking): (row: Raw
   };
 }
 
-/** A row may have a million cells more than there are columns. */
+/** Cuts a row to be shown: it may have a million more cells than there are columns. */
 const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
 
-const duplicateOf = (line: number): FieldError => ({ field: 'phoneNumber', message: `has the number of line ${line}` });
+const duplicateOf = (line: number): FieldError => ({
+  field: 'phoneNumber',
+  message: `has the same number as line ${line}`,
+});
 
 const tooManyCells = (raw: readonly string[], targets: readonly Target[]): FieldError => ({
   field: 'row',
@@ -113,7 +116,7 @@ function numberIn(raw: string, defaultCountry: string | null, faults: FieldError
   const cell = raw.trim();
   const phone = cell === '' ? null : parsePhone(cell, defaultCountry);
   if (phone) return phone;
-  const message = cell === '' ? 'is missing: contacts of a file are known by their numbers' : UNREADABLE_NUMBER;
+  const message = cell === '' ? 'is missing: imported contacts are identified by their numbers' : UNREADABLE_NUMBER;
   faults.push({ field: 'phoneNumber', message });
   return null;
 }
@@ -125,7 +128,7 @@ function valueIn(raw: string, target: NonNullable<Target>, faults: FieldError[])
     'field' in target
       ? [target.field, readField(target.field, cell)]
       : [`customFields.${target.custom}`, readCustom(target.type, cell)];
-  const fault = 'fault' in read ? read.fault : storable(read.value);
+  const fault = 'fault' in read ? read.fault : unstorableFault(read.value);
   if (fault !== undefined) faults.push({ field, message: fault });
   return 'value' in read ? read.value : null;
 }
@@ -136,11 +139,11 @@ const readField = (field: StandardField, cell: string): CellResult =>
 const readCustom = (type: keyof typeof CUSTOM_FAULTS, cell: string): CellResult =>
   orFault(readText({ type }, cell), CUSTOM_FAULTS[type]);
 
-/** PostgreSQL stores no U+0000 and no halves of characters. */
+/** Whether PostgreSQL can store a text: it stores neither U+0000 nor lone surrogates. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-const storable = (value: FieldValue): string | undefined =>
-  typeof value !== 'string' || isStorable(value) ? undefined : 'holds what is no character';
+const unstorableFault = (value: FieldValue): string | undefined =>
+  typeof value !== 'string' || isStorable(value) ? undefined : 'contains invalid characters';
 
-/** To show: with U+FFFD for what cannot be stored. */
+/** Replaces what PostgreSQL cannot store by U+FFFD, so that a text can be shown. */
 export const storableText = (text: string): string =>
   isStorable(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');

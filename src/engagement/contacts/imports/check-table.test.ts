@@ -80,7 +80,7 @@ test('a row without a number is at fault, an empty row is none, and what cannot 
     {
       line: 4,
       cells: ['+393331234567', 'a\ufffdb'],
-      faults: [{ field: 'fullName', message: 'holds what is no character' }],
+      faults: [{ field: 'fullName', message: 'contains invalid characters' }],
     },
   ]);
 });
@@ -90,8 +90,8 @@ test('numbers in national forms are those of the account’s country, and withou
   const { checked } = await check(rows, { defaultCountry: 'IT' });
   expect(checked.map((row) => ('phone' in row ? row.phone.e164 : row.faults[0]?.message))).toEqual([
     '+393331234567',
-    'has the number of line 2',
-    'has the number of line 2',
+    'has the same number as line 2',
+    'has the same number as line 2',
     '+39066981234',
     'is not a phone number: write it with + and the country code',
   ]);

@@ -6,26 +6,26 @@ import { looksLikeHeader, type Mapping, mapColumns, type Target } from './column
 import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
 import { type CheckedRow, truncateCells } from './rows.ts';
 
-/** How the rows of a file are to be understood. */
+/** How the rows of a file are to be interpreted. */
 export type TableOptions = {
-  /** Whether the first row is names of columns; null: see by itself. */
+  /** Whether the first row has the names of the columns; null: it is detected. */
   readonly removeHead: boolean | null;
   readonly mapping: Mapping;
   readonly fields: readonly FieldRow[];
   readonly defaultCountry: string | null;
-  /** Rows to show as they are. */
+  /** How many rows the preview has. */
   readonly previewRows: number;
 };
 
 export type Column = { readonly name: string; readonly target: Target };
 
-/** What is known of a table before and after its rows. */
+/** The columns of a table, its first rows as the file has them, and how many rows it has. */
 export type Table = { readonly columns: readonly Column[]; readonly preview: string[][]; total: number };
 
 /**
- * Checks a table row by row. `table` is filled as the rows are read; its columns are known with the first one.
- * Errors: 400 for a file without rows, for more than 200 columns, and for columns that cannot be told; 413 for more than
- * two million rows.
+ * Checks a table row by row, and calls `onTable` after the last row.
+ * Errors: 400 for a file without rows, for more than 200 columns, and for columns that cannot be interpreted; 413 for more
+ * than two million rows.
  */
 export async function* checkTable(
   rows: AsyncIterable<RawRow>,
@@ -70,7 +70,7 @@ function readColumns(first: readonly string[], options: TableOptions) {
   return { columns: names.map(named), faults };
 }
 
-/** How a table begins, and how it would be understood. `faults`: why its columns could not be taken so. */
+/** How a table begins, and how it would be interpreted. `faults`: why an import would refuse these columns. */
 export type TablePreview = {
   readonly columns: readonly Column[];
   readonly hasHead: boolean;
@@ -78,7 +78,10 @@ export type TablePreview = {
   readonly faults: readonly FieldError[];
 };
 
-/** Reads no further than the rows to be shown. Errors: 400 for a table without rows or with more than 200 columns. */
+/**
+ * Reads the beginning of a table, only as far as the rows of the preview. Errors: 400 for a table without rows, or with
+ * more than 200 columns.
+ */
 export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<TablePreview> {
   const first: string[][] = [];
   for await (const { cells } of rows) {
@@ -94,7 +97,7 @@ export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOp
   return { columns, hasHead: isHead, preview, faults };
 }
 
-/** Without names the first column that can hold a number does, unless the mapping says which. */
+/** For a table without names of columns: maps the first column with a valid number, unless the mapping says which it is. */
 function withNumberColumn(first: readonly string[], { mapping, defaultCountry }: TableOptions): Mapping {
   if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
   const at = first.findIndex((cell) => parsePhone(cell.trim(), defaultCountry) !== null);

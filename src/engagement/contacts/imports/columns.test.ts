@@ -45,9 +45,9 @@ test('a column that the file has not, two columns of one field, and none for the
   expect(faults).toEqual([
     'the file has no column "99"',
     'the file has no column "nothing"',
-    'columns 1 ("email") and 2 ("E-mail") are the same field: choose one by "mapping"',
-    'columns 3 ("City") and 4 ("city") are the same field: choose one by "mapping"',
-    'has no column of phone numbers: call it phoneNumber, or name it in "mapping"',
+    'columns 1 ("email") and 2 ("E-mail") have the same field: choose one with "mapping"',
+    'columns 3 ("City") and 4 ("city") have the same field: choose one with "mapping"',
+    'has no column of phone numbers: name it phoneNumber, or map it with "mapping"',
   ]);
 });
 

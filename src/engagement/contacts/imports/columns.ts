@@ -1,7 +1,7 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldRow, FieldType } from '../fields/sql.ts';
 
-/** What a column of a file can be of a contact, besides a custom field. */
+/** The fields of a contact that a column of a file can have, apart from custom fields. */
 export const STANDARD_FIELDS = [
   'phoneNumber',
   'firstName',
@@ -14,16 +14,16 @@ export const STANDARD_FIELDS = [
 ] as const;
 export type StandardField = (typeof STANDARD_FIELDS)[number];
 
-/** What a column becomes; null: it is passed over. A custom field without an id is yet to be made. */
+/** The field that a column becomes; null: it is ignored. A custom field without an id does not exist yet. */
 export type Target =
   | { readonly field: StandardField }
   | { readonly custom: string; readonly type: FieldType; readonly id: number | null }
   | null;
 
-/** From the request: names of columns, or their places from 1, to names of fields; null passes a column over. */
+/** The mapping of a request: from names of columns, or their places from 1, to names of fields; null ignores a column. */
 export type Mapping = Readonly<Record<string, string | null>>;
 
-/** Names by which files call the fields, as `bare` leaves them. Phones and mail programs export under these. */
+/** The names of the fields in files, as `normalizedName` returns them. Phones and mail programs export under these names. */
 const ALIASES: Readonly<Record<StandardField, string>> = {
   phoneNumber:
     'phonenumber phone number mobile mobilephone mobilenumber cell cellphone msisdn tel telephone telephonenumber ' +
@@ -36,7 +36,7 @@ const ALIASES: Readonly<Record<StandardField, string>> = {
   isTest: 'istest test',
   optedOut: 'optedout optout unsubscribed',
 };
-/** What we say of contacts and nobody can set, and what a file of rejected rows has besides. */
+/** Names that are ignored: fields of contacts that cannot be set, and the columns that a file of rejected rows adds. */
 const IGNORED_NAMES =
   'id isvalid numbertype country communicationsupported lastcontacttype lastcontactdate lastcampaigntype customfields ' +
   'createdat updatedat importline importerror';
@@ -46,23 +46,26 @@ const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...IGNORED_NAMES.split(' ').map((name) => [name, null] as const),
 ]);
 
-/** Letters and digits alone, in lower case and without accents: `Phone number`, `phone_number` and `phoneNumber` are one. */
+/**
+ * Returns the letters and digits of a name, in lower case and without accents, so that `Phone number`, `phone_number` and
+ * `phoneNumber` are the same.
+ */
 const normalizedName = (name: string): string =>
   withoutAccents(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '');
 const withoutAccents = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '');
 
-/** Whether a row is names of columns: one of its cells is a name that we know. */
+/** Returns whether a row has the names of the columns: at least one of its cells is a known name. */
 export const looksLikeHeader = (cells: readonly string[]): boolean =>
   cells.some((cell) => BY_ALIAS.has(normalizedName(cell)));
 
 export type Columns = { readonly targets: readonly Target[]; readonly faults: readonly FieldError[] };
 
 /**
- * What each column becomes: what the mapping says, else the field that its name means, else the custom field of that name,
- * which may be a new one for texts. A column without a name is passed over.
- * Faults: a column that the mapping names and the file has not, two columns for one field, none for the number.
+ * Finds the field of each column: the one that the mapping says, or else the standard field with its name, or else the
+ * custom field with its name, which may be a new text field. A column without a name is ignored.
+ * Faults: the mapping has a column that is not in the file, two columns have the same field, or none has the number.
  */
 export function mapColumns(
   head: readonly string[],
@@ -111,13 +114,13 @@ function targetOf(name: string, at: number, fields: readonly FieldRow[]): Target
 
 const MAX_NAME_LENGTH = 63;
 
-/** As names of custom fields must be. Empty for a name in other letters than Latin ones. */
+/** Makes a valid name of a custom field. It is empty if the name has no Latin letters or digits. */
 function fieldNameOf(name: string): string {
-  const word = withoutAccents(name)
+  const text = withoutAccents(name)
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
-  if (word === '') return '';
-  return (/^\d/.test(word) ? `field_${word}` : word).slice(0, MAX_NAME_LENGTH);
+  if (text === '') return '';
+  return (/^\d/.test(text) ? `field_${text}` : text).slice(0, MAX_NAME_LENGTH);
 }
 
 const nameOf = (target: NonNullable<Target>): string => ('field' in target ? target.field : target.custom);
@@ -130,11 +133,11 @@ function duplicateFieldFaults(head: readonly string[], targets: readonly Target[
   return [...places].flatMap(([name, at]) => {
     if (name === '' || at.length < 2) return [];
     const columns = at.map((i) => `${i + 1} ("${head[i]?.slice(0, 60)}")`).join(' and ');
-    return [{ field: 'file', message: `columns ${columns} are the same field: choose one by "mapping"` }];
+    return [{ field: 'file', message: `columns ${columns} have the same field: choose one with "mapping"` }];
   });
 }
 
 const missingNumberFaults = (targets: readonly Target[]): FieldError[] =>
   targets.some((target) => target && nameOf(target) === 'phoneNumber')
     ? []
-    : [{ field: 'file', message: 'has no column of phone numbers: call it phoneNumber, or name it in "mapping"' }];
+    : [{ field: 'file', message: 'has no column of phone numbers: name it phoneNumber, or map it with "mapping"' }];

@@ -98,7 +98,7 @@ test('a chunk that fails is tried again later, and given up after some time; the
     created: 2,
     errors: 0,
     completedAt: expect.any(Date),
-    failure: 'Internal error: what was brought in before stays, the rest was not brought in',
+    failure: 'Internal error: rows that were imported before stay, the rest was not imported',
   });
   expect(await contacts()).toBe(2);
   expect(await work()).toBe(false);
@@ -114,7 +114,7 @@ test('an import whose list goes away fails at that chunk, and says so', async ()
   expect(await find(row)).toMatchObject({
     status: 'FAILED',
     created: 2,
-    failure: `There is no list ${listId}: what was brought in before stays, the rest was not brought in`,
+    failure: `The list ${listId} does not exist: rows that were imported before stay, the rest was not imported`,
   });
   expect(await contacts()).toBe(2);
 });

@@ -14,16 +14,16 @@ import { type Upserted, type UpsertRow, upsertContacts } from '../upsert.ts';
 import { type CheckedRow, type GoodRow, truncateCells } from './rows.ts';
 import * as db from './sql.ts';
 
-/** Rows that were not brought in and are kept to be shown. */
+/** How many rejected rows are stored to be shown. */
 const MAX_REJECTS = 10_000;
 
-const NO_ROOM = { field: 'row', message: 'the plan has no room for another contact' };
+const LIMIT_REACHED = { field: 'row', message: 'the contact limit of the plan is reached' };
 
 /**
- * Brings checked rows in, in the caller's transaction: contacts are created or changed by their numbers, put into the list,
- * opted out where the file says so; nobody is opted in. What was not brought in is counted and kept with its reason. Of a
- * trial run nothing is written but the counts. Answers the import as it is then.
- * Errors: 400 when its list is no more.
+ * Imports checked rows, in the caller's transaction: contacts are created or changed by their numbers, added to the list,
+ * and opted out where the file says so; nobody is opted in. Rejected rows are counted and stored with the reasons. A dry
+ * run writes only the counts and the rejected rows. Returns the updated import.
+ * Errors: 400 when its list was deleted.
  */
 export async function importRows(tx: Db, current: db.ImportRow, rows: readonly CheckedRow[]): Promise<db.ImportRow> {
   const { accountId, id } = current;
@@ -42,7 +42,7 @@ export async function importRows(tx: Db, current: db.ImportRow, rows: readonly C
   return db.updateCounts(tx, { accountId, id, ...counts });
 }
 
-/** A row as a contact; a column that the file leaves empty says nothing. */
+/** Converts a row to a contact. Empty cells have no effect. */
 function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[]): UpsertRow {
   const values: Partial<Record<string, FieldValue>> = {};
   const customFields: Record<string, FieldValue> = {};
@@ -68,7 +68,7 @@ function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[
 
 const GENDERS = ['MALE', 'FEMALE', 'OTHER'] as const;
 
-/** What would become of rows, without writing them. */
+/** Predicts the outcomes of rows without writing them. */
 async function predictOutcomes(
   tx: Db,
   { accountId, created }: db.ImportRow,
@@ -78,32 +78,33 @@ async function predictOutcomes(
   const numbers = rows.map(({ phone }) => phone.e164);
   const known = new Map((await listIdsByNumber(tx, { accountId, numbers })).map((c) => [c.phoneNumber, c.id]));
   const { remaining = null } = book ? limitsOf(book) : {};
-  let room = remaining === null ? Infinity : remaining - created;
+  let left = remaining === null ? Infinity : remaining - created;
   return numbers.map((number) => {
     const id = known.get(number);
     if (id !== undefined) return { kind: 'updated', id };
-    return room-- > 0 ? { kind: 'created', id: 0 } : { kind: 'limit' };
+    return left-- > 0 ? { kind: 'created', id: 0 } : { kind: 'limit' };
   });
 }
 
+/** The error for a list that does not exist: 400. */
 export const unknownList = (listId: number): AppError =>
   new AppError('invalid', {
-    message: `There is no list ${listId}`,
+    message: `The list ${listId} does not exist`,
     details: [{ field: 'listId', message: `unknown: ${listId}` }],
   });
 
-/** Opt-outs and the list. */
+/** Opts contacts out where the file says so, and adds them to the list. */
 async function addOptOutsAndList(
   tx: Db,
   { accountId, listId, columns }: db.ImportRow,
   rows: readonly GoodRow[],
   outcomes: readonly Upserted[],
 ): Promise<void> {
-  const there = rows.filter((_, i) => outcomes[i]?.kind !== 'limit');
-  await optOut(tx, optOutsOf(accountId, columns, there));
+  const imported = rows.filter((_, i) => outcomes[i]?.kind !== 'limit');
+  await optOut(tx, optOutsOf(accountId, columns, imported));
   const contactIds = outcomes.flatMap((outcome) => (outcome.kind === 'limit' ? [] : [outcome.id]));
   if (listId === null) return;
-  // A chunk may have no good row, and then nobody has claimed the book.
+  // If a chunk has no good row, the book has not been claimed yet.
   if (contactIds.length === 0) await claimBook(tx, { accountId, to: 'associate' });
   if (!(await addImportedContacts(tx, { accountId, listId, contactIds }))) throw unknownList(listId);
 }
@@ -112,8 +113,8 @@ function optOutsOf(accountId: number, columns: readonly db.ImportColumn[], rows:
   const at = columns.findIndex(({ field }) => field === 'optedOut');
   if (at < 0) return [];
   return rows.flatMap(({ cells, phone }) => {
-    const said = String(cells[at] ?? '').split(',');
-    const channels = CHANNELS.filter((channel) => said.includes(channel));
+    const names = String(cells[at] ?? '').split(',');
+    const channels = CHANNELS.filter((channel) => names.includes(channel));
     return channels.map((channel) => ({ accountId, phoneNumber: phone.e164, channel, source: 'IMPORT' as const }));
   });
 }
@@ -128,14 +129,16 @@ function countOf(rows: readonly CheckedRow[], outcomes: readonly Upserted[]): db
 function rejectsOf(rows: readonly CheckedRow[], good: readonly GoodRow[], outcomes: readonly Upserted[]): db.Reject[] {
   const bad = rows.flatMap((row) => ('faults' in row ? [row] : []));
   const late = good.flatMap(({ line, cells }, i) =>
-    outcomes[i]?.kind === 'limit' ? [{ line, faults: [NO_ROOM], cells: cells.map((cell) => String(cell ?? '')) }] : [],
+    outcomes[i]?.kind === 'limit'
+      ? [{ line, faults: [LIMIT_REACHED], cells: cells.map((cell) => String(cell ?? '')) }]
+      : [],
   );
   return [...bad, ...late].sort((a, b) => a.line - b.line);
 }
 
 async function storeRejects(tx: Db, current: db.ImportRow, rejects: readonly db.Reject[]): Promise<void> {
   const { accountId, id: importId, skipped, errors } = current;
-  const room = Math.max(0, MAX_REJECTS - skipped - errors);
-  const rows = rejects.slice(0, room).map((reject) => ({ ...reject, cells: truncateCells(reject.cells) }));
+  const left = Math.max(0, MAX_REJECTS - skipped - errors);
+  const rows = rejects.slice(0, left).map((reject) => ({ ...reject, cells: truncateCells(reject.cells) }));
   if (rows.length > 0) await db.insertRejects(tx, { accountId, importId, rows });
 }

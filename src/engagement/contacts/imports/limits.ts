@@ -2,26 +2,26 @@ import { AppError, invalidFields } from '../../../platform/errors.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a file may have. Whatever goes beyond is refused as a whole, before anything is written. */
+/** The limits of a file. A file beyond any of them is refused as a whole, before anything is written. */
 export const LIMITS = {
-  /** Of a CSV or vCard file. */
+  /** The size of a CSV or vCard file. */
   textBytes: 200 * MIB,
-  /** Of an XLSX file, which is packed… */
+  /** The size of an XLSX file, which is compressed. */
   xlsxBytes: 20 * MIB,
-  /** … and of all that is read of it, unpacked. */
+  /** The size of everything that is read from an XLSX file, uncompressed. */
   unpackedBytes: 64 * MIB,
   rows: 2_000_000,
   columns: 200,
-  /** Of one row, in characters; of one physical line of a vCard too. */
+  /** The characters of one row, and of one physical line of a vCard. */
   rowLength: 64 * 1024,
 } as const;
 
-/** 400: what is wrong with the file, for people. */
+/** The error 400 for a faulty file; `message` is shown to people. */
 export const badFile = (message: string): AppError => invalidFields([{ field: 'file', message }]);
 
-/** 413. */
+/** The error 413 for a file that is too large; `message` is shown to people. */
 export const tooLarge = (message: string): AppError =>
   new AppError('too_large', { message: `file: ${message}`, details: [{ field: 'file', message }] });
 
-/** A row as the file has it, and the line (of a sheet: the row) where it begins, from 1. */
+/** A row as the file has it, and the line (in a sheet: the row) where it begins, from 1. */
 export type RawRow = { readonly line: number; readonly cells: readonly string[] };

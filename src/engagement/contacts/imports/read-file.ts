@@ -7,31 +7,31 @@ import { badFile } from './limits.ts';
 import type { ThreadResult, ThreadTask } from './reading/thread.ts';
 
 const THREAD = new URL('./reading/thread.ts', import.meta.url);
-/** A million rows take about 100 MB, most of it for the numbers that were seen. */
+/** A million rows take about 100 MB, most of it for the phone numbers, which are remembered to find duplicates. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 /** A million rows take about 15 s on one core. */
 const TIMEOUT_MS = 280_000;
-/** Files that are read at a time, in one process; the others wait. */
+/** How many files one process reads at once; the others wait. */
 const MAX_CONCURRENT_FILES = 2;
 
 const slots = createSlots(MAX_CONCURRENT_FILES);
 
 /**
- * Reads and checks a file in a thread of its own, with a bound on its memory and its time: whatever the file is, the
- * program goes on, and requests are answered meanwhile.
+ * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program keeps
+ * running and serving requests.
  * Errors: 400 or 413 that say what is wrong with the file.
  */
 export async function readFile(conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> {
-  const said = await slots.run(() => runThread({ work: 'convert', ...conversion }, heap));
-  if (said.kind !== 'converted') throw new Error('the thread did something else');
-  return said.converted;
+  const result = await slots.run(() => runThread({ work: 'convert', ...conversion }, heap));
+  if (result.kind !== 'converted') throw new Error('the thread did something else');
+  return result.converted;
 }
 
-/** The same for how the table of a file begins. */
+/** Reads how the table of a file begins, in a thread with the same limits. Errors: as of `readFile`. */
 export async function readFilePreview(conversion: Omit<Conversion, 'chunks' | 'kind'>): Promise<TablePreview> {
-  const said = await slots.run(() => runThread({ work: 'begin', ...conversion }, HEAP));
-  if (said.kind !== 'begun') throw new Error('the thread did something else');
-  return said.beginning;
+  const result = await slots.run(() => runThread({ work: 'preview', ...conversion }, HEAP));
+  if (result.kind !== 'previewed') throw new Error('the thread did something else');
+  return result.preview;
 }
 
 async function runThread(
@@ -40,9 +40,9 @@ async function runThread(
 ): Promise<Exclude<ThreadResult, { kind: 'refused' }>> {
   const thread = new Worker(THREAD, { workerData: task, resourceLimits, env: {} });
   try {
-    const said = await firstMessage(thread);
-    if (said.kind !== 'refused') return said;
-    throw new AppError(said.code, { message: said.message, details: said.details });
+    const result = await firstMessage(thread);
+    if (result.kind !== 'refused') return result;
+    throw new AppError(result.code, { message: result.message, details: result.details });
   } catch (error) {
     throw isOutOfMemory(error) ? badFile('takes too much memory to read') : error;
   } finally {

@@ -5,8 +5,8 @@ import { type ImportRow, listRejects, type Reject } from './sql.ts';
 const ROWS_PER_PIECE = 500;
 
 /**
- * The rows that were not brought in, as CSV in pieces: the columns of the file, the line where each row stood, and what is
- * wrong with it. Mended, it may be sent as the next file.
+ * Yields the rejected rows as CSV, in pieces: the columns of the file, the line of each row, and what is wrong with it. Once
+ * corrected, this can be imported as the next file.
  */
 export async function* rejectsCsv(
   db: Db,
@@ -22,7 +22,7 @@ export async function* rejectsCsv(
   }
 }
 
-/** A row may have fewer cells than there are columns, or more. */
+/** Makes a line of the CSV. The row may have fewer cells than there are columns, or more. */
 function lineOf({ line, faults, cells }: Reject, columns: number): string {
   const own = Array.from({ length: columns }, (_, i) => cells[i] ?? '');
   return csvLine([...own, String(line), faults.map(({ field, message }) => `${field} ${message}`).join('; ')]);

@@ -90,7 +90,7 @@ test('a small file is done at once: contacts, custom fields, list, summary, faul
     summary: { total: 4, created: 2, updated: 0, skipped: 1, errors: 1 },
     errors: [
       { line: 4, field: 'phoneNumber', message: expect.stringContaining('is not a phone number') },
-      { line: 5, field: 'phoneNumber', message: 'has the number of line 2' },
+      { line: 5, field: 'phoneNumber', message: 'has the same number as line 2' },
     ],
   });
   expect(await contacts(`&listIds=${listId}`)).toMatchObject([
@@ -138,7 +138,7 @@ test('the limit of the plan holds: the first new ones are created, and the other
   await updateLimits(program.pool, { accountId: account.accountId, planLimit: 1, extraLimit: 1 });
   const { summary, errors } = await bringIn('phone\n+393331234561\n+393331234562\n+393331234563\n');
   expect(summary).toEqual({ total: 3, created: 2, updated: 0, skipped: 0, errors: 1 });
-  expect(errors).toEqual([{ line: 4, field: 'row', message: 'the plan has no room for another contact' }]);
+  expect(errors).toEqual([{ line: 4, field: 'row', message: 'the contact limit of the plan is reached' }]);
 });
 
 test('national numbers are read by the country of the account', async () => {
@@ -189,13 +189,13 @@ test('the rejected rows are a CSV file that can be mended and sent again, and no
   expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
   expect(headers.get('content-disposition')).toBe(`attachment; filename="rejects-${importId}.csv"`);
   const notANumber = 'phoneNumber is not a phone number: write it with + and the country code';
-  const missing = 'phoneNumber is missing: contacts of a file are known by their numbers';
+  const missing = 'phoneNumber is missing: imported contacts are identified by their numbers';
   expect(body).toBe(
     [
       'phone,name,note,importLine,importError',
       `x,"'=1+1, ""x""","'-7",3,${notANumber}`,
       `,B,"'@y",4,${missing}`,
-      `"'+39 333 1234567",C,,5,phoneNumber has the number of line 2`,
+      `"'+39 333 1234567",C,,5,phoneNumber has the same number as line 2`,
       '',
     ].join('\r\n'),
   );
@@ -225,8 +225,8 @@ test('an import of another account answers as an unknown one does, and a list of
     const { status, body } = await client.request('GET', PATH + path);
     expect([status, body]).toMatchObject([404, { message: 'Not found' }]);
   }
-  expect(await refuse('phone\n+393331234567\n', { listId })).toBe(`400 There is no list ${listId}`);
-  expect(await refuse('phone\n+393331234567\n', { listId: 9_000_000 })).toBe('400 There is no list 9000000');
+  expect(await refuse('phone\n+393331234567\n', { listId })).toBe(`400 The list ${listId} does not exist`);
+  expect(await refuse('phone\n+393331234567\n', { listId: 9_000_000 })).toBe('400 The list 9000000 does not exist');
 });
 
 const BAD_FILES: [what: string, content: Content, options: { name?: string; path?: string }, says: string][] = [
@@ -239,20 +239,30 @@ const BAD_FILES: [what: string, content: Content, options: { name?: string; path
     { name: 'a.png' },
     '400 file: must be a CSV or XLSX file (.csv, .tsv, .txt, .xlsx), as its name says',
   ],
-  ['a text called .xlsx', 'phone\n+393331234567\n', { name: 'a.xlsx' }, '400 file: is called .xlsx and is none'],
+  [
+    'a text called .xlsx',
+    'phone\n+393331234567\n',
+    { name: 'a.xlsx' },
+    '400 file: is named .xlsx, but is not an XLSX file',
+  ],
   [
     'an archive called .csv',
     new Uint8Array(makeXlsx('<row/>')),
     {},
-    '400 file: is called a text and is an archive: an XLSX is called .xlsx',
+    '400 file: is named as a text file, but is an archive: the name of an XLSX file must end with .xlsx',
   ],
   [
     'an old Excel file',
     new Uint8Array(Buffer.from('d0cf11e0a1b11ae1', 'hex')),
     { name: 'a.xlsx' },
-    '400 file: is an old Excel file, or one with a password: save it as XLSX without one',
+    '400 file: is an old Excel file, or has a password: save it as XLSX without a password',
   ],
-  ['octets of anything', new Uint8Array([1, 0, 0, 0, 7, 0]), {}, '400 file: is no text: it holds zeros'],
+  [
+    'octets of anything',
+    new Uint8Array([1, 0, 0, 0, 7, 0]),
+    {},
+    '400 file: is not a text file: it contains zero bytes',
+  ],
   [
     'vCards among tables',
     'BEGIN:VCARD\nEND:VCARD\n',
@@ -275,13 +285,13 @@ const BAD_FILES: [what: string, content: Content, options: { name?: string; path
     'a head that says a field twice',
     'phone,name,full name\n1,2,3\n',
     {},
-    '400 file: columns 2 ("name") and 3 ("full name") are the same field: choose one by "mapping"',
+    '400 file: columns 2 ("name") and 3 ("full name") have the same field: choose one with "mapping"',
   ],
   [
     'no column of numbers',
     'name,city\nAnna,Roma\n',
     {},
-    '400 file: has no column of phone numbers: call it phoneNumber, or name it in "mapping"',
+    '400 file: has no column of phone numbers: name it phoneNumber, or map it with "mapping"',
   ],
   ['a quote that is not closed', 'phone\n+393331234567\n"x\n', {}, '400 file: line 3: a quote is not closed'],
   [
@@ -305,7 +315,7 @@ test('how a file begins is told, with what its columns would become and what a m
       fields: ['phoneNumber', 'phoneNumber', 'fullName', 'customField.Shoe_size'],
       hasHead: true,
       preview: [['+393331234567', '0612345678', 'Anna', '38']],
-      faults: [{ field: 'file', message: expect.stringContaining('are the same field') }],
+      faults: [{ field: 'file', message: expect.stringContaining('have the same field') }],
     },
   });
   expect(await begun({ mapping: '{"2":null,"4":"customField.shoes"}' })).toMatchObject({
@@ -351,7 +361,7 @@ test('a body that is no form is 415, a form without a file or with two 400 and 4
   const file = '; filename="a.csv"';
   expect(await form(part('file', ''))).toMatchObject({
     status: 400,
-    body: { message: expect.stringContaining('missing') },
+    body: { message: expect.stringContaining('is required') },
   });
   expect(await form(part('other', file))).toMatchObject({
     status: 400,

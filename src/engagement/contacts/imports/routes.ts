@@ -28,16 +28,16 @@ import { refuseUnknownList, startImport } from './start.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];
-/** Rows whose faults an answer names. */
+/** How many rejected rows a response includes. */
 const SHOWN_REJECTS = 1000;
 
 const UPLOAD =
-  'Contacts are created or, by number, changed: a cell that is not empty replaces what was there. Up to 5,000 rows are ' +
-  'done at once, all or none (200); more are done by and by (202, `PENDING`), and `imports/{id}` says how far. Whatever ' +
-  'is wrong with the file as a whole is 400 or 413, and then nothing is written. Opt-outs stay; a column `optedOut` adds ' +
-  'to them.';
+  'Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 ' +
+  'rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and ' +
+  '`imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is ' +
+  'written. Opt-outs stay; a column `optedOut` adds to them.';
 
-/** Contract 4, Upload: contacts from files, and what became of them. */
+/** Registers the routes of contract 4, Upload: importing contacts from files, and the results. */
 export function importRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');
@@ -55,7 +55,8 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listContactImports',
-      summary: 'Imports of contacts, the newest first',
+      summary: 'List contact imports',
+      description: 'The newest first.',
       querystring: PageQuery,
       response: { 200: PageOf(schema.ImportInList) },
     },
@@ -74,7 +75,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findContactImport',
-      summary: 'One import: how far it is, and what was not brought in',
+      summary: 'Get the progress and the result of a contact import',
       params: schema.ImportId,
       response: { 200: schema.ImportOut },
     },
@@ -89,10 +90,11 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'downloadContactImportRejects',
-      summary: 'The rows that were not brought in, as CSV with the reasons: the first 10,000',
+      summary: 'Download the rejected rows of a contact import as CSV',
+      description: 'The first 10,000 rejected rows, with the reasons.',
       produces: ['text/csv'],
       params: schema.ImportId,
-      response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'The rows' })) },
+      response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'The rejected rows' })) },
     },
     handler: async ({ actor, params }, reply) => {
       const db = tenant(pool, actor);
@@ -138,7 +140,7 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
   });
 }
 
-/** Changes nothing, so no answer is stored: a request that comes again is simply answered again. */
+/** Registers the preview of an upload. It changes nothing, so no response is stored: a repeated request is run again. */
 function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
   app.post(`${PATH}/upload/columns`, {
     onRequest: requireScope('contacts'),
@@ -146,8 +148,10 @@ function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
     schema: {
       tags,
       operationId: 'readUploadColumns',
-      summary: 'How a CSV or XLSX begins, and what its columns would become',
-      description: 'Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.',
+      summary: 'Preview the columns of a CSV or XLSX file',
+      description:
+        'Returns how the file begins and what its columns would become, so that a person can choose a `mapping`. Nothing is ' +
+        'stored, and no rows are checked.',
       response: { 200: schema.PreviewOut },
     },
     handler: idempotentHandler(deps, (request) =>
@@ -163,7 +167,7 @@ function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
 
 type Files = { readonly kind: FileKind; readonly source: FileHandle; readonly chunks: FileHandle };
 
-/** Everything that needs no transaction: the form, its fields, the whole file. */
+/** Reads what needs no transaction: the form with its fields, and the whole file. */
 async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, chunks }: Files) {
   const { settings, options } = await readUploadForm(pool, request, source);
   const { fileName } = settings;
@@ -171,7 +175,7 @@ async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, c
   return { settings, converted };
 }
 
-/** `shape` names the fields that are read; others are ignored. */
+/** Reads the form of an upload: the fields that `shape` has (others are ignored), and the file into `source`. */
 async function readUploadForm(
   pool: Pool,
   request: FastifyRequest,

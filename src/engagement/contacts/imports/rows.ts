@@ -3,36 +3,36 @@ import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldValue } from '../fields/values.ts';
 import type { PhoneDetails } from '../../../platform/lib/phone-details.ts';
 
-/** A row that can become a contact: its cells, in the order of the columns, hold values in the form of contacts. */
+/** A row that can become a contact: its cells, in the order of the columns, have the values that contacts store. */
 export type GoodRow = {
   readonly line: number;
   readonly cells: readonly (FieldValue | null)[];
   readonly phone: PhoneDetails;
 };
-/** A row that cannot, as the file has it. */
+/** A row that cannot become a contact, as the file has it. */
 export type BadRow = {
   readonly line: number;
   readonly cells: readonly string[];
   readonly faults: readonly FieldError[];
 };
-/** A row whose number an earlier row has. */
+/** A row with the same number as an earlier row. */
 export type DuplicateRow = BadRow & { readonly doubled: true };
 
 export type CheckedRow = GoodRow | BadRow | DuplicateRow;
 
-/** Rows that are written in one transaction: a good batch for `upsertContacts`… */
+/** How many rows are written in one transaction: a good batch for `upsertContacts`. */
 export const MAX_CHUNK_ROWS = 2000;
-/** … unless they are this long together: whoever unpacks a chunk has all of it in memory. */
+/** The maximum length of these rows together, in characters: an unpacked chunk is in memory as a whole. */
 export const MAX_CHUNK_LENGTH = 4_000_000;
 
-/** In characters, about. */
+/** Returns the approximate length of a row in characters. */
 export const lengthOf = ({ cells }: CheckedRow): number =>
   cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0) + 8, 0);
 
-/** Of cells that are kept to be shown, in characters. */
+/** The maximum length of the cells of a row that are stored to be shown, in characters. */
 const MAX_SHOWN_LENGTH = 4096;
 
-/** As many cells as are short enough together, the last one cut, and the others empty. */
+/** Cuts the cells of a row at a total length of `MAX_SHOWN_LENGTH`: one cell is cut, those after it are empty. */
 export function truncateCells(cells: readonly string[]): string[] {
   let left = MAX_SHOWN_LENGTH;
   return cells.map((cell) => {
@@ -42,7 +42,7 @@ export function truncateCells(cells: readonly string[]): string[] {
   });
 }
 
-/** A chunk as it waits. Level 1 takes a tenth of the time of JSON itself. */
+/** Packs rows as chunks store them: JSON, compressed with zstd, which takes a tenth of the time of JSON itself. */
 export const packRows = (rows: readonly CheckedRow[]): Buffer => zstdCompressSync(JSON.stringify(rows));
 
 export const unpackRows = (octets: Buffer): CheckedRow[] => JSON.parse(zstdDecompressSync(octets).toString('utf8'));

@@ -5,31 +5,31 @@ import { id, orNull } from '../../../platform/lib/schema.ts';
 
 const count = (description: string) => Type.Integer({ description });
 
-/** The parts of an upload. For the description: a form is read as it comes. */
+/** The parts of an upload. Only for the API description: a form is read as a stream, and checked by `readSettings`. */
 export const UploadForm = Type.Object({
   file: Type.String({
     format: 'binary',
     description:
-      'CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 ' +
-      'MiB): up to 2,000,000 rows and 200 columns.',
+      'CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, uncompressed ' +
+      '64 MiB): up to 2,000,000 rows and 200 columns.',
   }),
-  fileName: Type.Optional(Type.String({ description: 'In place of the name that the part says.' })),
+  fileName: Type.Optional(Type.String({ description: 'Replaces the file name of the part.' })),
   removeHead: Type.Optional(
-    Type.Boolean({ description: 'Whether the first row is the names of the columns. Left out, it is told by itself.' }),
+    Type.Boolean({ description: 'Whether the first row has the names of the columns. Default: this is detected.' }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'Rows of the file in `preview`.' }),
+    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'How many rows of the file `preview` has.' }),
   ),
-  listId: Type.Optional(Type.Integer({ description: 'The list that the contacts are put into.' })),
+  listId: Type.Optional(Type.Integer({ description: 'The list to which the contacts are added.' })),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Only say what would come of it. Nothing is written.' }),
+    Type.Boolean({ default: false, description: 'Only report what would happen; no contact is written.' }),
   ),
   mapping: Type.Optional(
     Type.String({
       description:
-        'JSON: the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, ' +
-        '`fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null passes it over. Columns that ' +
-        'are not named here are known by their names, and otherwise become custom fields.',
+        'JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, ' +
+        '`lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. ' +
+        'Columns that are not mapped are recognised by their names, and otherwise become custom fields.',
     }),
   ),
 });
@@ -44,16 +44,16 @@ export const VcardForm = Type.Object({
 });
 
 const Summary = Type.Object({
-  total: count('Rows of the file.'),
-  created: count('Contacts that are new.'),
-  updated: count('Contacts whose number was there.'),
-  skipped: count('Rows whose number an earlier row of the file has.'),
-  errors: count('Rows that are no contact, or for which the plan has no room.'),
+  total: count('The rows of the file.'),
+  created: count('New contacts.'),
+  updated: count('Contacts that existed before, by their number.'),
+  skipped: count('Rows with the same number as an earlier row of the file.'),
+  errors: count('Rows that cannot become a contact, or that exceed the contact limit.'),
 });
 
 const Fault = Type.Object({
-  line: Type.Integer({ description: 'Of the file, from 1; of a sheet the row.' }),
-  field: Type.String({ description: '`row` where it is no single field.' }),
+  line: Type.Integer({ description: 'The line of the file, from 1; in a sheet, the row.' }),
+  field: Type.String({ description: '`row` if it is not a single field.' }),
   message: Type.String(),
 });
 
@@ -74,21 +74,21 @@ const brief = {
 export const ImportInList = Type.Object(brief);
 export const ImportOut = Type.Object({
   ...brief,
-  columns: Type.Array(Type.String(), { description: 'Their names in the file.' }),
-  fields: Type.Array(orNull(Type.String()), { description: 'What each column became; null: it is passed over.' }),
+  columns: Type.Array(Type.String(), { description: 'The names of the columns in the file.' }),
+  fields: Type.Array(orNull(Type.String()), { description: 'The field of each column; null: it is ignored.' }),
   preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
   errors: Type.Array(Fault, {
-    description: 'Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`.',
+    description: 'The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them.',
   }),
 });
 
 export const PreviewOut = Type.Object({
-  columns: Type.Array(Type.String(), { description: 'Their names in the file.' }),
-  fields: Type.Array(orNull(Type.String()), { description: 'What each column would become; null: it is passed over.' }),
-  hasHead: Type.Boolean({ description: 'Whether the first row is taken for the names of the columns.' }),
+  columns: Type.Array(Type.String(), { description: 'The names of the columns in the file.' }),
+  fields: Type.Array(orNull(Type.String()), { description: 'The field of each column; null: it would be ignored.' }),
+  hasHead: Type.Boolean({ description: 'Whether the first row is interpreted as the names of the columns.' }),
   preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
   faults: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
-    description: 'Why an upload with these settings would be refused: what a `mapping` has to settle.',
+    description: 'Why an upload with these settings would be refused: what a `mapping` must resolve.',
   }),
 });
 

@@ -1,7 +1,7 @@
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import type { Mapping } from './columns.ts';
 
-/** What the fields of an upload say. */
+/** The settings of an upload, from the fields of its form. */
 export type Settings = {
   readonly fileName: string;
   readonly removeHead: boolean | null;
@@ -15,7 +15,10 @@ const DEFAULT_PREVIEW = 10;
 const MAX_PREVIEW = 100;
 const MAX_NAME_LENGTH = 255;
 
-/** Errors: 400 naming each field at fault. Fields that nobody knows are passed over, and an empty one says nothing. */
+/**
+ * Reads the settings of an upload. `partName` is the file name of the part. Unknown fields are ignored, and empty ones have
+ * no effect. Errors: 400 naming every faulty field.
+ */
 export function readSettings(fields: ReadonlyMap<string, string>, partName: string): Settings {
   const faults: FieldError[] = [];
   const read = <T>(field: string, fallback: T, parse: (text: string) => T | undefined, must: string): T => {
@@ -45,9 +48,9 @@ function readBoolean(text: string): boolean | undefined {
 }
 
 const readInteger =
-  (least: number, most: number) =>
+  (min: number, max: number) =>
   (text: string): number | undefined =>
-    /^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
+    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined;
 
 function readMapping(text: string): Mapping | undefined {
   const value = parsed(text);

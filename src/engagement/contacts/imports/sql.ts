@@ -1,43 +1,52 @@
 import type { Author } from '../../../identity/audit/record.ts';
-import { int, json, rowsOf } from '../../../platform/db/columns.ts';
+import { input, insertRows, int, json } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { FieldError } from '../../../platform/errors.ts';
 
 export type ImportStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED';
 
-/** A column of the file: its name there, the field that it becomes (null: none), and the id of a custom field. */
+/**
+ * A column of the file: its name there, the field that it becomes (null: it is ignored), and the id if that is a custom
+ * field.
+ */
 export type ImportColumn = { readonly name: string; readonly field: string | null; readonly fieldId: number | null };
 
-/** Who asked, as the audit log keeps people. */
+/** Who requested the import, as audit entries store it. */
 export type ImportAuthor = Omit<Author, 'accountId'>;
 
-export type ImportRow = {
-  accountId: number;
-  id: number;
-  status: ImportStatus;
-  fileName: string;
-  dryRun: boolean;
-  listId: number | null;
-  author: ImportAuthor;
-  columns: ImportColumn[];
-  preview: string[][];
-  total: number;
-  created: number;
-  updated: number;
-  skipped: number;
-  errors: number;
-  failure: string | null;
-  createdAt: Date;
-  completedAt: Date | null;
-};
+const IMPORT_IN_LIST = columns({
+  accountId: as<number>('account_id'),
+  id: as<number>('id'),
+  status: as<ImportStatus>('status'),
+  fileName: as<string>('file_name'),
+  dryRun: as<boolean>('dry_run'),
+  listId: as<number | null>('list_id'),
+  /** The rows of the file. */
+  total: as<number>('total'),
+  created: as<number>('created'),
+  updated: as<number>('updated'),
+  skipped: as<number>('skipped'),
+  errors: as<number>('errors'),
+  /** Why the import failed; null when it did not. */
+  failure: as<string | null>('failure'),
+  createdAt: as<Date>('created_at'),
+  completedAt: as<Date | null>('completed_at'),
+});
 
-/** Without what may be long. */
-export type ImportInList = Omit<ImportRow, 'author' | 'columns' | 'preview'>;
+const IMPORT_DETAILS = columns({
+  author: as<ImportAuthor>('author'),
+  columns: as<ImportColumn[]>('columns'),
+  preview: as<string[][]>('preview'),
+});
 
-const BRIEF = sql`account_id AS "accountId", id, status, file_name AS "fileName", dry_run AS "dryRun",
-  list_id AS "listId", total, created, updated, skipped, errors, failure, created_at AS "createdAt",
-  completed_at AS "completedAt"`;
-const COLUMNS = sql`${BRIEF}, author, columns, preview`;
+/** An import in a list: the fields that may be long are left out. */
+export type ImportInList = RowOf<typeof IMPORT_IN_LIST>;
+
+export type ImportRow = ImportInList & RowOf<typeof IMPORT_DETAILS>;
+
+/** An import that has not ended. */
+const UNFINISHED = sql`status IN ('PENDING', 'RUNNING')`;
 
 type Of = { readonly accountId: number };
 type OfImport = Of & { readonly importId: number };
@@ -53,20 +62,23 @@ export const insertImport = (db: Db, row: NewImport): Promise<ImportRow> =>
     sql`INSERT INTO contact_import (account_id, status, file_name, dry_run, list_id, author, columns, preview, total)
         VALUES (${row.accountId}, 'PENDING', ${row.fileName}, ${row.dryRun}, ${row.listId},
           ${JSON.stringify(row.author)}, ${JSON.stringify(row.columns)}, ${JSON.stringify(row.preview)}, ${row.total})
-        RETURNING ${COLUMNS}`,
+        RETURNING ${IMPORT_IN_LIST}, ${IMPORT_DETAILS}`,
   );
 
 export const findImport = (db: Db, { accountId, id }: Of & { id: number }): Promise<ImportRow | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM contact_import WHERE account_id = ${accountId} AND id = ${id}`);
+  maybeOne(
+    db,
+    sql`SELECT ${IMPORT_IN_LIST}, ${IMPORT_DETAILS} FROM contact_import WHERE account_id = ${accountId} AND id = ${id}`,
+  );
 
-/** The newest first. */
+/** Lists a page of imports, the newest first. */
 export const listImports = (
   db: Db,
   { accountId, limit, offset }: Of & { limit: number; offset: number },
 ): Promise<ImportInList[]> =>
   many(
     db,
-    sql`SELECT ${BRIEF} FROM contact_import WHERE account_id = ${accountId}
+    sql`SELECT ${IMPORT_IN_LIST} FROM contact_import WHERE account_id = ${accountId}
         ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 
@@ -75,10 +87,10 @@ export async function countImports(db: Db, { accountId }: Of): Promise<number> {
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** How many rows became what. */
+/** How many rows had each outcome. */
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
 
-/** Counts rows that are done. */
+/** Adds the outcomes of rows to an unfinished import, and marks it as running. */
 export const updateCounts = (
   db: Db,
   { accountId, id, created, updated, skipped, errors }: Of & Counts & { id: number },
@@ -87,10 +99,11 @@ export const updateCounts = (
     db,
     sql`UPDATE contact_import SET status = 'RUNNING', created = created + ${created}, updated = updated + ${updated},
           skipped = skipped + ${skipped}, errors = errors + ${errors}
-        WHERE account_id = ${accountId} AND id = ${id} AND status IN ('PENDING', 'RUNNING') RETURNING ${COLUMNS}`,
+        WHERE account_id = ${accountId} AND id = ${id} AND ${UNFINISHED}
+        RETURNING ${IMPORT_IN_LIST}, ${IMPORT_DETAILS}`,
   );
 
-/** The end of an import: without a failure it is complete. */
+/** Ends an import: as completed, or with a failure as failed. */
 export const moveToEnded = (
   db: Db,
   { accountId, id, failure }: Of & { id: number; failure: string | null },
@@ -99,10 +112,11 @@ export const moveToEnded = (
     db,
     sql`UPDATE contact_import SET status = ${failure === null ? 'COMPLETED' : 'FAILED'}, failure = ${failure},
           completed_at = now()
-        WHERE account_id = ${accountId} AND id = ${id} AND status IN ('PENDING', 'RUNNING') RETURNING ${COLUMNS}`,
+        WHERE account_id = ${accountId} AND id = ${id} AND ${UNFINISHED}
+        RETURNING ${IMPORT_IN_LIST}, ${IMPORT_DETAILS}`,
   );
 
-/** Of imports that ended so long ago: they show people's data. Of all accounts. */
+/** Deletes imports of all accounts that ended more than `days` ago, because they contain personal data. */
 export const deleteOldImports = (db: Db, { days }: { days: number }): Promise<number> =>
   exec(
     db,
@@ -112,11 +126,15 @@ export const deleteOldImports = (db: Db, { days }: { days: number }): Promise<nu
         DELETE FROM contact_import_reject r USING gone WHERE r.account_id = gone.account_id AND r.import_id = gone.id`,
   );
 
-export type Reject = {
-  readonly line: number;
-  readonly faults: readonly FieldError[];
-  readonly cells: readonly string[];
-};
+const REJECT = columns({
+  /** The line of the file, from 1. */
+  line: as<number>('line'),
+  faults: as<readonly FieldError[]>('faults'),
+  cells: as<readonly string[]>('cells'),
+});
+
+/** A row that was not imported, with the reasons. */
+export type Reject = Readonly<RowOf<typeof REJECT>>;
 
 export const insertRejects = (
   db: Db,
@@ -124,26 +142,31 @@ export const insertRejects = (
 ): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO contact_import_reject (account_id, import_id, line, faults, cells)
-        SELECT ${accountId}, ${importId}, u.line, u.faults::jsonb, u.cells::jsonb
-        FROM ${rowsOf(rows, {
-          line: int((r) => r.line),
-          faults: json((r) => JSON.stringify(r.faults)),
-          cells: json((r) => JSON.stringify(r.cells)),
-        })} AS u`,
+    insertRows(
+      'contact_import_reject',
+      rows.map(({ line, faults, cells }) => ({ line, faults: JSON.stringify(faults), cells: JSON.stringify(cells) })),
+      { line: int, faults: input(json), cells: input(json) },
+      {
+        account_id: sql`${accountId}`,
+        import_id: sql`${importId}`,
+        faults: sql`u.faults::jsonb`,
+        cells: sql`u.cells::jsonb`,
+      },
+    ),
   );
 
-/** In the order of the file, those behind a line. */
+/** Lists up to `limit` rejected rows after a line, in the order of the file. */
 export const listRejects = (
   db: Db,
   { accountId, importId, afterLine, limit }: OfImport & { afterLine: number; limit: number },
 ): Promise<Reject[]> =>
   many(
     db,
-    sql`SELECT line, faults, cells FROM contact_import_reject
+    sql`SELECT ${REJECT} FROM contact_import_reject
         WHERE account_id = ${accountId} AND import_id = ${importId} AND line > ${afterLine} ORDER BY line LIMIT ${limit}`,
   );
 
+/** Rows of an import that wait to be processed: the chunk with number `n`, packed by `packRows`. */
 export type Chunk = { readonly n: number; readonly rows: Buffer };
 
 export const insertChunk = (db: Db, { accountId, importId, n, rows }: OfImport & Chunk): Promise<number> =>
@@ -153,7 +176,7 @@ export const insertChunk = (db: Db, { accountId, importId, n, rows }: OfImport &
         VALUES (${accountId}, ${importId}, ${n}, ${rows})`,
   );
 
-/** Takes the next chunk out, which comes back when the transaction is rolled back; undefined when all are done. */
+/** Deletes and returns the next chunk; a rollback of the transaction restores it. Undefined when all are done. */
 export const deleteNextChunk = (db: Db, { accountId, importId }: OfImport): Promise<Chunk | undefined> =>
   maybeOne(
     db,
@@ -170,17 +193,25 @@ export const deleteChunks = (db: Db, { accountId, importId }: OfImport): Promise
 export const insertJob = (db: Db, { accountId, importId }: OfImport): Promise<number> =>
   exec(db, sql`INSERT INTO contact_import_job (import_id, account_id) VALUES (${importId}, ${accountId})`);
 
-export type Job = { readonly accountId: number; readonly importId: number; readonly failures: number };
+const JOB = columns({
+  accountId: as<number>('account_id'),
+  importId: as<number>('import_id'),
+  /** How many times in a row its next chunk has failed. */
+  failures: as<number>('failures'),
+});
 
-/** The job that has waited longest and that nobody works at, of any account; held until the transaction ends. */
+/** An import that workers have to process. */
+export type Job = Readonly<RowOf<typeof JOB>>;
+
+/** Claims the job of any account that has waited longest and that no other worker has, until the transaction ends. */
 export const claimJob = (db: Db): Promise<Job | undefined> =>
   maybeOne(
     db,
-    sql`SELECT account_id AS "accountId", import_id AS "importId", failures FROM contact_import_job
+    sql`SELECT ${JOB} FROM contact_import_job
         WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
 
-/** Puts a job behind the others, or after a failure by some seconds into the future. */
+/** Sets when a job is due again (0: after all others that are due), and how many times in a row it has failed. */
 export const updateJobDue = (
   db: Db,
   { importId, failures, delayMs }: { importId: number; failures: number; delayMs: number },
@@ -195,7 +226,8 @@ export const updateJobDue = (
 export const deleteJob = (db: Db, { importId }: { importId: number }): Promise<number> =>
   exec(db, sql`DELETE FROM contact_import_job WHERE import_id = ${importId}`);
 
-/** Workers listen here; an import that waits wakes them when its transaction is committed. */
+/** The NOTIFY channel that wakes workers when an import is waiting. */
 export const IMPORTS_CHANNEL = 'heliograph_imports';
 
+/** Notifies the workers that an import is waiting; they hear it when the transaction commits. */
 export const notifyImports = (db: Db): Promise<number> => exec(db, sql`SELECT pg_notify(${IMPORTS_CHANNEL}, '')`);

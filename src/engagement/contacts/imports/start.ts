@@ -12,16 +12,16 @@ import { unpackRows } from './rows.ts';
 import type { Settings } from './settings.ts';
 import * as db from './sql.ts';
 
-/** Up to so many rows are brought in while the request waits. */
+/** Up to this many rows are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
 
-/** A file that was read: its table, its rows in `chunks`, and what the request said. */
+/** A file that was read: its table, its rows in the file `chunks`, and the settings of the request. */
 export type StartInput = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
 
 /**
- * Begins an import and, if it is small, does it: all of it or nothing. A larger one waits for a worker as PENDING. New
- * custom fields are made in either case. Call it in a transaction.
- * Errors: 400 naming a list that the account has not or a field that cannot be made, 403 beyond 100 custom fields.
+ * Starts an import. A small one is completed at once, all or nothing; a larger one waits for a worker as PENDING. New custom
+ * fields are created in either case. Call it in a transaction.
+ * Errors: 400 naming a list that the account does not have or a field that cannot be created, 403 beyond 100 custom fields.
  */
 export async function startImport(
   tx: Db,
@@ -42,12 +42,12 @@ export async function startImport(
     : importNow(tx, row, converted.chunks, chunks);
 }
 
-/** Errors: 400. A list of another account is unknown. */
+/** Refuses a list that the account does not have. Errors: 400. */
 export async function refuseUnknownList(tx: Db, accountId: number, listId: number | null): Promise<void> {
   if (listId !== null && !(await findList(tx, { accountId, id: listId }))) throw unknownList(listId);
 }
 
-/** The columns with the fields that they become, which are made where they are not there yet. */
+/** Finds the fields of the columns; those that do not exist yet are created, except in a dry run. */
 async function resolveColumns(
   tx: Db,
   actor: Author,
@@ -69,7 +69,7 @@ async function resolveColumns(
 
 type Custom = Extract<Column['target'], { custom: string }>;
 
-/** It may have been made, renamed or deleted while the file was read. */
+/** Finds the custom field of a column, or creates it: it may have been created, renamed or deleted while the file was read. */
 async function findOrCreateField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
   const there = fields.find((field) => field.id === id || field.name.toLowerCase() === custom.toLowerCase());
   if (there?.type === type) return there;
@@ -79,7 +79,7 @@ async function findOrCreateField(tx: Db, actor: Author, { custom, type, id }: Cu
 
 const changed = (custom: string): FieldError => ({
   field: 'file',
-  message: `the custom field ${custom} was changed meanwhile: send the file again`,
+  message: `the custom field ${custom} was changed in the meantime: send the file again`,
 });
 
 async function importNow(
@@ -110,6 +110,6 @@ async function enqueue(
 async function readChunk(file: FileHandle, { offset, bytes }: ChunkPlace): Promise<Buffer> {
   const octets = Buffer.alloc(bytes);
   const { bytesRead } = await file.read(octets, 0, bytes, offset);
-  if (bytesRead < bytes) throw new Error('the file of chunks is cut short');
+  if (bytesRead < bytes) throw new Error('the file of chunks is incomplete');
   return octets;
 }

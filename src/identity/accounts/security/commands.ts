@@ -10,7 +10,7 @@ import { type AllowList, findAllowList } from './sql.ts';
 
 type LimitOptions = { perMinute?: number; perSecond?: number; plan?: true };
 
-/** `account limit` and `account allow-list`. */
+/** Registers `account limit` and `account allow-list`. */
 export function registerSecurityCommands(account: Command, context: CommandContext): void {
   account
     .command('limit')

@@ -10,7 +10,7 @@ import { findAllowList } from './sql.ts';
 const PATH = '/api/partner-gateway/v1/account/security';
 const tags = ['Account'];
 
-/** Contract 12: from which addresses the account may be used. For owners and admins, and keys with the scope `keys`. */
+/** Registers the routes for the account's allow-list (contract 12). They need the scope `keys`. */
 export function securityRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
@@ -19,7 +19,8 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'getAccountSecurity',
-      summary: 'From which addresses the account may be used',
+      summary: 'Get the allow-list of the account',
+      description: 'The addresses from which the account may be used.',
       response: { 200: SecurityOut },
     },
     handler: async ({ actor, ip }) => {
@@ -34,10 +35,11 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'putAccountSecurity',
-      summary: 'Change from which addresses the account may be used',
+      summary: 'Change the allow-list of the account',
       description:
-        'Holds from the next request on. An IPv4-mapped IPv6 address is its IPv4 address. Behind a proxy the address ' +
-        'is the one that the trusted proxies saw. A list that would refuse your own address is 400 unless `force` is true.',
+        'The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address ' +
+        'counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does ' +
+        'not contain your own address is 400 unless `force` is true.',
       body: SecurityIn,
       response: { 200: SecurityOut },
     },

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 
 const MAX_BLOCKS = 200;
-/** The longest spelling of an address, its mask, and room for spaces. */
+/** The longest notation of an address with its mask, and room for spaces. */
 const MAX_LENGTH = 100;
 
-const enforced = Type.Boolean({ description: 'Whether requests from other addresses are refused (403).' });
+const enforced = Type.Boolean({ description: 'Whether requests from other addresses are rejected (403).' });
 
 export const SecurityIn = Type.Object({
   ipAllowList: Type.Array(Type.String({ maxLength: MAX_LENGTH }), {
@@ -13,12 +13,14 @@ export const SecurityIn = Type.Object({
   }),
   enforced,
   force: Type.Optional(
-    Type.Boolean({ description: 'Also when your own address would be refused from then on. Default: false.' }),
+    Type.Boolean({ description: 'Accept a list that does not contain your own address. False by default.' }),
   ),
 });
 
 export const SecurityOut = Type.Object({
   ipAllowList: Type.Array(Type.String(), { description: 'CIDR blocks in their canonical form.' }),
   enforced,
-  callerAddress: Type.String({ description: 'The address that this request came from, as the list would judge it.' }),
+  callerAddress: Type.String({
+    description: 'The address of this request, in the form that is compared with the list.',
+  }),
 });

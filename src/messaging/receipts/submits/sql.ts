@@ -1,77 +1,87 @@
 import { type Db, many, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import { OPEN_STATES } from '../../states.ts';
 
-export type HourOfSubmits = {
-  connectionId: number;
-  hour: Date;
-  final: number;
-  open: number;
-  oldestOpen: Date | null;
-};
-
-/** From `from` up to, not including, `to`; null is every connection. */
+/** The time from `from` up to, but not including, `to`; `connectionId` null: every connection. */
 export type Period = { readonly from: Date; readonly to: Date; readonly connectionId: number | null };
 
+const HOUR_OF_SUBMITS = columns({
+  connectionId: as<number>('connection_id'),
+  hour: as<Date>("date_trunc('hour', submitted_at)"),
+  final: as<number>('count(*) FILTER (WHERE final)'),
+  open: as<number>('count(*) FILTER (WHERE NOT final)'),
+  /** When the oldest open submit was written; null when none is open. */
+  oldestOpen: as<Date | null>('min(submitted_at) FILTER (WHERE NOT final)'),
+});
+/** The submits on one connection in one hour (UTC). */
+export type HourOfSubmits = RowOf<typeof HOUR_OF_SUBMITS>;
+
 /**
- * What carriers took and gave an id for, by connection and hour of the submit (UTC), each part of a long message
- * counted by itself. A part whose message has ended otherwise (by a failed part, by our own timer) is at its end too.
+ * Counts the submits that carriers accepted under an id, by connection and hour of the submit (UTC). Each part of a long
+ * message counts as one. A part is final as soon as its message is, even if another part or our own timer ended that.
  */
-export async function countSubmitsByHour(db: Db, { from, to, connectionId }: Period): Promise<HourOfSubmits[]> {
-  return many(
+export const countSubmitsByHour = (db: Db, { from, to, connectionId }: Period): Promise<HourOfSubmits[]> =>
+  many(
     db,
     sql`WITH taken AS (
-          SELECT account_id, id, connection_id, carrier_id, status NOT IN (0, 1) AS final, submitted_at
+          SELECT account_id, id, connection_id, carrier_id, status NOT IN (${OPEN_STATES}) AS final, submitted_at
           FROM message_state
           WHERE submitted_at >= ${from} AND submitted_at < ${to}
             AND (${connectionId}::bigint IS NULL OR connection_id = ${connectionId})),
         submit AS (
           SELECT connection_id, submitted_at, final FROM taken WHERE carrier_id IS NOT NULL
           UNION ALL
-          SELECT p.connection_id, t.submitted_at, t.final OR p.status NOT IN (0, 1)
+          SELECT p.connection_id, t.submitted_at, t.final OR p.status NOT IN (${OPEN_STATES})
           FROM taken t JOIN message_part p ON p.account_id = t.account_id AND p.message_id = t.id)
-        SELECT connection_id AS "connectionId", date_trunc('hour', submitted_at) AS hour,
-               count(*) FILTER (WHERE final) AS final, count(*) FILTER (WHERE NOT final) AS open,
-               min(submitted_at) FILTER (WHERE NOT final) AS "oldestOpen"
-        FROM submit GROUP BY 1, 2`,
+        SELECT ${HOUR_OF_SUBMITS} FROM submit GROUP BY 1, 2`,
   );
-}
 
-/** Parked receipts by connection and hour of arrival (UTC); repeats of one receipt count once. */
-export async function countUnmatchedByHour(
+const UNMATCHED_HOUR = columns({
+  connectionId: as<number>('connection_id'),
+  hour: as<Date>("date_trunc('hour', received_at)"),
+  unmatched: as<number>("count(DISTINCT receipt -> 'carrierIds' ->> 0)"),
+});
+
+/** Counts parked receipts by connection and hour of arrival (UTC); repeats of one receipt count once. */
+export const countUnmatchedByHour = (
   db: Db,
   { from, to, connectionId }: Period,
-): Promise<{ connectionId: number; hour: Date; unmatched: number }[]> {
-  return many(
+): Promise<RowOf<typeof UNMATCHED_HOUR>[]> =>
+  many(
     db,
-    sql`SELECT connection_id AS "connectionId", date_trunc('hour', received_at) AS hour,
-               count(DISTINCT receipt -> 'carrierIds' ->> 0) AS unmatched
+    sql`SELECT ${UNMATCHED_HOUR}
         FROM receipt_unmatched
         WHERE received_at >= ${from} AND received_at < ${to}
           AND (${connectionId}::bigint IS NULL OR connection_id = ${connectionId})
         GROUP BY 1, 2`,
   );
-}
 
-export type OpenSubmit = { carrierId: string; sender: string; destination: string; submittedAt: Date };
+const OPEN_SUBMIT = columns({
+  carrierId: as<string>('coalesce(p.carrier_id, s.carrier_id)'),
+  sender: as<string>('m.sender'),
+  destination: as<string>('m.destination'),
+  submittedAt: as<Date>('s.submitted_at'),
+});
+/** A submit without a final receipt. */
+export type OpenSubmit = RowOf<typeof OPEN_SUBMIT>;
 
 /**
- * The submits of one connection, of messages made since `firstId`, whose receipt was asked for and has not brought a
- * final state; the oldest first.
+ * Lists the submits of one connection, of messages made since `firstId`, for which a receipt was asked for and none has
+ * brought a final state, oldest first.
  */
-export async function listOpenSubmits(
+export const listOpenSubmits = (
   db: Db,
   { connectionId, firstId, limit }: { connectionId: number; firstId: string; limit: number },
-): Promise<OpenSubmit[]> {
-  return many(
+): Promise<OpenSubmit[]> =>
+  many(
     db,
-    sql`SELECT coalesce(p.carrier_id, s.carrier_id) AS "carrierId", m.sender, m.destination,
-               s.submitted_at AS "submittedAt"
+    sql`SELECT ${OPEN_SUBMIT}
         FROM message_state s
         JOIN message m ON m.account_id = s.account_id AND m.id = s.id AND m.id >= ${firstId} AND m.want_receipt
         LEFT JOIN message_part p ON p.account_id = s.account_id AND p.message_id = s.id AND p.message_id >= ${firstId}
           AND s.carrier_id IS NULL
-        WHERE s.connection_id = ${connectionId} AND s.id >= ${firstId} AND s.status IN (0, 1)
-          AND s.submitted_at IS NOT NULL AND coalesce(p.status, s.status) IN (0, 1)
+        WHERE s.connection_id = ${connectionId} AND s.id >= ${firstId} AND s.status IN (${OPEN_STATES})
+          AND s.submitted_at IS NOT NULL AND coalesce(p.status, s.status) IN (${OPEN_STATES})
           AND coalesce(p.carrier_id, s.carrier_id) IS NOT NULL
         ORDER BY s.submitted_at LIMIT ${limit}`,
   );
-}

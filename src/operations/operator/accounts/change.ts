@@ -7,9 +7,9 @@ import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-l
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
-import { changeChannels } from '../../subscription/change-channels.ts';
-import { authorOf } from '../by.ts';
-import { accountOf } from './find.ts';
+import { changeChannels } from '../../subscription/change.ts';
+import { operatorAuthorOf } from '../author.ts';
+import { requireAccount } from './find.ts';
 import type { AccountPatch } from './schema.ts';
 
 /**
@@ -22,8 +22,8 @@ export async function changeAccount(
   actor: Actor,
   { id, ...patch }: AccountPatch & { readonly id: number },
 ): Promise<void> {
-  const author = authorOf(actor, id);
-  const account = await accountOf(tx, { id });
+  const author = operatorAuthorOf(actor, id);
+  const account = await requireAccount(tx, { id });
   if (patch.name !== undefined) await renameAccount(tx, author, { name: patch.name });
   if (patch.plan !== undefined) await changePlan(tx, author, { plan: patch.plan });
   if (patch.channels !== undefined) await changeChannels(tx, author, { channels: patch.channels });

@@ -6,13 +6,13 @@ import { ledgerBalances } from '../../../money/credit/show.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { findEndpoint } from '../../../messaging/webhooks/sql.ts';
-import { type AccountDetails, listed, toPerson, toWebhook } from './schema.ts';
-import { type AccountRow, findCounts, listAccountPage, listPeople } from './sql.ts';
+import { type AccountDetails, toAccountOut, toPerson, toWebhook } from './schema.ts';
+import { type AccountRow, countKeysAndEvents, listAccountPage, listPeople } from './sql.ts';
 
 const ONE = { search: null, status: null, plan: null, sort: 'id', descending: false, limit: 1, offset: 0 } as const;
 
 /** Errors: 404. */
-export async function accountOf(db: Db, { id }: { readonly id: number }): Promise<AccountRow> {
+export async function requireAccount(db: Db, { id }: { readonly id: number }): Promise<AccountRow> {
   const [account] = await listAccountPage(db, { ...ONE, id });
   if (!account) throw new AppError('not_found', { message: `There is no account ${id}` });
   return account;
@@ -23,16 +23,16 @@ export async function describeAccount(
   db: Db,
   { id: accountId }: { readonly id: number },
 ): Promise<Static<typeof AccountDetails>> {
-  const account = await accountOf(db, { id: accountId });
+  const account = await requireAccount(db, { id: accountId });
   const [allowList, book, endpoint] = [
     await findAllowList(db, { accountId }),
     await findBook(db, { accountId }),
     await findEndpoint(db, { accountId }),
   ];
-  const { apiKeys, ...events } = await findCounts(db, { accountId });
+  const { apiKeys, ...events } = await countKeysAndEvents(db, { accountId });
   const people = await listPeople(db, { accountId });
   return {
-    ...listed(account),
+    ...toAccountOut(account),
     ipAllowList: allowList?.ipAllowList ?? [],
     allowListEnforced: allowList?.enforced ?? false,
     contactLimits: limitsOf(book ?? { planLimit: null, extraLimit: 0, contacts: 0, defaultCountry: null }),

@@ -1,6 +1,6 @@
 import { enableEndpoint } from '../../../messaging/webhooks/endpoint.ts';
 import { Type } from 'typebox';
-import { openAccount } from '../../accounts/create.ts';
+import { createAccountTx } from '../../accounts/create.ts';
 import { addCredit } from '../../../money/credit/add.ts';
 import { ledgerFilter, LedgerOut, toLedger } from '../../../money/credit/ledger/schema.ts';
 import { countLedger, listLedger } from '../../../money/credit/ledger/sql.ts';
@@ -13,16 +13,16 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { toMicros } from '../../../platform/lib/money.ts';
-import { changeChannels } from '../../subscription/change-channels.ts';
-import { authorOf, byOf } from '../by.ts';
-import { Id, Nothing, PATH } from '../fields.ts';
+import { changeChannels } from '../../subscription/change.ts';
+import { operatorAuthorOf, operatorNameOf } from '../author.ts';
+import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
 import { changeAccount } from './change.ts';
-import { accountOf, describeAccount } from './find.ts';
+import { requireAccount, describeAccount } from './find.ts';
 import * as schema from './schema.ts';
-import { countAccountPage, listAccountPage } from './sql.ts';
+import { countAccounts, listAccountPage } from './sql.ts';
 
 const tags = ['Operator: accounts'];
-const ACCOUNTS = `${PATH}/accounts`;
+const ACCOUNTS = `${OPERATOR_PATH}/accounts`;
 
 const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
 const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
@@ -46,7 +46,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       const filter = { search, status, plan };
       const page = { sort, descending: direction === 'desc', limit, offset: offsetOf(query) };
       const rows = await listAccountPage(pool, { ...filter, ...page });
-      return pageOf(query, rows.map(schema.listed), await countAccountPage(pool, filter));
+      return pageOf(query, rows.map(schema.toAccountOut), await countAccounts(pool, filter));
     },
   });
 
@@ -58,15 +58,15 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Make an account with its owner and an API key',
       description: 'The credentials are shown this once.',
       body: schema.AccountIn,
-      response: { 201: schema.AccountMade },
+      response: { 201: schema.AccountCreated },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
       const { name, plan = 'production', credit = 0, ratePerMinute, channels } = body;
       const creditMicros = toMicros(credit);
       if (creditMicros === null) throw invalidFields([{ field: 'credit', message: 'must have at most 6 decimals' }]);
       const rate = ratePerMinute === undefined ? {} : { ratePerMinute };
-      const made = await openAccount(tx, { name, plan, creditMicros, by: byOf(actor), ...rate });
-      if (channels) await changeChannels(tx, authorOf(actor, made.accountId), { channels });
+      const made = await createAccountTx(tx, { name, plan, creditMicros, by: operatorNameOf(actor), ...rate });
+      if (channels) await changeChannels(tx, operatorAuthorOf(actor, made.accountId), { channels });
       return made;
     }),
   });
@@ -77,7 +77,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorFindAccount',
       summary: 'One account: its people, limits, webhook and books',
-      params: Id,
+      params: IdParams,
       response: { 200: schema.AccountDetails },
     },
     handler: ({ params }) => describeAccount(pool, params),
@@ -90,7 +90,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorChangeAccount',
       summary: 'Change an account: its next request sees it',
       description: 'What is left out stays as it is.',
-      params: Id,
+      params: IdParams,
       body: schema.AccountPatch,
       response: { 200: schema.AccountDetails },
     },
@@ -114,14 +114,14 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddCredit',
       summary: 'Put credit on an account',
-      params: Id,
+      params: IdParams,
       body: schema.CreditIn,
       response: { 201: CreditOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, params, body }, tx) => {
-      await accountOf(tx, params);
+      await requireAccount(tx, params);
       const { amount, reference = '' } = body;
-      await addCredit(tx, authorOf(actor, params.id), { amount, reference });
+      await addCredit(tx, operatorAuthorOf(actor, params.id), { amount, reference });
       return creditOf(tx, { accountId: params.id });
     }),
   });
@@ -133,12 +133,12 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorListLedger',
       summary: 'What moved the credit of an account, the newest first',
       description: 'One entry for each batch of messages: `messages` says of how many.',
-      params: Id,
+      params: IdParams,
       querystring: LedgerQuery,
       response: { 200: PageOf(LedgerOut) },
     },
     handler: async ({ params, query }) => {
-      await accountOf(pool, params);
+      await requireAccount(pool, params);
       const filter = { accountId: params.id, kind: query.kind ?? null };
       const rows = await listLedger(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
       return pageOf(query, rows.map(toLedger), await countLedger(pool, filter));
@@ -151,11 +151,11 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorEnableWebhook',
       summary: 'Make the disabled webhook of an account active again',
-      params: Id,
-      response: { 204: Nothing },
+      params: IdParams,
+      response: { 204: Done },
     },
     handler: idempotentGlobal(deps, 204, async ({ actor, params }, tx) => {
-      await enableEndpoint(tx, authorOf(actor, params.id));
+      await enableEndpoint(tx, operatorAuthorOf(actor, params.id));
       return null;
     }),
   });

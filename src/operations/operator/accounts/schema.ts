@@ -5,7 +5,7 @@ import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { ROLES } from '../../../platform/lib/scope.ts';
 import { PLANS } from '../../../platform/lib/plan.ts';
-import { amount, isoOf, search } from '../fields.ts';
+import { amount, isoOrNull, search } from '../fields.ts';
 import { type AccountRow, type Person, SORTS } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
@@ -91,7 +91,7 @@ export const AccountIn = Type.Object({
   ratePerMinute: Type.Optional(perMinute),
 });
 
-export const AccountMade = Type.Object({
+export const AccountCreated = Type.Object({
   accountId: Type.Integer(),
   name: Type.String(),
   apiKey: Type.String({ description: 'Shown this once, with all scopes.' }),
@@ -122,7 +122,7 @@ export const CreditIn = Type.Object({
 });
 
 /** An account in lists. */
-export const listed = (row: AccountRow): Static<typeof AccountOut> => ({
+export const toAccountOut = (row: AccountRow): Static<typeof AccountOut> => ({
   id: row.id,
   name: row.name,
   status: row.status,
@@ -149,7 +149,7 @@ type Counts = { readonly pending: number; readonly dead: number };
 export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static<typeof WebhookOut> => ({
   url: endpoint.url.replace(/\?.*/, '?…'),
   status: endpoint.status,
-  failingSince: isoOf(endpoint.failingSince),
+  failingSince: isoOrNull(endpoint.failingSince),
   disabledReason: endpoint.disabledReason,
   pending,
   dead,

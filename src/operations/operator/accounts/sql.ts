@@ -79,7 +79,7 @@ export async function listAccountPage(db: Db, page: AccountPage): Promise<Accoun
   );
 }
 
-export async function countAccountPage(db: Db, filter: AccountFilter): Promise<number> {
+export async function countAccounts(db: Db, filter: AccountFilter): Promise<number> {
   const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM account a WHERE ${matches(filter)}`);
   return row.total;
 }
@@ -96,7 +96,7 @@ export async function listPeople(db: Db, { accountId }: { accountId: number }): 
 }
 
 /** How many keys an account has, and how many of its events wait or were given up. */
-export async function findCounts(
+export async function countKeysAndEvents(
   db: Db,
   { accountId }: { accountId: number },
 ): Promise<{ apiKeys: number; pending: number; dead: number }> {

@@ -6,7 +6,7 @@ import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { firstIdAt } from '../../../platform/lib/ids.ts';
-import { accountId, PATH } from '../fields.ts';
+import { accountId, OPERATOR_PATH } from '../fields.ts';
 import { instant } from '../../../platform/lib/schema.ts';
 
 const AuditQuery = Type.Object({
@@ -22,7 +22,7 @@ const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date
 
 /** Who changed what of the gateway itself. */
 export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
-  app.get(`${PATH}/audit`, {
+  app.get(`${OPERATOR_PATH}/audit`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: health'],

@@ -4,7 +4,7 @@ import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../../../network/
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { App } from '../../../platform/http/app.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
-import { PATH } from '../fields.ts';
+import { OPERATOR_PATH } from '../fields.ts';
 
 export const KindName = Type.Enum([...CONNECTION_KINDS], { type: 'string' });
 
@@ -58,7 +58,7 @@ const KindOut = Type.Object({
 
 /** Registers the list of the kinds of connections: what a form for a new connection asks for. */
 export function kindRoutes(app: App): void {
-  app.get(`${PATH}/connection-kinds`, {
+  app.get(`${OPERATOR_PATH}/connection-kinds`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: connections'],

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import net from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CONNECTION_KINDS } from '../../../network/connections/kinds/kinds.ts';
 import type { SandboxSmsc } from '../../../simulators/smsc/smsc.ts';
 import { connectGraph } from '../../../../test/support/networks.ts';
 import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
@@ -30,6 +31,7 @@ const linkOf = (settings: object = {}, password = PASSWORD) => ({
   secret: { password },
 });
 
+type Listed = { kind: string; settings: { name: string }[]; secret: { name: string; generated: boolean }[] };
 type Step = { name: string; ok: boolean | null; detail: string };
 type Tried = { ok: boolean; detail: string; steps: Step[] };
 const okOf = ({ steps }: Tried) => Object.fromEntries(steps.map(({ name, ok }) => [name, ok]));
@@ -39,6 +41,30 @@ const untilUp = (name: string) =>
     const row = await operator.ask('GET', `/connections/${name}`);
     return row['up'] === true && row;
   });
+
+test('the kinds are listed with their settings, for forms', async () => {
+  const { data } = await operator.ask<{ data: Listed[] }>('GET', '/connection-kinds');
+  expect(data.map(({ kind }) => kind)).toEqual(CONNECTION_KINDS);
+  const [smpp, whatsapp] = data;
+  expect(smpp).toMatchObject({ channel: 'SMS', routedBy: 'prefix', hasCallbacks: false, syncsTemplates: false });
+  expect(smpp?.settings[0]).toEqual({
+    name: 'host',
+    type: 'text',
+    group: 'access',
+    description: 'Host name or IP address of the carrier.',
+    required: true,
+    default: null,
+    options: [],
+    minimum: null,
+    maximum: null,
+    maxLength: 253,
+  });
+  expect(smpp?.settings).toContainEqual(expect.objectContaining({ name: 'port', default: 2775, maximum: 65_535 }));
+  expect(smpp?.settings).toContainEqual(expect.objectContaining({ name: 'interfaceVersion', options: [51, 52, 80] }));
+  expect(whatsapp).toMatchObject({ routedBy: 'sender', hasCallbacks: true, syncsTemplates: true });
+  expect(whatsapp?.settings).toContainEqual(expect.objectContaining({ default: ['lookaside.fbsbx.com'] }));
+  expect(whatsapp?.secret.filter(({ generated }) => generated)).toMatchObject([{ name: 'verifyToken', type: 'text' }]);
+});
 
 test('settings that are not stored yet are tried with a real bind', async () => {
   const tried = await tryUnsaved(linkOf());

@@ -12,14 +12,14 @@ import { idempotentHandler, idempotentGlobal } from '../../../platform/http/idem
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
 import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/templates.ts';
 import { syncNamed } from '../../../network/templates/sync.ts';
-import { byOf } from '../by.ts';
-import { Nothing, PATH } from '../fields.ts';
+import { operatorNameOf } from '../author.ts';
+import { Done, OPERATOR_PATH } from '../fields.ts';
 import { kindRoutes } from './kinds.ts';
 import * as schema from './schema.ts';
 import { type ConnectionRow, countConnections, listConnectionPage, listMinutes } from './sql.ts';
 
 const tags = ['Operator: connections'];
-const CONNECTIONS = `${PATH}/connections`;
+const CONNECTIONS = `${OPERATOR_PATH}/connections`;
 
 /** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
 export function operatorConnectionRoutes(app: App, deps: PlatformDeps): void {
@@ -100,7 +100,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       response: { 201: schema.ConnectionMade },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
-      const { tokens } = await addConnection(tx, secretKey, { ...body, by: byOf(actor) });
+      const { tokens } = await addConnection(tx, secretKey, { ...body, by: operatorNameOf(actor) });
       return { ...(await show(tx, body)), tokens };
     }),
   });
@@ -118,7 +118,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: ({ actor, params, body }) =>
       transaction(pool, async (tx) => {
-        await changeConnection(tx, secretKey, { ...params, ...body, by: byOf(actor) });
+        await changeConnection(tx, secretKey, { ...params, ...body, by: operatorNameOf(actor) });
         return show(tx, params);
       }),
   });
@@ -131,10 +131,10 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Remove a connection',
       description: '409 while routes lead to it, messages wait for it, or numbers and senders are of it.',
       params: schema.ConnectionName,
-      response: { 204: Nothing },
+      response: { 204: Done },
     },
     handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeConnection(tx, { ...params, by: byOf(actor) }));
+      await transaction(pool, (tx) => removeConnection(tx, { ...params, by: operatorNameOf(actor) }));
       return reply.code(204).send(null);
     },
   });

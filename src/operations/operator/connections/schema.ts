@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { callbackUrlOf } from '../../../network/connections/add.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
-import { amount, isoOf } from '../fields.ts';
+import { amount, isoOrNull } from '../fields.ts';
 import { KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from './kinds.ts';
 import type { ConnectionRow, MinuteRow } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
@@ -123,8 +123,8 @@ export function listed(row: ConnectionRow, publicUrl: string): Static<typeof Con
     ...rest,
     ...limitsOf(row),
     ...traitsOf(kindOf(row)),
-    downSince: isoOf(downSince),
-    lastErrorAt: isoOf(lastErrorAt),
+    downSince: isoOrNull(downSince),
+    lastErrorAt: isoOrNull(lastErrorAt),
     lastHour: { accepted, refused, retried, unknown },
     callbackUrl: callbackUrlOf(publicUrl, row),
     createdAt: createdAt.toISOString(),

@@ -3,7 +3,7 @@ import type { GuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import type { WorkerRow } from '../../workers/sql.ts';
 import type { ConnectionRow } from '../connections/sql.ts';
-import { type Concern, countOpen, listCreditConcerns, listWebhookConcerns } from './sql.ts';
+import { type Concern, countOpenIssues, listCreditConcerns, listWebhookConcerns } from './sql.ts';
 
 /** Something that a person should look at. */
 export type Attention = Omit<Concern, 'severity'> & { readonly severity: Concern['severity'] | 'info' };
@@ -62,7 +62,7 @@ const waiting = (
 ) => of('queue_stuck', { subject, subjectId, count, severity, since: new Date(Date.now() - oldestSeconds * 1000) });
 
 async function openConcerns(db: Db): Promise<Attention[]> {
-  const { unknowns, unknownsSince, unmatched, unmatchedSince, agents } = await countOpen(db);
+  const { unknowns, unknownsSince, unmatched, unmatchedSince, agents } = await countOpenIssues(db);
   const missed = await listMissed(db);
   const warn = (kind: string, count: number, since: Date | null): Attention[] =>
     count === 0 ? [] : [of(kind, { severity: 'warning', count, since })];

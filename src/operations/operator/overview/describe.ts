@@ -5,7 +5,7 @@ import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { listWorkers } from '../../workers/sql.ts';
 import { type ConnectionRow, listConnectionPage } from '../connections/sql.ts';
-import { isoOf } from '../fields.ts';
+import { isoOrNull } from '../fields.ts';
 import { findDepth } from '../queues/sql.ts';
 import { type Attention, listAttention } from './attention.ts';
 import * as db from './sql.ts';
@@ -26,20 +26,20 @@ export async function describeGateway(pool: Db, now: Date) {
     asOf: now.toISOString(),
     fence: { paused: fence.state === 'paused', reason: fence.reason, since: fence.since.toISOString() },
     workers: workers.filter(({ alive }) => alive).length,
-    accounts: await db.countAccounts(pool),
+    accounts: await db.countAccountsByStatus(pool),
     last24h: sumOf(channels),
     channels,
-    credit: (await db.listCredit(pool)).map(toCredit),
+    credit: (await db.listCreditTotals(pool)).map(toCredit),
     queue: { waiting, inFlight, oldestSeconds },
     perSecond: connections.reduce((sum, { perSecond }) => sum + perSecond, 0),
     connections: connections.map(toConnection),
-    series: seriesOf(await db.listMinutesOfKinds(pool), now),
-    top: await db.listBusiest(pool, { limit: 10 }),
+    series: seriesOf(await db.listMinutesByKind(pool), now),
+    top: await db.listBusiestAccounts(pool, { limit: 10 }),
     attention: attention.map(toAttention),
   };
 }
 
-const toAttention = ({ since, ...attention }: Attention) => ({ ...attention, since: isoOf(since) });
+const toAttention = ({ since, ...attention }: Attention) => ({ ...attention, since: isoOrNull(since) });
 
 const toCredit = ({ currency, availableMicros, frozenMicros }: db.CreditTotal) => ({
   currency,
@@ -80,7 +80,7 @@ const toConnection = (row: ConnectionRow) => ({
 });
 
 /** A chart needs every minute, also those in which nothing was. */
-function seriesOf(rows: readonly db.MinuteOfKind[], now: Date) {
+function seriesOf(rows: readonly db.KindMinute[], now: Date) {
   const last = Math.floor(now.getTime() / MINUTE_MS);
   const byMinute = Map.groupBy(rows, ({ minute }) => minute.getTime() / MINUTE_MS);
   return Array.from({ length: MINUTES }, (_, n) => {

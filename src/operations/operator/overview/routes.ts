@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { amount, PATH } from '../fields.ts';
+import { amount, OPERATOR_PATH } from '../fields.ts';
 import { KindName } from '../connections/kinds.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { describeGateway } from './describe.ts';
@@ -76,7 +76,7 @@ const OverviewOut = Type.Object({
 
 /** What an operator sees first. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
-  app.get(`${PATH}/overview`, {
+  app.get(`${OPERATOR_PATH}/overview`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: health'],

@@ -3,7 +3,7 @@ import { type Db, many, one, sql } from '../../../platform/db/query.ts';
 
 export type AccountTotals = { total: number; active: number; suspended: number };
 
-export async function countAccounts(db: Db): Promise<AccountTotals> {
+export async function countAccountsByStatus(db: Db): Promise<AccountTotals> {
   return one(
     db,
     sql`SELECT count(*) AS total, count(*) FILTER (WHERE status = 'active') AS active,
@@ -33,7 +33,7 @@ export async function listChannelTraffic(db: Db): Promise<ChannelTraffic[]> {
 }
 
 /** The accounts that sent most in this hour and the one before. */
-export async function listBusiest(
+export async function listBusiestAccounts(
   db: Db,
   { limit }: { limit: number },
 ): Promise<{ accountId: number; account: string; sent: number }[]> {
@@ -49,7 +49,7 @@ export async function listBusiest(
 
 export type CreditTotal = { currency: string; availableMicros: number; frozenMicros: number };
 
-export async function listCredit(db: Db): Promise<CreditTotal[]> {
+export async function listCreditTotals(db: Db): Promise<CreditTotal[]> {
   return many(
     db,
     sql`SELECT b.currency, sum(b.available_micros)::bigint AS "availableMicros",
@@ -61,10 +61,10 @@ export async function listCredit(db: Db): Promise<CreditTotal[]> {
   );
 }
 
-export type MinuteOfKind = { minute: Date; kind: ConnectionKind; accepted: number; refused: number; unknown: number };
+export type KindMinute = { minute: Date; kind: ConnectionKind; accepted: number; refused: number; unknown: number };
 
 /** The last 60 minutes by kind of connection, as far as anything was. */
-export async function listMinutesOfKinds(db: Db): Promise<MinuteOfKind[]> {
+export async function listMinutesByKind(db: Db): Promise<KindMinute[]> {
   return many(
     db,
     sql`SELECT m.minute, c.kind, sum(m.accepted)::bigint AS accepted, sum(m.refused)::bigint AS refused,
@@ -116,7 +116,7 @@ export async function listCreditConcerns(db: Db): Promise<Concern[]> {
   );
 }
 
-export type OpenCounts = {
+export type OpenIssues = {
   unknowns: number;
   unknownsSince: Date | null;
   unmatched: number;
@@ -125,7 +125,7 @@ export type OpenCounts = {
 };
 
 /** Of all accounts: unknown outcomes, receipts that fit nothing for an hour, and agents that are asked for. */
-export async function countOpen(db: Db): Promise<OpenCounts> {
+export async function countOpenIssues(db: Db): Promise<OpenIssues> {
   return one(
     db,
     sql`SELECT (SELECT count(*) FROM unknown_outcome) AS unknowns,

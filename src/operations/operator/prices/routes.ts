@@ -7,14 +7,14 @@ import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/pag
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { removePrice, setPrice } from '../../../money/pricing/change.ts';
 import type { Price } from '../../../money/pricing/sql.ts';
-import { byOf } from '../by.ts';
-import { amount, Id, Nothing, PATH } from '../fields.ts';
+import { operatorNameOf } from '../author.ts';
+import { amount, IdParams, Done, OPERATOR_PATH } from '../fields.ts';
 import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
-import { countPricePage, findPrice, findPriceFor, listPricePage } from './sql.ts';
+import { countPrices, findPrice, findPriceFor, listPricePage } from './sql.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: prices'];
-const PRICES = `${PATH}/prices`;
+const PRICES = `${OPERATOR_PATH}/prices`;
 
 const PriceOut = Type.Object({
   id: Type.Integer(),
@@ -55,7 +55,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     handler: async ({ query }) => {
       const filter = { channel: query.channel ?? null, prefix: query.prefix ?? null };
       const rows = await listPricePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(listed), await countPricePage(pool, filter));
+      return pageOf(query, rows.map(listed), await countPrices(pool, filter));
     },
   });
 
@@ -70,7 +70,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     },
     handler: ({ actor, body }) => {
       const { refundUndelivered = false, ...rest } = body;
-      const input = { ...rest, refundUndelivered, by: byOf(actor) };
+      const input = { ...rest, refundUndelivered, by: operatorNameOf(actor) };
       return transaction(pool, async (tx) => listed(await setPrice(tx, input)));
     },
   });
@@ -82,14 +82,14 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'operatorDeletePrice',
       summary: 'Remove a price',
       description: 'Messages that no price is left for are refused.',
-      params: Id,
-      response: { 204: Nothing },
+      params: IdParams,
+      response: { 204: Done },
     },
     handler: async ({ actor, params }, reply) => {
       await transaction(pool, async (tx) => {
         const price = await findPrice(tx, params);
         if (!price) throw new AppError('not_found', { message: 'There is no such price' });
-        await removePrice(tx, { channel: price.channel, prefix: price.prefix, by: byOf(actor) });
+        await removePrice(tx, { channel: price.channel, prefix: price.prefix, by: operatorNameOf(actor) });
       });
       return reply.code(204).send(null);
     },

@@ -23,7 +23,7 @@ export async function listPricePage(
   );
 }
 
-export async function countPricePage(db: Db, filter: Filter): Promise<number> {
+export async function countPrices(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
 }
 

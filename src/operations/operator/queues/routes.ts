@@ -6,9 +6,9 @@ import { offsetOf, pageFields, pageOf, PageOf, PageQuery } from '../../../platfo
 import { cancelMissed, releaseMissed } from '../../../messaging/schedules/decide.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import { listWorkers, type WorkerRow } from '../../workers/sql.ts';
-import { byOf } from '../by.ts';
-import { accountId, amount, connectionField, Id, PATH } from '../fields.ts';
-import { countDepths, findDepth, findWebhookLag, listBacklogs, listDepths } from './sql.ts';
+import { operatorNameOf } from '../author.ts';
+import { accountId, amount, connectionField, IdParams, OPERATOR_PATH } from '../fields.ts';
+import { countDepths, findDepth, findWebhookBacklog, listBacklogs, listDepths } from './sql.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: queues'];
@@ -83,7 +83,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 
-  app.get(`${PATH}/queues`, {
+  app.get(`${OPERATOR_PATH}/queues`, {
     onRequest,
     schema: {
       tags,
@@ -92,13 +92,13 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: QueuesOut },
     },
     handler: async () => {
-      const [messages, webhooks] = [await findDepth(pool), await findWebhookLag(pool)];
+      const [messages, webhooks] = [await findDepth(pool), await findWebhookBacklog(pool)];
       const [pipelines, workers] = [await listBacklogs(pool), await listWorkers(pool)];
       return { asOf: clock.now().toISOString(), messages, webhooks, pipelines, workers: workers.map(toWorker) };
     },
   });
 
-  app.get(`${PATH}/queues/messages`, {
+  app.get(`${OPERATOR_PATH}/queues/messages`, {
     onRequest,
     schema: {
       tags,
@@ -121,7 +121,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
 function missedRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
-  const MISSED = `${PATH}/schedules/missed`;
+  const MISSED = `${OPERATOR_PATH}/schedules/missed`;
   const Decided = Type.Object({ messages: count('How many it was about.') });
 
   app.get(MISSED, {
@@ -149,11 +149,11 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorReleaseMissed',
       summary: 'Send a missed schedule now',
-      params: Id,
+      params: IdParams,
       response: { 200: Decided },
     },
     handler: idempotentHandler(deps, async ({ actor, params }) => ({
-      messages: await releaseMissed(pool, { id: params.id, by: byOf(actor) }),
+      messages: await releaseMissed(pool, { id: params.id, by: operatorNameOf(actor) }),
     })),
   });
 
@@ -163,11 +163,11 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorCancelMissed',
       summary: 'Never send a missed schedule: its credit returns',
-      params: Id,
+      params: IdParams,
       response: { 200: Decided },
     },
     handler: idempotentHandler(deps, async ({ actor, params }) => ({
-      messages: await cancelMissed(pool, { id: params.id, by: byOf(actor), now: clock.now() }),
+      messages: await cancelMissed(pool, { id: params.id, by: operatorNameOf(actor), now: clock.now() }),
     })),
   });
 }

@@ -73,10 +73,10 @@ export async function listBacklogs(db: Db): Promise<Backlog[]> {
   );
 }
 
-export type WebhookLag = { fresh: number; retrying: number; dead: number; oldestSeconds: number | null };
+export type WebhookBacklog = { fresh: number; retrying: number; dead: number; oldestSeconds: number | null };
 
 /** Events of all accounts: never tried, to be tried again, given up; and the age of the oldest that was never tried. */
-export async function findWebhookLag(db: Db): Promise<WebhookLag> {
+export async function findWebhookBacklog(db: Db): Promise<WebhookBacklog> {
   return one(
     db,
     sql`SELECT (SELECT coalesce(sum(cardinality(message_ids)), 0) FROM webhook_outbox)::bigint AS fresh,

@@ -46,7 +46,7 @@ export async function reconcile(
 async function within(pool: Pool, look: (tx: Db) => Promise<Verdict>): Promise<Omit<Check, 'name'>> {
   const started = performance.now();
   const verdict = await transaction(pool, async (tx) => {
-    await db.moveTimeLimit(tx, { seconds: MOST_SECONDS });
+    await db.updateStatementTimeout(tx, { seconds: MOST_SECONDS });
     return look(tx);
   }).catch(tooLong);
   return { ...verdict, durationMs: Math.round(performance.now() - started) };
@@ -86,7 +86,7 @@ async function compared(differences: Promise<db.Difference[]>, fine: string): Pr
 }
 
 const saying = (count: number): string =>
-  count < db.MOST_NAMED ? `${count} figures differ.` : `${count} figures or more differ.`;
+  count < db.MAX_LISTED ? `${count} figures differ.` : `${count} figures or more differ.`;
 
 async function checkFigures(tx: Db, hours: number, now: Date): Promise<Verdict> {
   const to = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
@@ -98,7 +98,7 @@ async function checkFigures(tx: Db, hours: number, now: Date): Promise<Verdict> 
 
 /** Those that were parked a moment ago may still find their message. */
 async function checkReceipts(tx: Db, now: Date): Promise<Verdict> {
-  const parked = await db.listParked(tx);
+  const parked = await db.listParkedReceipts(tx);
   const ok = parked.every(({ oldest }) => now.getTime() - oldest.getTime() < PARKED_MS);
   const count = parked.reduce((sum, { receipts }) => sum + receipts, 0);
   const detail = count === 0 ? 'Every receipt fits a message.' : `${count} receipts fit no message, or several.`;

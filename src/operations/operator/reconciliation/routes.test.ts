@@ -5,7 +5,7 @@ import { type OperatorApi, openOperatorApi } from '../../../../test/support/http
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
 import { reconcile } from './reconcile.ts';
-import { moveTimeLimit } from './sql.ts';
+import { updateStatementTimeout } from './sql.ts';
 
 let program: TestProgram;
 let operator: OperatorApi;
@@ -133,7 +133,7 @@ test('receipts that have fitted nothing for an hour are named by their connectio
 
 test('a check that takes too long ends, and its time limit with its transaction', async () => {
   const slow = transaction(program.pool, async (tx) => {
-    await moveTimeLimit(tx, { seconds: 0.05 });
+    await updateStatementTimeout(tx, { seconds: 0.05 });
     await exec(tx, sql`SELECT pg_sleep(30)`);
   });
   await expect(slow).rejects.toMatchObject({ code: '57014' });

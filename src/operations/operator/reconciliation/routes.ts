@@ -6,7 +6,7 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { createNodeServer } from '../../../platform/http/server.ts';
 import { instantField, parseInstant } from '../../../platform/lib/instant.ts';
 import { reconcileNamed } from '../../../messaging/receipts/reconcile.ts';
-import { connectionField, isoOf, PATH } from '../fields.ts';
+import { connectionField, isoOrNull, OPERATOR_PATH } from '../fields.ts';
 import { reconcile } from './reconcile.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
@@ -54,7 +54,7 @@ const PeriodQuery = Type.Object({
 export function operatorHealthRoutes(app: App, { pool, config, clock }: PlatformDeps): void {
   const onRequest = requireOperator();
 
-  app.get(`${PATH}/reconciliation`, {
+  app.get(`${OPERATOR_PATH}/reconciliation`, {
     onRequest,
     schema: {
       tags,
@@ -73,7 +73,7 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
     },
   });
 
-  app.get(`${PATH}/receipts/hours`, {
+  app.get(`${OPERATOR_PATH}/receipts/hours`, {
     onRequest,
     schema: {
       tags,
@@ -86,12 +86,12 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
       const { connection } = query;
       const hours = await reconcileNamed(pool, { ...periodOf(query, clock.now()), connection });
       return {
-        data: hours.map((row) => ({ ...row, hour: row.hour.toISOString(), oldestOpen: isoOf(row.oldestOpen) })),
+        data: hours.map((row) => ({ ...row, hour: row.hour.toISOString(), oldestOpen: isoOrNull(row.oldestOpen) })),
       };
     },
   });
 
-  app.get(`${PATH}/doctor`, {
+  app.get(`${OPERATOR_PATH}/doctor`, {
     onRequest,
     schema: {
       tags,

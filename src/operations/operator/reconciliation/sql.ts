@@ -2,9 +2,9 @@ import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { STATUS } from '../../../messaging/states.ts';
 
 /** Differences that one check names. */
-export const MOST_NAMED = 20;
+export const MAX_LISTED = 20;
 
-export type BooksOfCurrency = {
+export type BookTotals = {
   currency: string;
   outsideMicros: number;
   availableMicros: number;
@@ -13,7 +13,7 @@ export type BooksOfCurrency = {
 };
 
 /** What stands in each book of all ledgers together, by currency. */
-export async function listBookTotals(db: Db): Promise<BooksOfCurrency[]> {
+export async function listBookTotals(db: Db): Promise<BookTotals[]> {
   return many(
     db,
     sql`WITH side AS (
@@ -55,7 +55,7 @@ export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
           SELECT b.account_id, 'frozen', coalesce(k.frozen, 0), coalesce(f.micros, 0)
           FROM credit_balance b LEFT JOIN books k USING (account_id) LEFT JOIN ${FROZEN} AS f USING (account_id))
         SELECT account_id AS "accountId", of, expected, found FROM both_sides WHERE expected <> found
-        ORDER BY account_id, of LIMIT ${MOST_NAMED}`,
+        ORDER BY account_id, of LIMIT ${MAX_LISTED}`,
   );
 }
 
@@ -89,7 +89,7 @@ export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
         expected AS (SELECT account_id, sum(micros)::bigint AS micros FROM reserved GROUP BY account_id)
         SELECT account_id AS "accountId", 'frozen' AS of, coalesce(e.micros, 0) AS expected, coalesce(f.micros, 0) AS found
         FROM expected e FULL JOIN ${FROZEN} AS f USING (account_id)
-        WHERE coalesce(e.micros, 0) <> coalesce(f.micros, 0) ORDER BY account_id LIMIT ${MOST_NAMED}`,
+        WHERE coalesce(e.micros, 0) <> coalesce(f.micros, 0) ORDER BY account_id LIMIT ${MAX_LISTED}`,
   );
 }
 
@@ -116,24 +116,24 @@ export async function listFigureDifferences(db: Db, { from, to, firstId, endId }
           ('delivered', coalesce(s.delivered, 0), coalesce(c.delivered, 0)),
           ('failed', coalesce(s.failed, 0), coalesce(c.failed, 0)),
           ('read', coalesce(s.read, 0), coalesce(c.read, 0))) AS v (of, expected, found)
-        WHERE v.expected <> v.found ORDER BY account_id, v.of LIMIT ${MOST_NAMED}`,
+        WHERE v.expected <> v.found ORDER BY account_id, v.of LIMIT ${MAX_LISTED}`,
   );
 }
 
 export type ParkedReceipts = { connection: string; reason: string; receipts: number; oldest: Date };
 
 /** Receipts that fit no message, or several, by connection and reason. */
-export async function listParked(db: Db): Promise<ParkedReceipts[]> {
+export async function listParkedReceipts(db: Db): Promise<ParkedReceipts[]> {
   return many(
     db,
     sql`SELECT coalesce(c.name, '#' || u.connection_id) AS connection, u.reason, count(*) AS receipts,
                min(u.received_at) AS oldest
         FROM receipt_unmatched u LEFT JOIN connection c ON c.id = u.connection_id
-        GROUP BY 1, 2 ORDER BY receipts DESC LIMIT ${MOST_NAMED}`,
+        GROUP BY 1, 2 ORDER BY receipts DESC LIMIT ${MAX_LISTED}`,
   );
 }
 
 /** No statement of this transaction may take longer. */
-export async function moveTimeLimit(tx: Db, { seconds }: { seconds: number }): Promise<void> {
+export async function updateStatementTimeout(tx: Db, { seconds }: { seconds: number }): Promise<void> {
   await many(tx, sql`SELECT set_config('statement_timeout', ${String(seconds * 1000)}, true)`);
 }

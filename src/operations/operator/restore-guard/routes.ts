@@ -5,12 +5,12 @@ import { findGuardStatus, listUnsent, listUnsentCampaigns } from '../../../messa
 import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
-import { byOf } from '../by.ts';
-import { isoOf, PATH } from '../fields.ts';
+import { operatorNameOf } from '../author.ts';
+import { isoOrNull, OPERATOR_PATH } from '../fields.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: sending'];
-const FENCE = `${PATH}/fence`;
+const FENCE = `${OPERATOR_PATH}/fence`;
 
 const fence = {
   paused: Type.Boolean({ description: 'Nothing is sent, and no timer ends anything. Requests are taken and queue.' }),
@@ -56,7 +56,7 @@ const ResumeIn = Type.Union([
 ]);
 
 /** Whether anything is sent at all: after a restore a person says so, and in an emergency may stop it. */
-export function operatorFenceRoutes(app: App, deps: PlatformDeps): void {
+export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 
@@ -82,7 +82,7 @@ export function operatorFenceRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: FenceOut },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {
-      await pauseSending(pool, { by: byOf(actor), reason: body.reason });
+      await pauseSending(pool, { by: operatorNameOf(actor), reason: body.reason });
       return show(pool);
     }),
   });
@@ -98,7 +98,7 @@ export function operatorFenceRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: Resumed },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {
-      const by = byOf(actor);
+      const by = operatorNameOf(actor);
       const discarded = body?.discard === true ? await discardQueued(pool, { by, now: clock.now() }) : null;
       if (discarded === null) await confirmQueued(pool, { by });
       return { ...(await show(pool)), discarded };
@@ -113,6 +113,6 @@ async function show(db: Db): Promise<Static<typeof FenceOut>> {
     paused: row.state === 'paused',
     since: row.since.toISOString(),
     queued: unsent.map(({ oldest, ...queued }) => ({ ...queued, oldest: oldest.toISOString() })),
-    campaigns: campaigns.map(({ scheduledAt, ...campaign }) => ({ ...campaign, scheduledAt: isoOf(scheduledAt) })),
+    campaigns: campaigns.map(({ scheduledAt, ...campaign }) => ({ ...campaign, scheduledAt: isoOrNull(scheduledAt) })),
   };
 }

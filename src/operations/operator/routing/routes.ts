@@ -5,14 +5,14 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { addRoute, removeRoute } from '../../../network/routing/change.ts';
-import { byOf } from '../by.ts';
-import { connectionField, Id, Nothing, PATH } from '../fields.ts';
+import { operatorNameOf } from '../author.ts';
+import { connectionField, IdParams, Done, OPERATOR_PATH } from '../fields.ts';
 import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
-import { countRoutePage, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
+import { countRoutes, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
 import { channelName } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: routes'];
-const ROUTES = `${PATH}/routes`;
+const ROUTES = `${OPERATOR_PATH}/routes`;
 
 const OnUnknown = Type.Enum(['hold', 'resubmit'], {
   type: 'string',
@@ -60,7 +60,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     handler: async ({ query }) => {
       const filter = { channel: query.channel ?? null, connection: query.connection ?? null };
       const rows = await listRoutePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows, await countRoutePage(pool, filter));
+      return pageOf(query, rows, await countRoutes(pool, filter));
     },
   });
 
@@ -76,7 +76,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
       const { priority = 100, onUnknown = 'hold', ...rest } = body;
-      return findRoute(tx, await addRoute(tx, { ...rest, priority, onUnknown, by: byOf(actor) }));
+      return findRoute(tx, await addRoute(tx, { ...rest, priority, onUnknown, by: operatorNameOf(actor) }));
     }),
   });
 
@@ -86,11 +86,11 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorDeleteRoute',
       summary: 'Take a route away',
-      params: Id,
-      response: { 204: Nothing },
+      params: IdParams,
+      response: { 204: Done },
     },
     handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: byOf(actor) }));
+      await transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: operatorNameOf(actor) }));
       return reply.code(204).send(null);
     },
   });

@@ -27,7 +27,7 @@ export async function listRoutePage(
   return many(db, sql`SELECT r.* ${matches(filter)} ${IN_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`);
 }
 
-export async function countRoutePage(db: Db, filter: Filter): Promise<number> {
+export async function countRoutes(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
 }
 

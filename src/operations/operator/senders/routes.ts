@@ -5,16 +5,16 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { assignNumber, removeNumber } from '../../../messaging/inbound/assign.ts';
-import { accountOf } from '../accounts/find.ts';
-import { byOf } from '../by.ts';
-import { Id, Nothing, PATH } from '../fields.ts';
-import { give, register, takeAway } from './give.ts';
+import { requireAccount } from '../accounts/find.ts';
+import { operatorNameOf } from '../author.ts';
+import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
+import { assignSenderTo, register, unassignSender } from './assign.ts';
 import * as schema from './schema.ts';
 import * as db from './sql.ts';
 
 const tags = ['Operator: senders'];
-const SENDERS = `${PATH}/senders`;
-const NUMBERS = `${PATH}/numbers`;
+const SENDERS = `${OPERATOR_PATH}/senders`;
+const NUMBERS = `${OPERATOR_PATH}/numbers`;
 
 const SenderQuery = Type.Object({ ...pageFields, ...schema.senderFilter });
 const NumbersQuery = Type.Object({ ...pageFields, ...schema.numberFilter });
@@ -44,7 +44,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
     handler: async ({ query }) => {
       const filter = { channel: query.channel ?? null, search: query.search ?? null };
       const rows = await db.listSenderPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(schema.toSender), await db.countSenderPage(pool, filter));
+      return pageOf(query, rows.map(schema.toSender), await db.countSenders(pool, filter));
     },
   });
 
@@ -61,7 +61,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       response: { 201: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
-      schema.toSender(await give(tx, byOf(actor), { ...body, name })),
+      schema.toSender(await assignSenderTo(tx, operatorNameOf(actor), { ...body, name })),
     ),
   });
 
@@ -71,12 +71,12 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorRegisterAgent',
       summary: 'Give an agent that an account asks for its id',
-      params: Id,
+      params: IdParams,
       body: schema.Registration,
       response: { 200: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
-      schema.toSender(await register(tx, byOf(actor), { ...params, ...body })),
+      schema.toSender(await register(tx, operatorNameOf(actor), { ...params, ...body })),
     ),
   });
 
@@ -86,11 +86,11 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorDeleteSender',
       summary: 'Take a sender away: nothing is sent as it any more',
-      params: Id,
-      response: { 204: Nothing },
+      params: IdParams,
+      response: { 204: Done },
     },
     handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => takeAway(tx, byOf(actor), params));
+      await transaction(pool, (tx) => unassignSender(tx, operatorNameOf(actor), params));
       return reply.code(204).send(null);
     },
   });
@@ -112,7 +112,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
     handler: async ({ query }) => {
       const filter = { connection: query.connection ?? null };
       const rows = await db.listNumberPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(schema.toNumber), await db.countNumberPage(pool, filter));
+      return pageOf(query, rows.map(schema.toNumber), await db.countNumbers(pool, filter));
     },
   });
 
@@ -124,11 +124,11 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Give a number to an account',
       description: 'Giving it again gives it to another one.',
       body: schema.NumberIn,
-      response: { 201: schema.NumberMade },
+      response: { 201: schema.AssignedNumber },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
-      await accountOf(tx, { id: body.accountId });
-      const { number } = await assignNumber(tx, { ...body, by: byOf(actor) });
+      await requireAccount(tx, { id: body.accountId });
+      const { number } = await assignNumber(tx, { ...body, by: operatorNameOf(actor) });
       return { number, connection: body.connection, accountId: body.accountId };
     }),
   });
@@ -141,17 +141,17 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Take a number from its account',
       description: 'Its messages are kept.',
       querystring: schema.NumberQuery,
-      response: { 204: Nothing },
+      response: { 204: Done },
     },
     handler: async ({ actor, query }, reply) => {
-      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: byOf(actor) }));
+      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) }));
       return reply.code(204).send(null);
     },
   });
 }
 
 function templateRoutes(app: App, { pool }: PlatformDeps): void {
-  app.get(`${PATH}/templates`, {
+  app.get(`${OPERATOR_PATH}/templates`, {
     onRequest: requireOperator(),
     schema: {
       tags,
@@ -164,7 +164,7 @@ function templateRoutes(app: App, { pool }: PlatformDeps): void {
       const { channel = null, status = null, search = null } = query;
       const filter = { channel, status, search };
       const rows = await db.listTemplatePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(schema.toTemplate), await db.countTemplatePage(pool, filter));
+      return pageOf(query, rows.map(schema.toTemplate), await db.countTemplates(pool, filter));
     },
   });
 }

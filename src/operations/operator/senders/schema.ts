@@ -56,7 +56,11 @@ export const NumberOut = Type.Object({
   createdAt: instant('UTC'),
 });
 export const NumberIn = Type.Object({ number: InboundNumber, connection: Connection, accountId });
-export const NumberMade = Type.Object({ number: Type.String(), connection: Type.String(), accountId: Type.Integer() });
+export const AssignedNumber = Type.Object({
+  number: Type.String(),
+  connection: Type.String(),
+  accountId: Type.Integer(),
+});
 export const NumberQuery = Type.Object({ number: InboundNumber, connection: Connection });
 
 export const templateFilter = {

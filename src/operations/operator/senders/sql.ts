@@ -36,7 +36,7 @@ export async function listSenderPage(
   );
 }
 
-export async function countSenderPage(db: Db, filter: Filter): Promise<number> {
+export async function countSenders(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${senders(filter)}`)).total;
 }
 
@@ -62,7 +62,7 @@ export async function listNumberPage(
   );
 }
 
-export async function countNumberPage(db: Db, filter: { readonly connection: string | null }): Promise<number> {
+export async function countNumbers(db: Db, filter: { readonly connection: string | null }): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${numbers(filter)}`)).total;
 }
 
@@ -101,6 +101,6 @@ export async function listTemplatePage(
   );
 }
 
-export async function countTemplatePage(db: Db, filter: TemplateFilter): Promise<number> {
+export async function countTemplates(db: Db, filter: TemplateFilter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${templates(filter)}`)).total;
 }

@@ -5,10 +5,10 @@ import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { maskNumber } from '../../../platform/lib/mask.ts';
 import { VERDICTS } from '../../../messaging/unknown-outcomes/settle.ts';
-import { byOf } from '../by.ts';
-import { accountId, amount, connectionField, PATH } from '../fields.ts';
+import { operatorNameOf } from '../author.ts';
+import { accountId, amount, connectionField, OPERATOR_PATH } from '../fields.ts';
 import { settleAll } from './settle-all.ts';
-import { countUnknownPage, listUnknownPage, type UnknownRow } from './sql.ts';
+import { countUnknowns, listUnknownPage, type UnknownRow } from './sql.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: open unknowns'];
@@ -56,7 +56,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 
-  app.get(`${PATH}/unknowns`, {
+  app.get(`${OPERATOR_PATH}/unknowns`, {
     onRequest,
     schema: {
       tags,
@@ -69,11 +69,11 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
     handler: async ({ query }) => {
       const filter = { accountId: query.accountId ?? null, connection: query.connection ?? null };
       const rows = await listUnknownPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(listed), await countUnknownPage(pool, filter));
+      return pageOf(query, rows.map(listed), await countUnknowns(pool, filter));
     },
   });
 
-  app.post(`${PATH}/unknowns/settle`, {
+  app.post(`${OPERATOR_PATH}/unknowns/settle`, {
     onRequest,
     schema: {
       tags,
@@ -85,7 +85,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
     },
     // A message is settled once, whoever asks again.
     handler: idempotentHandler(deps, async ({ actor, body }) => {
-      const results = await settleAll(pool, { ...body, by: byOf(actor), now: clock.now() });
+      const results = await settleAll(pool, { ...body, by: operatorNameOf(actor), now: clock.now() });
       return { settled: results.filter(({ settled }) => settled).length, results };
     }),
   });

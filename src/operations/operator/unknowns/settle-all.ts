@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { AppError } from '../../../platform/errors.ts';
 import { settleUnknown, type Verdict } from '../../../messaging/unknown-outcomes/settle.ts';
 
-export type SettledOne = {
+export type SettleResult = {
   readonly messageId: string;
   readonly settled: boolean;
   /** Why not. */
@@ -17,8 +17,8 @@ type Settling = {
 };
 
 /** Settles open unknowns one by one, each in a transaction of its own: one that cannot be does not keep the others. */
-export async function settleAll(pool: Pool, { messageIds, as, by, now }: Settling): Promise<SettledOne[]> {
-  const results: SettledOne[] = [];
+export async function settleAll(pool: Pool, { messageIds, as, by, now }: Settling): Promise<SettleResult[]> {
+  const results: SettleResult[] = [];
   for (const messageId of new Set(messageIds))
     results.push(
       await settleUnknown(pool, { messageId, as, by }, now).then(

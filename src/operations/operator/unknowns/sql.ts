@@ -34,6 +34,6 @@ export async function listUnknownPage(
   );
 }
 
-export async function countUnknownPage(db: Db, filter: Filter): Promise<number> {
+export async function countUnknowns(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${unknowns(filter)}`)).total;
 }

@@ -1,12 +1,12 @@
 const [NEWLINE, QUOTE] = [0x0a, 0x22];
 const CRLF = Buffer.from('\r\n');
 
-/** Told of rows that have passed. */
+/** Called with the number of rows that have passed since the last call. */
 export type OnRows = (rows: number) => void;
 
 /**
- * What COPY writes as CSV, with the ends of its lines as RFC 4180 has them: CR LF. Line ends within quotes are text and
- * stay. `onRows` counts lines, the head among them.
+ * Makes a transform that gives the CSV of COPY the line ends of RFC 4180: CR LF. Line ends within quotes are text and
+ * stay as they are. `onRows` counts lines, including the header.
  */
 export function toCrlf(onRows: OnRows) {
   return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -28,13 +28,16 @@ export function toCrlf(onRows: OnRows) {
   };
 }
 
-/** Where the next line end is; the length when there is none. */
+/** Returns the position of the next line end, or the length of the chunk when there is none. */
 function nextLine(chunk: Buffer, from: number): number {
   const at = chunk.indexOf(NEWLINE, from);
   return at < 0 ? chunk.length : at;
 }
 
-/** What COPY writes as text, as it is: one line a row, for line ends of texts are written `\n`. */
+/**
+ * Makes a transform that passes the text format of COPY on unchanged and counts its rows: one line per row, because COPY
+ * writes line ends within texts as `\n`.
+ */
 export function countLines(onRows: OnRows) {
   return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of source) {

@@ -3,12 +3,12 @@ import { StringDecoder } from 'node:string_decoder';
 type Cell = string | number | null;
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-/** What XML 1.0 cannot hold, and other controls that no cell is to have. */
+/** Characters that XML 1.0 cannot contain, and other control characters, which do not belong in a cell. */
 const CONTROLS = /[[\p{Cc}\ufffe\uffff]--[\t\n\r]]/gv;
-/** Excel takes no longer text in a cell. */
-const LONGEST_TEXT = 32_767;
+/** The limit of Excel. */
+const MAX_CELL_LENGTH = 32_767;
 
-/** Rows as COPY writes them as text, read again: cells of a sheet. `numbers` says which columns hold numbers. */
+/** Parses the text format of COPY into the cells of a sheet. `numbers` says which columns hold numbers. */
 export async function* readCopyText(
   source: AsyncIterable<Uint8Array>,
   numbers: readonly boolean[],
@@ -28,5 +28,5 @@ function toCell(written: string, isNumber: boolean): Cell {
   const text = written.includes('\\')
     ? written.replace(/\\(.)/g, (_, letter: string) => ESCAPES[letter] ?? letter)
     : written;
-  return text.replace(CONTROLS, '\ufffd').slice(0, LONGEST_TEXT);
+  return text.replace(CONTROLS, '\ufffd').slice(0, MAX_CELL_LENGTH);
 }

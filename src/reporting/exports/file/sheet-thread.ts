@@ -5,23 +5,24 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { writeXlsxStream } from 'hucre/xlsx';
 import { readCopyText } from './sheet-rows.ts';
 
-/** What the thread is given: open files, and the columns of the rows. */
-export type SheetWork = {
-  /** Rows as COPY writes them as text. */
+/** The input of the thread: open file descriptors, and the columns of the rows. */
+export type WorkbookInput = {
+  /** A file with rows in the text format of COPY. */
   readonly source: number;
-  /** Empty; for the workbook. */
+  /** An empty file for the workbook. */
   readonly target: number;
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
 };
 
 /**
- * Rows of up to so many bytes never make a part of 4 GiB: a character becomes six at most, and a cell takes some 60 beside
- * its text, 1.3 GB in a full sheet of 20 columns. Larger workbooks are ZIP64, which Excel reads and LibreOffice 7.4 does not.
+ * Up to this size of the rows no part of the workbook reaches 4 GiB: a character becomes six at most, and a cell takes
+ * some 60 bytes besides its text, 1.3 GB in a full sheet of 20 columns. Larger workbooks are ZIP64, which Excel reads and
+ * LibreOffice 7.4 does not.
  */
-const PLAIN_BYTES = 400_000_000;
+const MAX_PLAIN_ZIP_BYTES = 400_000_000;
 
-const { source, target, name, columns }: SheetWork = workerData;
+const { source, target, name, columns }: WorkbookInput = workerData;
 const rows = readCopyText(
   createReadStream('', { fd: source, start: 0, autoClose: false }),
   columns.map(({ isNumber }) => isNumber),
@@ -29,7 +30,7 @@ const rows = readCopyText(
 const workbook = writeXlsxStream(rows, {
   name,
   columns: columns.map((column) => ({ header: column.name, key: column.name })),
-  zip64: fstatSync(source).size > PLAIN_BYTES,
+  zip64: fstatSync(source).size > MAX_PLAIN_ZIP_BYTES,
 });
 await pipeline(Readable.from(workbook), createWriteStream('', { fd: target, start: 0, autoClose: false }));
 parentPort?.postMessage('written');

@@ -2,43 +2,48 @@ import pg from 'pg';
 import { join, raw, type Sql, sql } from '../../../platform/db/query.ts';
 import type { ExportFormat } from '../filters.ts';
 
-/** What a column holds: `phone` a number or a name in its place, `plain` what we wrote ourselves. */
+/** What a column holds. `phone`: a phone number, or a name in its place. `plain`: text that this program wrote. */
 export type CellKind = 'text' | 'phone' | 'number' | 'plain';
 
 /** A column of a file. */
 export type Column = { readonly name: string; readonly kind: CellKind; readonly value: Sql };
 
-/** A file's columns and the rows that they are of. */
-export type Rows = {
+/** The query of a file: its columns and its rows. */
+export type RowQuery = {
   readonly columns: readonly Column[];
   /** FROM and WHERE. */
   readonly source: Sql;
   readonly order: Sql;
-  /** As many rows as `source` has, by a cheaper way where there is one. */
-  readonly counted: Sql;
+  /** FROM and WHERE for the same number of rows as `source`, cheaper where possible. */
+  readonly countSource: Sql;
 };
 
-/** As src/platform/lib/csv.ts has it; with every blank that JavaScript knows, whatever locale the database has. */
+/** The same rule as in src/platform/lib/csv.ts, with every blank that JavaScript knows, whatever the database's locale. */
 const BLANKS = String.raw`[\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*`;
 const FORMULA = String.raw`^${BLANKS}[=+\-@＝＋－＠]|^[\t\r\n]`;
 const E164 = String.raw`^\+\d{7,15}$`;
 
-/** Letters and digits begin nearly all texts; looking at one character costs a tenth of the expression. */
-const inert = (value: Sql): Sql => sql`CASE
+/**
+ * Puts an apostrophe before a text that a spreadsheet would take for a formula. Nearly all texts begin with a letter or a
+ * digit, and the check of one character costs a tenth of the whole expression.
+ */
+const escapeFormula = (value: Sql): Sql => sql`CASE
   WHEN ascii(${value}) BETWEEN 65 AND 122 OR ascii(${value}) BETWEEN 48 AND 57 THEN ${value}
   WHEN ${value} ~ ${FORMULA} THEN '''' || ${value} ELSE ${value} END`;
 
-/** In CSV what a spreadsheet would take for a formula gets an apostrophe; cells of a sheet have types and need none. */
+/** Formulas are escaped in CSV only: the cells of a workbook have types. */
 function cellOf({ kind, value }: Column, format: ExportFormat): Sql {
   if (format === 'xlsx' || kind === 'number' || kind === 'plain') return value;
-  return kind === 'text' ? inert(value) : sql`CASE WHEN ${value} ~ ${E164} THEN ${value} ELSE ${inert(value)} END`;
+  if (kind === 'text') return escapeFormula(value);
+  return sql`CASE WHEN ${value} ~ ${E164} THEN ${value} ELSE ${escapeFormula(value)} END`;
 }
 
-/** The rows as a file of this format has them. */
-export function selectRows({ columns, source, order }: Rows, format: ExportFormat): Sql {
+/** Builds the statement whose rows are those of a file in the given format. */
+export function selectRows({ columns, source, order }: RowQuery, format: ExportFormat): Sql {
   const cells = columns.map((column) => sql`${cellOf(column, format)} AS ${raw(pg.escapeIdentifier(column.name))}`);
   return sql`SELECT ${join(cells)} ${source} ORDER BY ${order}`;
 }
 
-/** ISO 8601, to the millisecond, as answers have it. */
-export const instant = (value: Sql): Sql => sql`to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** Formats an instant as in responses: ISO 8601 in UTC, to the millisecond. */
+export const toIsoText = (value: Sql): Sql =>
+  sql`to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -1,15 +1,16 @@
+import type { FieldRow } from '../../../engagement/contacts/fields/sql.ts';
+import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../../../messaging/states.ts';
 import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, join, one, type Sql, sql } from '../../../platform/db/query.ts';
-import type { FieldRow } from '../../../engagement/contacts/fields/sql.ts';
 import { bitOf, type Channel, CHANNELS } from '../../../platform/lib/channel.ts';
-import { STATUS, type StatusName, describeStatus, nameOfStatus } from '../../../messaging/states.ts';
-import { type CellKind, type Column, instant, type Rows } from './cells.ts';
+import { type CellKind, type Column, type RowQuery, toIsoText } from './cells.ts';
 
-/** Which messages. */
+/** Selects messages; what is left out does not restrict. */
 export type MessageFilter = {
   readonly accountId: number;
-  /** Ids from the first up to before the second: a range of time. */
+  /** The first id of the time range. */
   readonly firstId: string;
+  /** The end of the time range, exclusive. */
   readonly endId: string;
   readonly channel?: Channel | undefined;
   readonly status?: StatusName | undefined;
@@ -18,18 +19,18 @@ export type MessageFilter = {
   readonly campaignId?: number | undefined;
 };
 
-/** The status that a message reads (messaging/tracking/status.ts): without a state it is queued. */
+/** The status code that clients see (messaging/tracking/status.ts). A message without a state is queued. */
 const CODE = sql`CASE WHEN m.channel = 'SMS' THEN coalesce(s.status, ${STATUS.ACCEPTED})
   ELSE coalesce(nullif(s.status, ${STATUS.ACCEPTED}), ${STATUS.UNKNOWN}) END`;
 
-/** By code, from 0. */
-const ALL_NAMES = Array.from({ length: Math.max(...Object.values(STATUS)) + 1 }, (_, code) => nameOfStatus(code));
-const ofCode = (texts: readonly string[]): Sql =>
+/** The names of the status codes from 0 to the highest, by code. */
+const NAMES = Array.from({ length: Math.max(...Object.values(STATUS)) + 1 }, (_, code) => nameOfStatus(code));
+const textOfCode = (texts: readonly string[]): Sql =>
   sql`(${`{${texts.map((text) => `"${text}"`).join()}}`}::text[])[1 + ${CODE}]`;
 
 const column = (name: string, kind: CellKind, value: Sql): Column => ({ name, kind, value });
 
-/** A record of contract 5, and whence the message came. */
+/** A record as in contract 5, and the source of the message. */
 const RECORD: readonly Column[] = [
   column('messageId', 'plain', sql`m.id`),
   column('customerMessageId', 'text', sql`m.client_id`),
@@ -37,14 +38,14 @@ const RECORD: readonly Column[] = [
   column('channel', 'plain', sql`m.channel`),
   column('destination', 'phone', sql`m.destination`),
   column('sender', 'phone', sql`m.sender`),
-  column('deliveryStatus', 'plain', ofCode(ALL_NAMES)),
+  column('deliveryStatus', 'plain', textOfCode(NAMES)),
   column('deliveryStatusCode', 'number', CODE),
-  column('deliveryStatusDescription', 'plain', ofCode(ALL_NAMES.map(describeStatus))),
-  column('sendDate', 'plain', instant(sql`coalesce(s.submitted_at, uuid_extract_timestamp(m.id))`)),
+  column('deliveryStatusDescription', 'plain', textOfCode(NAMES.map(describeStatus))),
+  column('sendDate', 'plain', toIsoText(sql`coalesce(s.submitted_at, uuid_extract_timestamp(m.id))`)),
   column(
     'deliveryDate',
     'plain',
-    instant(sql`CASE WHEN ${CODE} NOT IN (${STATUS.ACCEPTED}, ${STATUS.UNKNOWN}) THEN s.done_at END`),
+    toIsoText(sql`CASE WHEN ${CODE} NOT IN (${STATUS.ACCEPTED}, ${STATUS.UNKNOWN}) THEN s.done_at END`),
   ),
   column('parts', 'number', sql`m.parts`),
   column('price', 'number', sql`trim_scale(m.price_micros::numeric / 1000000)`),
@@ -53,15 +54,15 @@ const RECORD: readonly Column[] = [
   column('errorCode', 'text', sql`s.error_code`),
   column('errorMessage', 'text', sql`s.error_text`),
 ];
-/** Reports tell besides when a person has read the message. */
+/** Delivery reports also have the time at which the person read the message. */
 const REPORT: readonly Column[] = RECORD.flatMap((entry) =>
-  entry.name === 'deliveryDate' ? [entry, column('readDate', 'plain', instant(sql`s.read_at`))] : [entry],
+  entry.name === 'deliveryDate' ? [entry, column('readDate', 'plain', toIsoText(sql`s.read_at`))] : [entry],
 );
 
-/** Messages with what became of them, in the order in which they were accepted. */
-export function messageRows(filter: MessageFilter, { reports }: { readonly reports: boolean }): Rows {
+/** Builds the query for messages with their states, in the order in which they were accepted. */
+export function messageRows(filter: MessageFilter, { reports }: { readonly reports: boolean }): RowQuery {
   const messages = sql`FROM message m`;
-  // The range is named twice so that only its days are read, of either table.
+  // The range is given for both tables, so that only the partitions of its days are read.
   const states = sql`LEFT JOIN message_state s ON s.account_id = ${filter.accountId} AND s.id = m.id AND ${within(filter, sql`s.id`)}`;
   const where = sql`WHERE ${matching(filter)}`;
   const source = sql`${messages} ${states} ${where}`;
@@ -69,7 +70,7 @@ export function messageRows(filter: MessageFilter, { reports }: { readonly repor
     columns: reports ? REPORT : RECORD,
     source,
     order: sql`m.id`,
-    counted: filter.status === undefined ? sql`${messages} ${where}` : source,
+    countSource: filter.status === undefined ? sql`${messages} ${where}` : source,
   };
 }
 
@@ -92,14 +93,14 @@ function matching(filter: MessageFilter): Sql {
   );
 }
 
-/** Which contacts: these, those in one of these lists, or all. */
+/** Selects contacts: those with these ids, those in any of these lists, or all. */
 export type ContactChoice = {
   readonly accountId: number;
   readonly contactIds?: readonly number[] | undefined;
   readonly listIds?: readonly number[] | undefined;
 };
 
-const channelsIn = (bits: Sql): Sql =>
+const channelNames = (bits: Sql): Sql =>
   sql`concat_ws(' ', ${join(CHANNELS.map((name) => sql`CASE WHEN ${bits} & ${bitOf(name)}::smallint <> 0 THEN ${name} END`))})`;
 
 const CONTACT: readonly Column[] = [
@@ -114,15 +115,15 @@ const CONTACT: readonly Column[] = [
   column('isTest', 'plain', sql`c.is_test::text`),
   column('numberType', 'plain', sql`c.number_type`),
   column('country', 'plain', sql`c.country`),
-  column('communicationSupported', 'plain', channelsIn(sql`c.channels`)),
+  column('communicationSupported', 'plain', channelNames(sql`c.channels`)),
   column('lastContactType', 'plain', sql`a.last_contact_type`),
-  column('lastContactDate', 'plain', instant(sql`a.last_contact_date`)),
+  column('lastContactDate', 'plain', toIsoText(sql`a.last_contact_date`)),
   column('lastCampaignType', 'plain', sql`a.last_campaign_type`),
   column('optedOut', 'plain', sql`o.channels`),
 ];
 const CONTACT_TIMES: readonly Column[] = [
-  column('createdAt', 'plain', instant(sql`c.created_at`)),
-  column('updatedAt', 'plain', instant(sql`c.updated_at`)),
+  column('createdAt', 'plain', toIsoText(sql`c.created_at`)),
+  column('updatedAt', 'plain', toIsoText(sql`c.updated_at`)),
 ];
 
 const customColumn = ({ id, name, type }: FieldRow): Column =>
@@ -132,8 +133,8 @@ const customColumn = ({ id, name, type }: FieldRow): Column =>
     sql`(c.custom_fields ->> ${String(id)})`,
   );
 
-/** Contacts in the order in which they were made, with a column for each custom field. */
-export function contactRows(choice: ContactChoice, fields: readonly FieldRow[]): Rows {
+/** Builds the query for contacts in the order in which they were created, with a column for each custom field. */
+export function contactRows(choice: ContactChoice, fields: readonly FieldRow[]): RowQuery {
   const { accountId } = choice;
   const where = sql`WHERE ${chosen(choice)}`;
   return {
@@ -144,7 +145,7 @@ export function contactRows(choice: ContactChoice, fields: readonly FieldRow[]):
                  WHERE account_id = ${accountId} GROUP BY phone_number) AS o ON o.phone_number = c.phone_number
       ${where}`,
     order: sql`c.id`,
-    counted: sql`FROM contact c ${where}`,
+    countSource: sql`FROM contact c ${where}`,
   };
 }
 
@@ -156,6 +157,7 @@ function chosen({ accountId, contactIds, listIds }: ContactChoice): Sql {
     AND m.contact_id = c.id AND m.list_id = ANY(${plainArray(listIds)}::bigint[]))`;
 }
 
-export async function countRows(db: Db, { counted }: Rows): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*)::bigint AS total ${counted}`)).total;
+/** Counts the rows of an export before it is written. */
+export async function countRows(db: Db, { countSource }: RowQuery): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*)::bigint AS total ${countSource}`)).total;
 }

@@ -10,7 +10,7 @@ import { at, idAt, MINUTE, NOW } from '../../../../test/support/noon.ts';
 import { explain } from '../../../../test/support/plans.ts';
 import { crowdMessages, newMessage } from '../../../../test/support/queue.ts';
 import { openRoutes } from '../../../../test/support/http/routes.ts';
-import { idsFrom } from '../list.ts';
+import { idRangeOf } from '../list.ts';
 import { historyRoutes } from '../routes.ts';
 import { findScanEnd, listFoundIds } from './sql.ts';
 
@@ -125,7 +125,7 @@ test('a part of the range that has been looked through ends where the next begin
   const { accountId } = account;
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push(await store(-40 + n, { sender: n === 0 ? 'RARE' : 'ACME' }));
-  const filter = { accountId, ...idsFrom(at(-100), at(0)), sender: 'RARE' };
+  const filter = { accountId, ...idRangeOf(at(-100), at(0)), sender: 'RARE' };
   const db = tenant(pool, account);
   expect(await listFoundIds(db, { ...filter, scan: 3, limit: 10 })).toEqual([]);
   const end = await findScanEnd(db, { ...filter, scan: 3 });
@@ -160,7 +160,7 @@ test.each<[Record<string, string>, string[]]>([
 test('a search reads the primary keys from their end, and states one by one', async () => {
   const { accountId } = account;
   await crowdMessages(pool);
-  const filter = { accountId, ...idsFrom(at(-600), at(600)), digits: '333', scan: 20_000, limit: 50 };
+  const filter = { accountId, ...idRangeOf(at(-600), at(600)), digits: '333', scan: 20_000, limit: 50 };
   for (const status of [undefined, 'DELIVERED', 'ACCEPTED'] as const) {
     const scans = await explain(tenant(pool, { accountId }), (db) => listFoundIds(db, { ...filter, status }));
     const tables = scans.filter(({ table }) => table?.startsWith('message'));

@@ -1,23 +1,24 @@
-import type { Db } from '../../../platform/db/query.ts';
-import { isUuid, timeOfId } from '../../../platform/lib/ids.ts';
 import { listRecordsById, type MessageRecord } from '../../../messaging/tracking/sql.ts';
 import { toStatusRecord } from '../../../messaging/tracking/status.ts';
-import { idsFrom } from '../list.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { isUuid, timeOfId } from '../../../platform/lib/ids.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
+import { idRangeOf } from '../list.ts';
 import { readTimes } from '../read-times.ts';
 import type { SearchOut, SearchQuery } from './schema.ts';
 import { findScanEnd, listFoundIds, listTexts, type MessageText, type SearchFilter } from './sql.ts';
 
-const WEEK_MS = 7 * 86_400_000;
-/** Messages that one answer looks through; with the status each costs a second look. */
-const SCAN = 50_000;
-const SCAN_WITH_STATUS = 10_000;
+const WEEK_MS = 7 * DAY_MS;
+/** How many messages one call looks through. With the status, each message takes a second lookup. */
+const MAX_SCANNED = 50_000;
+const MAX_SCANNED_WITH_STATUS = 10_000;
 
 type Of = { readonly accountId: number };
 type Times = { readonly from: Date; readonly to: Date };
 
 /**
- * Messages of any channel that fit, the newest first. Each call looks through a bounded part of the range, so that none is
- * slow, and says where the next one goes on. Errors: 400 for days that no calendar has.
+ * Searches the messages of all channels, newest first. Each call looks through a limited part of the range, so that none is
+ * slow, and returns where the next one continues. Errors: 400 for dates that do not exist.
  */
 export async function searchMessages(db: Db, { accountId }: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
   const times = rangeOf(query, now);
@@ -27,9 +28,9 @@ export async function searchMessages(db: Db, { accountId }: Of, query: SearchQue
       next: null,
       searchedTo: iso(times.from),
     };
-  const filter = filterOf(accountId, query, times);
+  const filter = toFilter(accountId, query, times);
   if (filter.firstId >= filter.endId) return { data: [], next: null, searchedTo: iso(times.from) };
-  const scan = query.status === undefined ? SCAN : SCAN_WITH_STATUS;
+  const scan = query.status === undefined ? MAX_SCANNED : MAX_SCANNED_WITH_STATUS;
   const ids = await listFoundIds(db, { ...filter, scan, limit: query.limit });
   const full = ids.length === query.limit;
   const next = (full ? ids.at(-1) : await findScanEnd(db, { ...filter, scan })) ?? null;
@@ -40,13 +41,13 @@ export async function searchMessages(db: Db, { accountId }: Of, query: SearchQue
 const iso = (date: Date): string => date.toISOString();
 
 function rangeOf({ from, to }: SearchQuery, now: Date): Times {
-  const said = readTimes({ from: from ?? iso(now), to: to ?? iso(now) });
-  return from === undefined ? { ...said, from: new Date(said.to.getTime() - WEEK_MS) } : said;
+  const times = readTimes({ from: from ?? iso(now), to: to ?? iso(now) });
+  return from === undefined ? { ...times, from: new Date(times.to.getTime() - WEEK_MS) } : times;
 }
 
-function filterOf(accountId: number, query: SearchQuery, { from, to }: Times): SearchFilter {
+function toFilter(accountId: number, query: SearchQuery, { from, to }: Times): SearchFilter {
   const { channel, status, destination, sender, campaignId, source, q, before } = query;
-  const { firstId, endId } = idsFrom(from, to);
+  const { firstId, endId } = idRangeOf(from, to);
   const until = before !== undefined && before.toLowerCase() < endId ? before.toLowerCase() : endId;
   return {
     accountId,
@@ -58,20 +59,20 @@ function filterOf(accountId: number, query: SearchQuery, { from, to }: Times): S
     campaignId,
     source,
     ...(destination !== undefined && { digits: digitsOf(destination) }),
-    ...(q !== undefined && { word: { reference: q.trim(), digits: numberIn(q) } }),
+    ...(q !== undefined && { term: { reference: q.trim(), digits: digitsInNumber(q) } }),
   };
 }
 
 const digitsOf = (text: string): string => text.replace(/\D/g, '').replace(/^00/, '');
 
 const NUMBER = /^[+0-9 ().\-/]{3,30}$/;
-const numberIn = (word: string): string | null => (NUMBER.test(word.trim()) ? digitsOf(word) || null : null);
+const digitsInNumber = (term: string): string | null => (NUMBER.test(term.trim()) ? digitsOf(term) || null : null);
 
 async function recordsOf(db: Db, accountId: number, ids: readonly string[]): Promise<SearchOut['data']> {
   if (ids.length === 0) return [];
   const [records, texts] = [await listRecordsById(db, { accountId, ids }), await listTexts(db, { accountId, ids })];
   const textOf = new Map(texts.map((text) => [text.id, text]));
-  // Ids are in the order of time.
+  // Ids sort by time.
   return records
     .sort((a, b) => (a.id < b.id ? 1 : -1))
     .flatMap((record) => toFound(record, textOf.get(record.id)) ?? []);

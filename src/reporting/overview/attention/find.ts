@@ -23,14 +23,14 @@ const NOTHING = { count: null, subject: null, subjectId: null, since: null, deta
 type Watcher = Pick<Actor, 'accountId' | 'operations' | 'channels'>;
 
 /** What an account's own tables say needs somebody, as far as the caller may know. */
-export async function findOwnAttention(db: Db, { accountId, operations }: Watcher): Promise<Attention[]> {
+export async function listOwnAttention(db: Db, { accountId, operations }: Watcher): Promise<Attention[]> {
   const kinds = ATTENTION_KINDS.filter((kind) => NEEDS[kind]?.some((scope) => operations.has(scope)) ?? true);
   const rows = await listAttention(db, { accountId, kinds });
   return rows.map((row) => ({ ...row, since: row.since?.toISOString() ?? null }));
 }
 
 /** The same of what all accounts stand on: the carriers, and whether anything is sent at all. */
-export async function findCommonAttention(pool: Pool, { accountId, channels }: Watcher): Promise<Attention[]> {
+export async function listSharedAttention(pool: Pool, { accountId, channels }: Watcher): Promise<Attention[]> {
   const [fence, down] = await Promise.all([
     findGuardStatus(pool),
     listDownConnections(pool, { accountId, channels: [...channels] }),
@@ -63,6 +63,6 @@ export function creditAttention({ availableMicros, unlimited }: Money, lastDayMi
 }
 
 /** The worst first, and then as the kinds are listed. */
-export const byWeight = (a: Attention, b: Attention): number =>
+export const compareAttention = (a: Attention, b: Attention): number =>
   SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
   ATTENTION_KINDS.indexOf(a.kind) - ATTENTION_KINDS.indexOf(b.kind);

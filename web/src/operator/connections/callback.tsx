@@ -1,10 +1,10 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from '../../ui/actions/copy-button.tsx';
-import type { Kind } from './connection.ts';
+import type { KindName } from './kind.ts';
 
 /** The callback URL to enter at the carrier. */
-export function Callback({ kind, url }: { readonly kind: Kind; readonly url: string }) {
+export function Callback({ kind, url }: { readonly kind: KindName; readonly url: string }) {
   const { t } = useTranslation('operator');
   return (
     <Stack gap="xs">

@@ -1,10 +1,10 @@
-import type { Kind } from './connection.ts';
-import { FIELDS, filledOf, settingsOf } from './fields.ts';
+import { fieldsOf, filledOf, settingsOf } from './fields.ts';
+import type { Kind } from './kind.ts';
 import type { LinkValues } from './settings-fields.tsx';
 
 /** The request body for a new connection; empty fields are left out. */
 export const toConnectionBody = (kind: Kind, { settings, secret }: LinkValues) => ({
-  kind,
+  kind: kind.kind,
   settings: filledOf(settingsOf(kind), settings),
-  secret: filledOf(FIELDS[kind].secret, secret),
+  secret: filledOf(fieldsOf(kind).secret, secret),
 });

@@ -3,19 +3,23 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
-import { connectionsQuery, type Kind, KINDS } from './connection.ts';
+import { type Connection, connectionsQuery } from './connection.ts';
 
-type KindsProps = {
-  /** The kinds to offer; all by default. */
-  readonly kinds?: readonly Kind[];
+/** Which connections are offered; all by default. */
+type ConnectionSelection = {
+  readonly routedBy?: Connection['routedBy'];
+  readonly channel?: Connection['channel'];
 };
 
-function useNames(kinds: readonly Kind[] = KINDS): readonly string[] {
+function useNames({ routedBy, channel }: ConnectionSelection): readonly string[] {
   const { data } = useQuery(connectionsQuery);
-  return (data?.data ?? []).filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
+  return (data?.data ?? [])
+    .filter((connection) => routedBy === undefined || connection.routedBy === routedBy)
+    .filter((connection) => channel === undefined || connection.channel === channel)
+    .map(({ name }) => name);
 }
 
-type ConnectionChoiceProps = KindsProps & {
+type ConnectionChoiceProps = ConnectionSelection & {
   /** The name of the connection; '' if none is chosen. */
   readonly value?: string;
   readonly onChange: (name: string) => void;
@@ -23,27 +27,31 @@ type ConnectionChoiceProps = KindsProps & {
 };
 
 /** A form field that selects a connection. */
-export function ConnectionChoice({ kinds, onChange, ...input }: ConnectionChoiceProps) {
+export function ConnectionChoice({ routedBy, channel, onChange, ...input }: ConnectionChoiceProps) {
   const { t } = useTranslation('operator');
+  const names = useNames({ ...(routedBy && { routedBy }), ...(channel && { channel }) });
   return (
     <NativeSelect
       label={t('connection.one')}
-      data={[{ value: '', label: t('route.add.choose') }, ...useNames(kinds)]}
+      data={[{ value: '', label: t('route.add.choose') }, ...names]}
       onChange={(event) => onChange(event.currentTarget.value)}
       {...input}
     />
   );
 }
 
-type ConnectionFilterProps = KindsProps & { readonly value: string; readonly onChange: (name: string) => void };
+type ConnectionFilterProps = ConnectionSelection & {
+  readonly value: string;
+  readonly onChange: (name: string) => void;
+};
 
 /** A filter by connection. */
-export function ConnectionFilter({ kinds, value, onChange }: ConnectionFilterProps) {
+export function ConnectionFilter({ value, onChange, ...selection }: ConnectionFilterProps) {
   const { t } = useTranslation('operator');
   return (
     <ChoiceFilter
       label={t('anyConnection')}
-      options={useNames(kinds).map((name) => ({ value: name, label: name }))}
+      options={useNames(selection).map((name) => ({ value: name, label: name }))}
       value={value}
       onChange={onChange}
     />

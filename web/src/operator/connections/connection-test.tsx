@@ -4,13 +4,14 @@ import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { api, ok } from '../../api/client.ts';
-import { CONNECTIONS, type Kind } from './connection.ts';
+import { CONNECTIONS } from './connection.ts';
+import type { KindName } from './kind.ts';
 
 const NAMES = ['resolve', 'connect', 'bind'] as const;
 
 /** Tests the connection with these settings, before anything is saved. */
 export const testSettings = (body: {
-  kind: Kind;
+  kind: KindName;
   settings: Record<string, unknown>;
   secret: Record<string, unknown>;
 }) => ok(api.POST(`${CONNECTIONS}/test`, { body }));

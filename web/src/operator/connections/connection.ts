@@ -4,8 +4,6 @@ import type { Tone } from '../../ui/values/status-badge.tsx';
 import { REFRESH_MS } from '../shared/need.ts';
 
 export const CONNECTIONS = '/api/operator/v1/connections';
-export const KINDS = ['smpp', 'whatsapp', 'rcs'] as const;
-export type Kind = (typeof KINDS)[number];
 
 type Page = { readonly page: number; readonly limit: number };
 export const listConnections = (query: Page, signal: AbortSignal) =>

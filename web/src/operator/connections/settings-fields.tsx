@@ -17,8 +17,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Kind } from './connection.ts';
-import { type Field, FIELDS, type Values } from './fields.ts';
+import { type Field, fieldsOf, textOf, type Values } from './fields.ts';
+import type { Kind } from './kind.ts';
+import { useFieldTexts, useSettingText } from './setting-text.ts';
 
 export type LinkValues = { readonly name: string; readonly settings: Values; readonly secret: Values };
 type Form = UseFormReturnType<LinkValues>;
@@ -32,7 +33,7 @@ type LinkProps = {
 /** The fields of a connection: access, other agreed settings and, behind a button, rarely used settings. */
 export function LinkFields({ form, kind, isKept = false }: LinkProps) {
   const { t } = useTranslation('operator');
-  const { access, secret, main, more } = FIELDS[kind];
+  const { access, secret, main, more } = fieldsOf(kind);
   const [isOpen, { toggle }] = useDisclosure(more.some(({ name }) => form.errors[`settings.${name}`] !== undefined));
   const Sign = isOpen ? ChevronDown : ChevronRight;
   const shared = { form, kind, isKept };
@@ -76,24 +77,25 @@ type FieldInputProps = Omit<FieldsProps, 'fields'> & { readonly field: Field };
 
 function FieldInput({ form, kind, part, field, isKept = false }: FieldInputProps) {
   const { t } = useTranslation('operator');
-  const { name, type, options = [], fallback, isRequired = false } = field;
+  const { name, type, options, fallback, isRequired, maxLength } = field;
   const path = `${part}.${name}`;
+  const fieldTexts = useFieldTexts();
+  const optionText = useSettingText();
   const texts = {
-    label: t(`setting.${kind}.${name}`),
-    description: t(`settingHint.${kind}.${name}`),
+    ...fieldTexts(kind, field),
     withAsterisk: isRequired && !(isKept && part === 'secret'),
     placeholder:
-      isKept && part === 'secret' ? t('connection.unchanged') : fallback === undefined ? undefined : String(fallback),
+      isKept && part === 'secret' ? t('connection.unchanged') : fallback === undefined ? undefined : textOf(fallback),
   };
-  if (type === 'switch') return <OnOff form={form} path={path} label={texts.label} description={texts.description} />;
+  if (type === 'boolean') return <OnOff form={form} path={path} label={texts.label} description={texts.description} />;
   const input = form.getInputProps(path);
   if (type === 'choice') {
-    const data = [...(options.includes(String(fallback)) ? [] : ['']), ...options];
+    const values = [...(fallback === undefined ? ['none'] : []), ...options.map(String)];
     return (
       <NativeSelect
         {...texts}
         {...input}
-        data={data.map((value) => ({ value, label: t(`settingOption.${name}.${value || 'none'}`) }))}
+        data={values.map((value) => ({ value: value === 'none' ? '' : value, label: optionText(field, value) }))}
       />
     );
   }
@@ -112,7 +114,8 @@ function FieldInput({ form, kind, part, field, isKept = false }: FieldInputProps
     <TextInput
       {...texts}
       {...input}
-      inputMode={type === 'figure' ? 'decimal' : 'text'}
+      maxLength={maxLength}
+      inputMode={type === 'number' ? 'decimal' : 'text'}
       dir="ltr"
       autoComplete="off"
       spellCheck={false}

@@ -58,7 +58,7 @@ function Add({ onClose, connection }: AddProps) {
       busy={adding.busy}
       onClose={onClose}
     >
-      <ConnectionChoice kinds={['smpp']} {...form.getInputProps('connection')} />
+      <ConnectionChoice routedBy="prefix" {...form.getInputProps('connection')} />
       <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
       <NumberInput
         label={t('route.priority')}

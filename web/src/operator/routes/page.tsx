@@ -36,7 +36,7 @@ export function Page() {
   );
   return (
     <Frame title={t('route.title')} description={t('route.description')} actions={add}>
-      <ConnectionFilterBar kinds={['smpp']} value={connection} onChange={(next) => setSearch({ connection: next })} />
+      <ConnectionFilterBar routedBy="prefix" value={connection} onChange={(next) => setSearch({ connection: next })} />
       <DataTable<Route>
         id="operator-routes"
         label={t('route.title')}

@@ -58,7 +58,7 @@ function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
       busy={assigning.busy}
       onClose={onClose}
     >
-      <ConnectionChoice kinds={['whatsapp', 'rcs']} {...form.getInputProps('connection')} />
+      <ConnectionChoice routedBy="sender" {...form.getInputProps('connection')} />
       <TextInput
         label={t('sender.identity')}
         description={t('sender.identityHint')}

@@ -88,7 +88,7 @@ function Register({ sender: { id }, onClose }: Props & { readonly onClose: () =>
       onClose={onClose}
     >
       <Text size="sm">{t('sender.register.text')}</Text>
-      <ConnectionChoice kinds={['rcs']} {...form.getInputProps('connection')} />
+      <ConnectionChoice channel="RCS" {...form.getInputProps('connection')} />
       <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
     </DialogForm>
   );

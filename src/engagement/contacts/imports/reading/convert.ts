@@ -8,40 +8,40 @@ import { readCsv } from './read-csv.ts';
 import { readVcard, VCARD_COLUMNS } from './read-vcard.ts';
 import { readXlsx } from './read-xlsx.ts';
 
-/** What the request says the file is; which kind of table it is, is told from the content. */
+/** What the request says the file is. Whether a table is CSV or XLSX is detected from the content. */
 export type FileKind = 'table' | 'vcard';
 
 export type Conversion = {
-  /** An open file, as a descriptor: threads share them. */
+  /** The descriptor of the open file to read: threads share descriptors. */
   readonly source: number;
-  /** An open file that the chunks are written into. */
+  /** The descriptor of the open file to which the chunks are written. */
   readonly chunks: number;
   readonly kind: FileKind;
   readonly fileName: string;
   readonly options: TableOptions;
 };
 
-/** Where a chunk of rows lies in the file of chunks. */
+/** Where a chunk of rows is in the file of chunks. */
 export type ChunkPlace = { readonly offset: number; readonly bytes: number };
 export type Converted = Table & { readonly chunks: readonly ChunkPlace[] };
 
 /**
- * Reads and checks a file of contacts and writes its rows, in chunks, into another one. Memory does not grow with the file
- * but for the numbers that were seen.
- * Errors: 400 or 413 for whatever is wrong with the file as a whole.
+ * Reads and checks a file of contacts, and writes its rows, in chunks, to another file. Memory does not grow with the size
+ * of the file, except for the phone numbers, which are remembered to find duplicates.
+ * Errors: 400 or 413 if the file as a whole is faulty.
  */
 export async function convertFile({ source, chunks, kind, fileName, options }: Conversion): Promise<Converted> {
   const { rows, head } = await openRows(source, kind, fileName);
   const writer = createChunkWriter(chunks);
   let table: Table | undefined;
-  const understood = head ? { ...options, removeHead: true, mapping: {} } : options;
-  for await (const row of checkTable(head ? withHead(head, rows) : rows, understood, (made) => (table = made)))
+  const tableOptions = head ? { ...options, removeHead: true, mapping: {} } : options;
+  for await (const row of checkTable(head ? withHead(head, rows) : rows, tableOptions, (made) => (table = made)))
     writer.write(row);
   if (!table) throw new Error('the table is known when its rows end');
   return { ...table, chunks: writer.end() };
 }
 
-/** How the table of a file begins; nothing is written. Errors: as of `convert`. */
+/** Reads how the table of a file begins; nothing is written. Errors: as of `convertFile`. */
 export async function previewFile({
   source,
   fileName,
@@ -68,9 +68,9 @@ async function openRows(fd: number, kind: FileKind, fileName: string): Promise<R
   if (/\.[^.\s]{1,8}$/.test(fileName) && !NAMES[kind].test(fileName))
     throw badFile(`must be ${KINDS[kind]}, as its name says`);
   const mark = readSignature(fd);
-  if (mark === OLE) throw badFile('is an old Excel file, or one with a password: save it as XLSX without one');
+  if (mark === OLE) throw badFile('is an old Excel file, or has a password: save it as XLSX without a password');
   if (mark === ZIP || mark === EMPTY_ZIP) return { rows: openXlsx(fd, size, kind, fileName) };
-  if (/\.xlsx$/i.test(fileName)) throw badFile('is called .xlsx and is none');
+  if (/\.xlsx$/i.test(fileName)) throw badFile('is named .xlsx, but is not an XLSX file');
   return openText(fd, size, kind);
 }
 
@@ -80,10 +80,11 @@ function readSignature(fd: number): string {
 }
 
 function openXlsx(fd: number, size: number, kind: FileKind, fileName: string): AsyncIterable<RawRow> {
-  if (kind !== 'table') throw badFile(`must be ${KINDS[kind]}, and is an archive`);
+  if (kind !== 'table') throw badFile(`must be ${KINDS[kind]}, but is an archive`);
   if (/\.(?:csv|tsv|txt)$/i.test(fileName))
-    throw badFile('is called a text and is an archive: an XLSX is called .xlsx');
-  if (size > LIMITS.xlsxBytes) throw tooLarge(`is larger than ${LIMITS.xlsxBytes / 1024 / 1024} MiB, as XLSX may be`);
+    throw badFile('is named as a text file, but is an archive: the name of an XLSX file must end with .xlsx');
+  if (size > LIMITS.xlsxBytes)
+    throw tooLarge(`is larger than ${LIMITS.xlsxBytes / 1024 / 1024} MiB, the limit for XLSX files`);
   return readXlsx(fd, size);
 }
 

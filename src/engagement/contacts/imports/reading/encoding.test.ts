@@ -50,7 +50,7 @@ test.each([
   expect(await detectEncoding(inChunks(bytes('a', octets, 'b\n'), 100))).toBe('windows-1252');
 });
 
-test('a file with zeros anywhere is no text', async () => {
+test('a file with zeros anywhere is not a text file', async () => {
   const octets = bytes('PNG', [0, 0, 0, 13, 0, 7, 7, 0]);
-  await expect(detectEncoding(inChunks(octets, 100))).rejects.toThrow('is no text');
+  await expect(detectEncoding(inChunks(octets, 100))).rejects.toThrow('is not a text file');
 });

@@ -3,13 +3,13 @@ import { badFile } from '../limits.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** The octets of a file from its beginning, as often as they are asked for. */
+/** Reads the octets of a file from its beginning; it can be called several times. */
 export type Octets = () => AsyncIterable<Buffer>;
 
 /**
- * Tells the encoding from the content: a byte order mark; UTF-16 without one by its zeros; else UTF-8 if all of it is;
- * else Windows-1252, of which Latin-1 is a part. Reads the whole file.
- * Errors: 400 for a file that is no text, and for one that has UTF-8 and something else.
+ * Detects the encoding of a file: by its byte order mark; UTF-16 without one by its zeros; otherwise UTF-8 if all of it is
+ * valid UTF-8, and Windows-1252 (a superset of printable Latin-1) if not. Reads the whole file.
+ * Errors: 400 for a file that is not a text, and for one that mixes UTF-8 with another encoding.
  */
 export async function detectEncoding(octets: Octets): Promise<Encoding> {
   for await (const start of octets()) {
@@ -26,7 +26,7 @@ function encodingByMark(start: Buffer): Encoding | undefined {
   return mark === 'feff' ? 'utf-16be' : undefined;
 }
 
-/** Text of the western world in UTF-16 has a zero in every other place; a binary file has them anywhere. */
+/** Detects UTF-16: Western text has a zero in every other octet; a binary file has zeros anywhere. */
 function encodingByZeros(start: Buffer): Encoding | undefined {
   const zeros = [0, 0];
   for (const [i, octet] of start.entries()) if (octet === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
@@ -34,10 +34,10 @@ function encodingByZeros(start: Buffer): Encoding | undefined {
   if (even + odd === 0) return undefined;
   if (odd > start.length / 4 && even === 0) return 'utf-16le';
   if (even > start.length / 4 && odd === 0) return 'utf-16be';
-  throw badFile('is no text: it holds zeros');
+  throw badFile('is not a text file: it contains zero bytes');
 }
 
-/** Counts in chunks; an octet that UTF-8 cannot have is looked for only in the chunk that has one. */
+/** Reads in chunks; an octet that is not valid UTF-8 is searched only in a chunk that has one. */
 async function detectWithoutMark(octets: Octets): Promise<Encoding> {
   let multibyte = false;
   let wrongLine = 0;
@@ -70,7 +70,7 @@ function countOctet(chunk: Buffer, octet: number): number {
   return found;
 }
 
-/** How many octets of a sequence that goes on in the next chunk stand at the end. */
+/** Counts the octets at the end of a chunk that belong to a sequence which continues in the next chunk. */
 function countUnfinished(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
     const octet = chunk[chunk.length - back] ?? 0;
@@ -80,10 +80,10 @@ function countUnfinished(chunk: Buffer): number {
   return 0;
 }
 
-/** Of the sequence that this octet begins, as far as one octet can tell. */
+/** Returns the length of the sequence that this octet begins, as far as one octet can tell. */
 const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
 
-/** Whether there is any sequence of several octets in UTF-8, and where the first octet is that belongs to none. */
+/** Finds whether there is any multi-byte sequence of UTF-8, and where the first octet is that belongs to no sequence. */
 function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   let multibyte = false;
   let wrongAt = -1;
@@ -97,10 +97,10 @@ function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   return { multibyte, wrongAt };
 }
 
-/** First octets after which not every second one is allowed: forms that are too long, halves of pairs, beyond Unicode. */
+/** First octets after which not every second octet is allowed: overlong forms, surrogates, code points beyond Unicode. */
 const SPECIAL: ReadonlySet<number> = new Set([0xe0, 0xed, 0xf0, 0xf4]);
 
-/** Without a slice for each sequence, of which a large file in another encoding has millions. */
+/** Checks one sequence. It makes no slice for it: a large file in another encoding has millions of them. */
 function continues(chunk: Buffer, at: number, length: number): boolean {
   const first = chunk[at] ?? 0;
   if (first > 0xf4 || SPECIAL.has(first)) return isUtf8(chunk.subarray(at, at + length));
@@ -108,7 +108,7 @@ function continues(chunk: Buffer, at: number, length: number): boolean {
   return true;
 }
 
-/** The text of a file, piece by piece, without its byte order mark. */
+/** Decodes a file: yields its text, piece by piece, without the byte order mark. */
 export async function* decoded(octets: Octets, encoding: Encoding): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding);
   for await (const part of octets()) yield decoder.decode(part, { stream: true });

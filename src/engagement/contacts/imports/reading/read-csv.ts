@@ -6,26 +6,26 @@ import { badFile, LIMITS, type RawRow } from '../limits.ts';
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 const SAMPLE_CHARACTERS = 64 * 1024;
 const SAMPLE_LINES = 20;
-/** As Excel writes and reads it. */
+/** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 
 /**
- * The rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is not
+ * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is not
  * quoted stay as they are.
- * Errors: 400 for a quote that nobody closes, and for a row longer than 64 KiB.
+ * Errors: 400 for a quote that is not closed, and for a row longer than 64 KiB.
  */
 export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
   const sample = await sampleOf(octets, encoding);
   const separator = SEPARATOR_LINE.exec(sample);
   const lines = createLineCounter();
-  /** Of the rows that were parsed and not read yet. */
+  /** The first lines of the rows that were parsed and not read yet. */
   const begins: number[] = [];
   const parser = parse({
     delimiter: separator?.[1] ?? detectDelimiter(sample),
-    // Otherwise the first one found is the only one, and a file put together from two loses its rows.
+    // Otherwise only the first kind that is found would count, and a file composed of two others would lose rows.
     record_delimiter: ['\r\n', '\n', '\r'],
     from_line: separator ? 2 : 1,
-    // Called while a row is parsed: when an error comes, the rows before it may not have been read yet, and are lost.
+    // Called while a row is parsed: if there is an error, the rows before it may not have been read yet, and are lost.
     on_record(cells, info) {
       begins.push(lines.beginOf(cells, info.lines));
       return cells;
@@ -43,13 +43,13 @@ export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerat
   }
 }
 
-/** An error of the text is one of the rows. */
+/** Pipes the text into the parser, so that an error of the text becomes an error of the rows. */
 function pipedInto(text: Readable, parser: Parser): AsyncIterable<string[]> {
   text.on('error', (error) => parser.destroy(error));
   return text.pipe(parser);
 }
 
-/** Of rows in their order. The parser takes a line end of two characters within quotes for two lines. */
+/** Counts the lines of rows, in their order. The parser counts a line end of two characters within quotes as two lines. */
 function createLineCounter() {
   let doubled = 0;
   let last = 0;
@@ -94,7 +94,7 @@ async function sampleOf(octets: Octets, encoding: Encoding): Promise<string> {
   return sample.slice(0, SAMPLE_CHARACTERS);
 }
 
-/** The delimiter that the first lines have most evenly: the largest number that each of them has at least. */
+/** Detects the delimiter: the one with the largest minimum count per line among the first lines. */
 export function detectDelimiter(sample: string): string {
   const lines = linesOf(sample).slice(0, SAMPLE_LINES);
   const rated = DELIMITERS.map((delimiter) => {
@@ -105,7 +105,7 @@ export function detectDelimiter(sample: string): string {
   return best.all === 0 ? ',' : best.delimiter;
 }
 
-/** Without what is quoted, and without the last line where the sample cuts it. */
+/** Returns the lines without quoted parts, and without the last line if the sample cuts it. */
 function linesOf(sample: string): string[] {
   const lines = sample
     .replaceAll(/"(?:[^"]|"")*"/g, '')

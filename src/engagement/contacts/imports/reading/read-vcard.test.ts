@@ -91,7 +91,7 @@ test('a card without a number gives a row without one, and a card within a card 
 });
 
 test.each([
-  ['text around cards', `hello\n${card('TEL:1')}`, 'line 1: is no part of a vCard'],
+  ['text around cards', `hello\n${card('TEL:1')}`, 'line 1: is not part of a vCard'],
   ['a card that does not end', `${card('TEL:1')}BEGIN:VCARD\nTEL:1\n`, 'line 4: the card has no END:VCARD'],
   ['cards in cards without end', 'BEGIN:VCARD\n'.repeat(10_000), 'line 1: the card has no END:VCARD'],
   ['a line without end', `BEGIN:VCARD\nFN:${'x'.repeat(100_000)}`, 'line 2: is longer than 64 KiB'],

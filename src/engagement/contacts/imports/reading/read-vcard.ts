@@ -1,11 +1,11 @@
 import { decoded, type Encoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
-/** The columns that a vCard file has for us. */
+/** The columns of the table that is made of a vCard file. */
 export const VCARD_COLUMNS = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender'] as const;
 type Column = (typeof VCARD_COLUMNS)[number];
 
-/** A line of a card: what it is, its parameters with names in capitals, and its value as it stands there. */
+/** A line of a card: its name, its parameters with names in capitals, and its value as it is written. */
 type Property = { readonly name: string; readonly parameters: readonly Parameter[]; readonly value: string };
 type Parameter = readonly [name: string, value: string];
 
@@ -13,10 +13,10 @@ const WANTED: ReadonlySet<string> = new Set(['TEL', 'N', 'FN', 'EMAIL', 'GENDER'
 const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
 
 /**
- * One row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. Of several numbers the best one
- * is taken: a mobile before others, the preferred one first, faxes and pagers last. A card without a number gives a row
- * without one. Cards within cards (AGENT) are passed over.
- * Errors: 400 for what stands outside of cards, for a card that does not end, for a line longer than 64 KiB.
+ * Yields one row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. If a card has several
+ * numbers, the best one is used: mobiles before others, the preferred one first, faxes and pagers last. A card without a
+ * number gives a row without one. Nested cards (AGENT) are ignored.
+ * Errors: 400 for text outside of cards, for a card without an end, and for a line longer than 64 KiB.
  */
 export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
   let depth = 0;
@@ -28,7 +28,7 @@ export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGener
     if (edge === 'BEGIN') {
       if (depth++ === 0) [begin, properties] = [line, []];
     } else if (depth === 0) {
-      if (text.trim() !== '') throw badFile(`line ${line}: is no part of a vCard`);
+      if (text.trim() !== '') throw badFile(`line ${line}: is not part of a vCard`);
     } else if (edge === 'END') {
       if (--depth === 0) yield { line: begin, cells: toCells(properties) };
     } else if (depth === 1 && property && WANTED.has(property.name)) properties.push(property);
@@ -36,7 +36,7 @@ export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGener
   if (depth > 0) throw badFile(`line ${begin}: the card has no END:VCARD`);
 }
 
-/** Of a card, its beginning or its end. */
+/** Returns BEGIN or END if a property is the beginning or the end of a card. */
 const edgeOf = ({ name, value }: Property): string | undefined =>
   EDGES.has(name) && value.trim().toUpperCase() === 'VCARD' ? name : undefined;
 
@@ -57,7 +57,7 @@ async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
 
 const QUOTED = /^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]/i;
 
-/** A line that may go on. */
+/** A line that may continue on the next line. */
 type Open = {
   readonly line: number;
   readonly parts: string[];
@@ -67,8 +67,8 @@ type Open = {
 };
 
 /**
- * Puts folded lines together: those that go on after a blank and, in quoted-printable, after an equals sign. What is
- * longer than a row may be (pictures) is cut: nothing that is wanted is that long.
+ * Joins folded lines: a line continues on the next one if that begins with a blank or, in quoted-printable, after an equals
+ * sign at its end. Lines longer than a row may be (pictures) are cut: no property that is read is that long.
  */
 async function* logicalLines(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
   let open: Open | undefined;
@@ -91,7 +91,7 @@ function append(open: Open, text: string): void {
   open.length += text.length;
 }
 
-/** `group.NAME;PARAM=value:value`. Colons and semicolons within quotes belong to a parameter. */
+/** The form of a property: `group.NAME;PARAM=value:value`. Colons and semicolons within quotes belong to a parameter. */
 const FORM = /^(?:[A-Za-z0-9-]+\.)?([A-Za-z0-9-]+)((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/s;
 
 function parseProperty(text: string): Property | undefined {
@@ -100,7 +100,7 @@ function parseProperty(text: string): Property | undefined {
   return { name: name.toUpperCase(), parameters: parseParameters(parameters), value };
 }
 
-/** In 2.1 a type stands alone: `;CELL` in place of `;TYPE=cell`. */
+/** Parses the parameters of a property. In 2.1, a type has no name: `;CELL` instead of `;TYPE=cell`. */
 const parseParameters = (text: string): Parameter[] =>
   [...text.matchAll(/;((?:"[^"]*"|[^";])*)/g)].map(([, parameter = '']) => {
     const at = parameter.indexOf('=');
@@ -131,7 +131,7 @@ function toCells(properties: readonly Property[]): string[] {
 const MOBILE = ['CELL', 'IPHONE', 'MOBILE'];
 const NOT_PHONES = ['FAX', 'PAGER', 'MODEM', 'BBS', 'TEXTPHONE'];
 
-/** The lower the better. */
+/** Ranks a number; lower is better. */
 function rankOf(property: Property): number {
   const types = valuesOf(property, 'TYPE');
   const preferred = types.includes('PREF') || property.parameters.some(([name]) => name === 'PREF');
@@ -143,14 +143,14 @@ function rankOf(property: Property): number {
   return kind + (preferred ? 0 : 1);
 }
 
-/** 4.0 writes numbers as URIs: `tel:+39-333-1234567;ext=12`. */
+/** Returns the number of a property. In 4.0, numbers are URIs: `tel:+39-333-1234567;ext=12`. */
 const numberIn = (property: Property): string =>
   unescaped(decodeValue(property)).trim().replace(/^tel:/i, '').replace(/;.*$/s, '');
 
 const GENDERS: Readonly<Record<string, string>> = { M: 'MALE', F: 'FEMALE', O: 'OTHER' };
 const genderOf = (text: string): string => GENDERS[text.slice(0, 1).toUpperCase()] ?? '';
 
-/** Parts are parted by semicolons that no backslash stands before. */
+/** Splits a value at its semicolons, except those after a backslash. */
 const splitParts = (text: string): string[] =>
   text.match(/(?:\\.|[^;\\])*(?:;|$)/gs)?.map((part) => part.replace(/;$/, '')) ?? [];
 
@@ -173,7 +173,7 @@ const octetsOf = (text: string): Buffer =>
     'latin1',
   );
 
-/** A character set that nobody knows is read as Windows-1252. */
+/** Decodes a text. An unknown character set is read as Windows-1252. */
 function decodeText(octets: Buffer, charset: string): string {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(octets);

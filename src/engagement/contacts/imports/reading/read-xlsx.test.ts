@@ -67,8 +67,8 @@ const xml = '<row r="1"><c r="A1"><v>1</v></c></row>';
 const entry = (name: string, text: string, more = {}) => ({ name, octets: Buffer.from(text), ...more });
 const BROKEN: [what: string, octets: () => Uint8Array, message: string][] = [
   ['a file cut short', () => makeXlsx(xml).subarray(0, 300), 'is damaged'],
-  ['a directory that leads nowhere', () => makeZip([entry('a', 'x', { offset: 5000 })]), 'is no XLSX'],
-  ['an archive of something else', () => makeZip([entry('word/document.xml', '<w/>')]), 'is no XLSX'],
+  ['a directory that leads nowhere', () => makeZip([entry('a', 'x', { offset: 5000 })]), 'is not an XLSX file'],
+  ['an archive of something else', () => makeZip([entry('word/document.xml', '<w/>')]), 'is not an XLSX file'],
   ['packed octets that are none', () => makeXlsx(xml, { sheet: { corrupt: true } }), 'is damaged'],
   ['another sum than the directory says', () => makeXlsx(xml, { sheet: { crc: 1 } }), 'is damaged'],
   ['more than the directory says', () => makeXlsx(xml, { sheet: { bytes: 3 } }), 'is damaged'],
@@ -91,13 +91,13 @@ test.each(BROKEN)('%s is refused', async (_, octets, message) => {
   await expect(read(octets())).rejects.toThrow(message);
 });
 
-test('an archive that says it unpacks to more than 64 MiB is refused before anything is unpacked', async () => {
+test('an archive that declares more than 64 MiB uncompressed is refused before anything is read', async () => {
   await expect(read(makeXlsx(xml, { sheet: { bytes: 70 * 1024 * 1024 } }))).rejects.toThrow(
-    'unpacks to more than 64 MiB',
+    'is larger than 64 MiB uncompressed',
   );
 });
 
-test('what unpacks to more than its directory says is given up at that octet', async () => {
+test('reading stops at the octet where a file is larger than its directory says', async () => {
   const octets = makeXlsx(' '.repeat(100 * 1024 * 1024), { sheet: { bytes: 100 } });
   await expect(read(octets)).rejects.toThrow('is damaged');
 });
@@ -105,7 +105,7 @@ test('what unpacks to more than its directory says is given up at that octet', a
 test('a workbook that names one large file for everything is refused for their sum', async () => {
   const rows = '<x/>'.repeat(10 * 1024 * 1024);
   await expect(read(makeXlsx(rows, { stringsAt: 'worksheets/sheet1.xml' }))).rejects.toThrow(
-    'unpacks to more than 64 MiB',
+    'is larger than 64 MiB uncompressed',
   );
 });
 

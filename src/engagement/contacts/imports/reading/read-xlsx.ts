@@ -5,10 +5,10 @@ import { openZip } from './zip.ts';
 import { DAY_MS } from '../../../../platform/lib/time.ts';
 
 /**
- * The rows of the first sheet, as texts: numbers without a format, dates as `yyyy-MM-dd`, of a formula the result that was
- * saved with it. Nothing is calculated. Empty rows are left out.
- * Errors: 400 for what is no XLSX or is damaged, and for a sheet that goes beyond 200 columns; 413 for one that unpacks to
- * more than 64 MiB.
+ * Yields the rows of the first sheet as texts: numbers without a format, dates as `yyyy-MM-dd`, formulas as their saved
+ * results. Nothing is calculated. Empty rows are left out.
+ * Errors: 400 for a file that is not an XLSX file or is damaged, and for a sheet with more than 200 columns; 413 for one
+ * that is larger than 64 MiB uncompressed.
  */
 export async function* readXlsx(fd: number, size: number): AsyncGenerator<RawRow> {
   const zip = openZip(fd, size);
@@ -65,7 +65,7 @@ function sheetListener(workbook: Workbook, onRow: (row: RawRow) => void): Listen
   };
 }
 
-/** From 0. Undefined where a cell does not say where it stands: it is the next one then. */
+/** Returns the column of a cell, from 0; undefined if the cell has no reference: then it follows the one before. */
 function columnOf(place: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(place ?? '')?.[0];
   if (letters === undefined) return undefined;
@@ -84,7 +84,7 @@ function textOf({ type, style, text }: Cell, { strings, dates, from1904 }: Workb
   return dates.has(style) ? dateOf(number, from1904) : plain(number);
 }
 
-/** Excel saves 393331234567 as 3.93331234567E11 at times. */
+/** Formats a number without an exponent: Excel sometimes saves 393331234567 as 3.93331234567E11. */
 const plain = (number: number): string => (Number.isSafeInteger(number) ? BigInt(number).toString() : String(number));
 
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
@@ -95,7 +95,7 @@ function dateOf(days: number, from1904: boolean): string {
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 10);
 }
 
-/** Excel writes characters that XML cannot have as `_x000D_`. */
+/** Replaces escapes like `_x000D_`, by which Excel writes characters that XML cannot contain. */
 const unescaped = (text: string): string =>
   text.includes('_x')
     ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

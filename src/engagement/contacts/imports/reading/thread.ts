@@ -3,15 +3,15 @@ import { AppError, type FieldError } from '../../../../platform/errors.ts';
 import type { TablePreview } from '../check-table.ts';
 import { previewFile, type Conversion, type Converted, convertFile } from './convert.ts';
 
-/** What the thread is to do: convert the file, or only say how its table begins. */
+/** What the thread is to do: convert the file, or only preview its table. */
 export type ThreadTask =
   | ({ readonly work: 'convert' } & Conversion)
-  | ({ readonly work: 'begin' } & Omit<Conversion, 'chunks' | 'kind'>);
+  | ({ readonly work: 'preview' } & Omit<Conversion, 'chunks' | 'kind'>);
 
-/** What the thread of a conversion says, once. */
+/** The only message that the thread posts. */
 export type ThreadResult =
   | { readonly kind: 'converted'; readonly converted: Converted }
-  | { readonly kind: 'begun'; readonly beginning: TablePreview }
+  | { readonly kind: 'previewed'; readonly preview: TablePreview }
   | {
       readonly kind: 'refused';
       readonly code: 'invalid' | 'too_large';
@@ -21,7 +21,7 @@ export type ThreadResult =
 
 async function run(task: ThreadTask): Promise<ThreadResult> {
   try {
-    if (task.work === 'begin') return { kind: 'begun', beginning: await previewFile(task) };
+    if (task.work === 'preview') return { kind: 'previewed', preview: await previewFile(task) };
     return { kind: 'converted', converted: await convertFile(task) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -5,23 +5,23 @@ import type { Zip } from './zip.ts';
 
 /** What is needed to read the first sheet of a workbook. */
 export type Workbook = {
-  /** Its place in the archive. */
+  /** The path of the sheet in the archive. */
   readonly sheet: string;
   readonly strings: readonly string[];
-  /** The cell styles, by number, that show numbers as dates. */
+  /** The numbers of the cell styles that show numbers as dates. */
   readonly dates: ReadonlySet<number>;
-  /** Days are counted from 1904 and not from 1900. */
+  /** Whether days are counted from 1904, and not from 1900. */
   readonly from1904: boolean;
 };
 
-/** Errors: 400 for an archive that is no workbook. */
+/** Reads what describes the first sheet of a workbook. Errors: 400 for an archive that is not a workbook. */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
   const book = placeOf(await readRelations(zip, ''), 'officeDocument');
-  if (book === undefined) throw badFile('is no XLSX: it has no workbook');
+  if (book === undefined) throw badFile('is not an XLSX file: it has no workbook');
   const relations = await readRelations(zip, book);
   const { sheetId, from1904 } = await readSheets(zip, book);
   const sheet = relations.find(({ id }) => id === sheetId)?.target;
-  if (sheet === undefined) throw badFile('is no XLSX: it has no sheet');
+  if (sheet === undefined) throw badFile('is not an XLSX file: it has no sheet');
   const [stringsAt, stylesAt] = [placeOf(relations, 'sharedStrings'), placeOf(relations, 'styles')];
   return {
     sheet,
@@ -33,7 +33,7 @@ export async function readWorkbook(zip: Zip): Promise<Workbook> {
 
 const nothing = (): void => undefined;
 
-/** Tells a listener of one document of the archive, with a pause after each piece. */
+/** Parses one document of the archive and calls the listener; yields after each piece of it. */
 export async function* parseInSteps(zip: Zip, name: string, listener: Partial<Listener>): AsyncGenerator<void> {
   const reader = createXmlReader({ open: nothing, text: nothing, close: nothing, ...listener });
   const decoder = new TextDecoder();
@@ -65,7 +65,7 @@ type Relation = { readonly id: string; readonly type: string; readonly target: s
 const placeOf = (relations: readonly Relation[], kind: string): string | undefined =>
   relations.find(({ type }) => type.endsWith(`/${kind}`))?.target;
 
-/** What a document of the archive names, with places from the root; of the archive itself with ''. */
+/** Reads the relations of a document, with paths from the root of the archive; '' is the archive itself. */
 async function readRelations(zip: Zip, document: string): Promise<Relation[]> {
   const { dir, base } = posix.parse(document);
   const relations: Relation[] = [];
@@ -91,7 +91,7 @@ async function readSheets(zip: Zip, book: string): Promise<{ sheetId: string | u
   return { sheetId, from1904 };
 }
 
-/** The texts that cells name by number. Runs of one text are put together, readings (rPh) left out. */
+/** Reads the texts to which cells refer by number. The runs of a text are joined; phonetic readings (rPh) are left out. */
 async function readStrings(zip: Zip, place: string): Promise<string[]> {
   const strings: string[] = [];
   let text = '';
@@ -115,9 +115,9 @@ async function readStrings(zip: Zip, place: string): Promise<string[]> {
   return strings;
 }
 
-/** The built-in formats of dates and times (ECMA-376 18.8.30). */
+/** Whether a number is a built-in format of dates or times (ECMA-376 18.8.30). */
 const isBuiltInDate = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
-/** A format of dates, once what it shows as it is and its conditions are taken away. */
+/** Whether a format shows dates, apart from its literal text and its conditions. */
 const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|\[[^\]]*\]/g, ''));
 
 async function readDates(zip: Zip, place: string): Promise<Set<number>> {

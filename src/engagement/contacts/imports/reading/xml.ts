@@ -1,6 +1,6 @@
 import { badFile, LIMITS } from '../limits.ts';
 
-/** What is heard of a document, in its order. Names come without their prefix. */
+/** Receives the elements and texts of a document, in their order. Names come without their prefix. */
 export type Listener = {
   open(name: string, attributes: string): void;
   text(text: string): void;
@@ -8,13 +8,13 @@ export type Listener = {
 };
 
 export type XmlReader = {
-  /** Tells of all that is complete in what came so far. */
+  /** Adds a piece of the document, and calls the listener for everything that is complete. */
   write(text: string): void;
-  /** Errors: 400 when something is not complete. */
+  /** Ends the document. Errors: 400 when it is not complete. */
   end(): void;
 };
 
-/** Of one tag or text: a cell that Excel can hold, each character of it an entity. */
+/** The maximum length of one tag or text: the largest cell of Excel, with an entity for each character. */
 const MAX_PIECE_LENGTH = 4 * LIMITS.rowLength;
 
 const damaged = () => badFile('is damaged: its XML cannot be read');
@@ -22,16 +22,16 @@ const COMMENT = ['<!--', '-->'] as const;
 const CDATA = ['<![CDATA[', ']]>'] as const;
 
 /**
- * Reads XML as spreadsheets have it: elements, attributes, text, CDATA. Declarations, comments and entities other than the
- * five of XML are passed over, so nothing in a document makes it grow or reaches out of it.
- * Errors: 400 for a tag or a text that no spreadsheet has.
+ * Creates a reader for the XML of spreadsheets: elements, attributes, text, CDATA. Declarations, comments and entities other
+ * than the five of XML are ignored, so a document can neither expand nor refer to anything outside.
+ * Errors: 400 for a tag or a text that is longer than spreadsheets have.
  */
 export function createXmlReader({ open, text, close }: Listener): XmlReader {
   let rest = '';
-  /** Elements that are open. */
+  /** How many elements are open. */
   let depth = 0;
 
-  /** Where the piece that begins at `at` ends; -1 when more must come. */
+  /** Returns where the tag or text that begins at `at` ends; -1 when it is not complete yet. */
   function endOfPiece(all: string, at: number): number {
     if (all[at] !== '<') return all.indexOf('<', at);
     if (all.startsWith(COMMENT[0], at)) return after(all, COMMENT[1], at + 4);
@@ -58,7 +58,7 @@ export function createXmlReader({ open, text, close }: Listener): XmlReader {
     write(more) {
       const all = rest + more;
       let at = 0;
-      // A comment or CDATA may be cut within its own beginning.
+      // The beginning of a comment or CDATA may be incomplete itself.
       while (at < all.length && !(all[at] === '<' && all.length - at < CDATA[0].length && !all.includes('>', at))) {
         const end = endOfPiece(all, at);
         if (end < 0) break;
@@ -85,7 +85,7 @@ function after(all: string, mark: string, from: number): number {
 const GREATER = 62;
 const isQuote = (code: number): boolean => code === 34 || code === 39;
 
-/** A value in quotes may hold a `>`. */
+/** Returns where a tag ends. A value in quotes may contain a `>`. */
 function endOfTag(all: string, at: number): number {
   let quote = 0;
   for (let i = at; i < all.length; i++) {
@@ -108,7 +108,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Reads one attribute of an element, by its name without prefix; undefined when the element has none. */
+/** Creates a function that reads one attribute of an element, by its name without prefix; undefined if there is none. */
 export function attributeReader(name: string): (attributes: string) => string | undefined {
   const form = new RegExp(`(?:^|[\\s:])${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`);
   return (attributes) => {

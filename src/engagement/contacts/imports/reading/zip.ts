@@ -4,7 +4,7 @@ import { createInflateRaw, crc32 } from 'node:zlib';
 import { badFile, LIMITS, tooLarge } from '../limits.ts';
 import { readOctets } from './octets.ts';
 
-/** A file in an archive, as the directory at the archive's end lists it. */
+/** A file in an archive, as the directory at the end of the archive lists it. */
 export type Entry = {
   readonly name: string;
   readonly method: number;
@@ -16,7 +16,7 @@ export type Entry = {
 
 export type Zip = {
   has(name: string): boolean;
-  /** The octets of a file. All that is read of an archive together is bounded, whatever its directory says. */
+  /** Reads the octets of a file. The total that is read from an archive is limited, whatever its directory says. */
   read(name: string): AsyncIterable<Buffer>;
 };
 
@@ -29,11 +29,11 @@ const SIGNATURES = { end: 0x06054b50, entry: 0x02014b50, local: 0x04034b50 } as 
 const STORED = 0;
 const DEFLATED = 8;
 
-const damaged = () => badFile('is damaged: it is no whole ZIP archive');
+const damaged = () => badFile('is damaged: it is not a complete ZIP archive');
 
 /**
- * Opens an archive by its directory. Archives that need ZIP64, several disks or a password are beyond what is read here.
- * Errors: 400 for a damaged archive, 413 for one that says it unpacks to more than 64 MiB.
+ * Opens an archive by its directory. Archives with ZIP64, several disks or a password are not supported.
+ * Errors: 400 for a damaged archive, 413 for one whose directory declares more than 64 MiB uncompressed.
  */
 export function openZip(fd: number, size: number): Zip {
   const entries = new Map(readDirectory(fd, size).map((entry) => [entry.name, entry]));
@@ -48,13 +48,13 @@ export function openZip(fd: number, size: number): Zip {
     has: (name) => entries.has(name),
     read(name) {
       const entry = entries.get(name);
-      if (!entry) throw badFile(`is no XLSX: it has no ${name}`);
+      if (!entry) throw badFile(`is not an XLSX file: it has no ${name}`);
       return unpack(fd, entry, take);
     },
   };
 }
 
-const tooMuch = () => tooLarge(`unpacks to more than ${LIMITS.unpackedBytes / 1024 / 1024} MiB`);
+const tooMuch = () => tooLarge(`is larger than ${LIMITS.unpackedBytes / 1024 / 1024} MiB uncompressed`);
 
 function readDirectory(fd: number, size: number): Entry[] {
   const tail = readAt(
@@ -77,7 +77,7 @@ function readDirectory(fd: number, size: number): Entry[] {
   return entries;
 }
 
-/** The last record: what looks like one within its own comment comes after it. */
+/** Finds the end record: the last one whose comment reaches to the end of the archive. */
 function findEnd(tail: Buffer): number {
   for (let at = tail.length - END_BYTES; at >= 0; at--)
     if (tail.readUInt32LE(at) === SIGNATURES.end && at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length)
@@ -100,7 +100,7 @@ function readEntry(directory: Buffer, at: number): { found: Entry; end: number }
   return { found, end: nameEnd + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32) };
 }
 
-/** Octets are counted as they come out, against what the directory says and against the bound of the whole archive. */
+/** Uncompresses a file, and counts the octets: against the size in the directory, and against the limit of the archive. */
 async function* unpack(fd: number, entry: Entry, take: (bytes: number) => void): AsyncGenerator<Buffer> {
   const start = dataOf(fd, entry);
   let bytes = 0;
@@ -126,7 +126,7 @@ function dataOf(fd: number, { offset }: Entry): number {
 }
 
 function inflated(fd: number, start: number, { method, packedBytes }: Entry): AsyncIterable<Buffer> {
-  if (method !== STORED && method !== DEFLATED) throw badFile('is packed in a way that Excel does not use');
+  if (method !== STORED && method !== DEFLATED) throw badFile('is compressed in a way that Excel does not use');
   if (packedBytes === 0) return Readable.from([]);
   const packed = Readable.from(readOctets(fd, start, start + packedBytes));
   if (method === STORED) return packed;

@@ -6,16 +6,17 @@ import { api, ok } from '../../../api/client.ts';
 import { Dialog } from '../../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../../ui/dialog/dialog-form.tsx';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
-import { FIELDS, filledOf, initialOf, settingsOf } from '../fields.ts';
+import { fieldsOf, filledOf, initialOf, settingsOf } from '../fields.ts';
+import type { Kind } from '../kind.ts';
 import { LinkFields, type LinkValues } from '../settings-fields.tsx';
 
-type EditProps = { readonly connection: Connection; readonly onClose: () => void };
+type EditProps = { readonly connection: Connection; readonly kind: Kind; readonly onClose: () => void };
 
 /** Dialog that edits settings and secrets; workers reconnect with them. */
-export function EditDialog({ connection, onClose }: EditProps) {
+export function EditDialog({ connection, kind, onClose }: EditProps) {
   const { t } = useTranslation('operator');
-  const { name, kind, settings } = connection;
-  const { secret } = FIELDS[kind];
+  const { name, settings } = connection;
+  const { secret } = fieldsOf(kind);
   const before: LinkValues = { name, settings: initialOf(settingsOf(kind), settings), secret: initialOf(secret) };
   const form = useForm<LinkValues>({ initialValues: before });
   const saving = useAction({

@@ -14,6 +14,7 @@ import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { Callback } from '../callback.tsx';
 import { type Connection, connectionQuery } from '../connection.ts';
+import { type Kind, useKind } from '../kind.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { Figures, Minutes } from './figures.tsx';
 import { RelatedItems } from './related-items.tsx';
@@ -43,7 +44,8 @@ type DetailProps = { readonly connection: Connection; readonly trail: readonly {
 
 function Detail({ connection, trail }: DetailProps) {
   const { t } = useTranslation('operator');
-  const { name, kind, channel, callbackUrl } = connection;
+  const { name, kind: kindName, channel, syncsTemplates, callbackUrl } = connection;
+  const kind = useKind(connection);
   return (
     <Frame
       title={name}
@@ -53,12 +55,12 @@ function Detail({ connection, trail }: DetailProps) {
           <ChannelBadge channel={channel} />
         </>
       }
-      description={t(`kind.${kind}.name`)}
+      description={t(`kind.${kindName}.name`)}
       trail={trail}
       actions={
         <>
           <DeleteButton connection={connection} />
-          <EditButton connection={connection} />
+          {kind && <EditButton connection={connection} kind={kind} />}
           <PauseButton connection={connection} />
         </>
       }
@@ -70,20 +72,20 @@ function Detail({ connection, trail }: DetailProps) {
         <Stack gap="lg">
           <TestSection name={name} />
           <RelatedItems connection={connection} />
-          {kind === 'whatsapp' && <TemplateSync name={name} />}
+          {syncsTemplates && <TemplateSync name={name} />}
           {callbackUrl !== null && (
             <Section title={t('connection.callback')}>
-              <Callback kind={kind} url={callbackUrl} />
+              <Callback kind={kindName} url={callbackUrl} />
             </Section>
           )}
         </Stack>
-        <Settings connection={connection} />
+        {kind && <Settings connection={connection} kind={kind} />}
       </SimpleGrid>
     </Frame>
   );
 }
 
-function EditButton({ connection }: { readonly connection: Connection }) {
+function EditButton({ connection, kind }: { readonly connection: Connection; readonly kind: Kind }) {
   const { t } = useTranslation('operator');
   const [isOpen, setIsOpen] = useState(false);
   const reason = connection.sandbox && t('connection.sandboxManaged');
@@ -98,7 +100,9 @@ function EditButton({ connection }: { readonly connection: Connection }) {
       >
         {t('connection.edit.open')}
       </GuardedButton>
-      <Suspense>{isOpen && <EditDialog connection={connection} onClose={() => setIsOpen(false)} />}</Suspense>
+      <Suspense>
+        {isOpen && <EditDialog connection={connection} kind={kind} onClose={() => setIsOpen(false)} />}
+      </Suspense>
     </>
   );
 }

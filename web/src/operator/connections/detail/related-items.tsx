@@ -9,7 +9,7 @@ import type { Connection } from '../connection.ts';
 export function RelatedItems({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const format = useFormat();
-  const { name, kind, routes, senders, numbers, unknowns, unmatchedReceipts } = connection;
+  const { name, routedBy, routes, senders, numbers, unknowns, unmatchedReceipts } = connection;
   const link = (count: number, to: string, search: Record<string, string>) => (
     <TextLink to={to} search={search}>
       {format.number(count)}
@@ -19,10 +19,9 @@ export function RelatedItems({ connection }: { readonly connection: Connection }
     <Section title={t('leads.title')}>
       <Facts
         facts={[
-          ...(kind === 'smpp'
-            ? [{ label: t('leads.routes'), value: link(routes, '/operator/routes', { connection: name }) }]
-            : []),
-          ...(kind === 'smpp' ? [] : [{ label: t('leads.senders'), value: link(senders, '/operator/senders', {}) }]),
+          routedBy === 'prefix'
+            ? { label: t('leads.routes'), value: link(routes, '/operator/routes', { connection: name }) }
+            : { label: t('leads.senders'), value: link(senders, '/operator/senders', {}) },
           {
             label: t('leads.numbers'),
             value: link(numbers, '/operator/senders', { tab: 'numbers', connection: name }),

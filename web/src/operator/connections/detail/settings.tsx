@@ -4,24 +4,29 @@ import { useTranslation } from 'react-i18next';
 import { Facts } from '../../../ui/values/facts.tsx';
 import { Section } from '../../../ui/section.tsx';
 import type { Connection } from '../connection.ts';
-import { type Field, FIELDS, settingsOf } from '../fields.ts';
-import { useSettingText } from '../setting-text.ts';
+import { type Field, fieldsOf, settingsOf, textOf } from '../fields.ts';
+import type { Kind } from '../kind.ts';
+import { useFieldTexts, useSettingText } from '../setting-text.ts';
+
+type SettingsProps = { readonly connection: Connection; readonly kind: Kind };
 
 /**
  * The settings of the connection, without its secrets. Rarely used settings are shown only if they differ from the
  * default.
  */
-export function Settings({ connection: { kind, settings } }: { readonly connection: Connection }) {
+export function Settings({ connection: { settings }, kind }: SettingsProps) {
   const { t } = useTranslation('operator');
   const [isAll, setIsAll] = useState(false);
   const settingText = useSettingText();
+  const fieldTexts = useFieldTexts();
   const all = settingsOf(kind).filter(({ name }) => !isEmpty(settings[name]));
-  const few = all.filter((field) => !FIELDS[kind].more.includes(field) || !isUsual(field, settings[field.name]));
+  const more = new Set(fieldsOf(kind).more.map(({ name }) => name));
+  const few = all.filter((field) => !more.has(field.name) || !isUsual(field, settings[field.name]));
   return (
     <Section title={t('connection.settings')} description={t('connection.settingsHint')}>
       <Facts
         facts={(isAll ? all : few).map((field) => ({
-          label: t(`setting.${kind}.${field.name}`),
+          label: fieldTexts(kind, field).label,
           value: <bdi>{settingText(field, settings[field.name])}</bdi>,
         }))}
       />
@@ -41,4 +46,5 @@ export function Settings({ connection: { kind, settings } }: { readonly connecti
 }
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
-const isUsual = ({ fallback }: Field, value: unknown): boolean => String(value) === String(fallback);
+const isUsual = ({ fallback }: Field, value: unknown): boolean =>
+  typeof value === 'boolean' ? value === fallback : textOf(value) === textOf(fallback);

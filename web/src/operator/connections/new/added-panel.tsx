@@ -9,7 +9,7 @@ import type { Connection } from '../connection.ts';
 type AddedProps = { readonly connection: Connection & { readonly tokens: Readonly<Record<string, string>> } };
 
 /** Shown after a connection was added: what to enter at the carrier, and the next steps. */
-export function AddedPanel({ connection: { name, kind, callbackUrl, tokens } }: AddedProps) {
+export function AddedPanel({ connection: { name, kind, routedBy, callbackUrl, tokens } }: AddedProps) {
   const { t } = useTranslation('operator');
   return (
     <Section title={t('wizard.made', { name })} description={t(`kind.${kind}.next`)}>
@@ -27,7 +27,7 @@ export function AddedPanel({ connection: { name, kind, callbackUrl, tokens } }: 
           <ButtonLink to={`/operator/connections/${encodeURIComponent(name)}`} variant="default">
             {t('wizard.see')}
           </ButtonLink>
-          {kind === 'smpp' ? (
+          {routedBy === 'prefix' ? (
             <ButtonLink to="/operator/routes" search={{ add: name }}>
               {t('wizard.addRoute')}
             </ButtonLink>

@@ -1,16 +1,20 @@
 import { Button } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
 import { api, ok } from '../../../api/client.ts';
+import { ErrorState } from '../../../ui/error-state.tsx';
 import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../../../ui/page.tsx';
 import { Steps } from '../../../ui/stepper.tsx';
-import { choice, useUrlState } from '../../../ui/url-state.ts';
+import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
+import { choice, text, useUrlState } from '../../../ui/url-state.ts';
 import { OPERATOR } from '../../shared/need.ts';
-import { CONNECTION_KEYS, CONNECTIONS, type Kind, KINDS } from '../connection.ts';
-import { FIELDS, initialOf, settingsOf } from '../fields.ts';
+import { CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
+import { fieldsOf, initialOf, settingsOf } from '../fields.ts';
+import { type Kind, kindsQuery } from '../kind.ts';
 import { KindChoice } from './kind-choice.tsx';
 import { toConnectionBody } from '../connection-body.ts';
 import { AddedPanel } from './added-panel.tsx';
@@ -19,22 +23,26 @@ import { SettingsStep } from './settings-step.tsx';
 import { TestStep } from './test-step.tsx';
 
 const STEPS = ['kind', 'settings', 'test'] as const;
-const SEARCH = { kind: choice(KINDS, 'smpp'), step: choice(STEPS, 'kind') };
+const SEARCH = { kind: text(), step: choice(STEPS, 'kind') };
 
 const blankOf = (kind: Kind): LinkValues => ({
   name: '',
   settings: initialOf(settingsOf(kind)),
-  secret: initialOf(FIELDS[kind].secret),
+  secret: initialOf(fieldsOf(kind).secret),
 });
 
 /** The page that adds a connection: type, settings, test. */
 export function Page() {
   const { t } = useTranslation('operator');
   const trail = [{ label: t('connection.title'), to: '/operator/connections' }];
-  const [{ kind }] = useUrlState(SEARCH);
+  const [{ kind: name }] = useUrlState(SEARCH);
+  const { data, error, refetch } = useQuery(kindsQuery);
+  const kinds = data?.data ?? [];
+  const kind = kinds.find((each) => each.kind === name) ?? kinds[0];
   return (
     <Frame title={t('wizard.title')} description={t('wizard.description')} trail={trail}>
-      <Wizard key={kind} kind={kind} />
+      {kind && <Wizard key={kind.kind} kinds={kinds} kind={kind} />}
+      {!kind && (error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />)}
     </Frame>
   );
 }
@@ -43,7 +51,7 @@ export function Page() {
 function useMissing(kind: Kind) {
   const { t } = useTranslation('operator');
   return (values: LinkValues): Record<string, string> => {
-    const { access, secret } = FIELDS[kind];
+    const { access, secret } = fieldsOf(kind);
     const empty = [
       ...(values.name.trim() === '' ? ['name'] : []),
       ...access
@@ -57,7 +65,7 @@ function useMissing(kind: Kind) {
   };
 }
 
-function Wizard({ kind }: { readonly kind: Kind }) {
+function Wizard({ kinds, kind }: { readonly kinds: readonly Kind[]; readonly kind: Kind }) {
   const { t } = useTranslation('operator');
   const [{ step }, setSearch] = useUrlState(SEARCH);
   const [hasFault, setHasFault] = useState(false);
@@ -96,8 +104,14 @@ function Wizard({ kind }: { readonly kind: Kind }) {
         {
           id: 'kind',
           label: t('wizard.kind'),
-          note: t(`kind.${kind}.name`),
-          content: <KindChoice kind={kind} onChange={(next) => setSearch({ kind: next })} />,
+          note: t(`kind.${kind.kind}.name`),
+          content: (
+            <KindChoice
+              kinds={kinds.map((each) => each.kind)}
+              kind={kind.kind}
+              onChange={(next) => setSearch({ kind: next })}
+            />
+          ),
         },
         {
           id: 'settings',

@@ -2,7 +2,7 @@ import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../../ui/section.tsx';
-import type { Kind } from '../connection.ts';
+import type { Kind } from '../kind.ts';
 import { LinkFields, type LinkValues } from '../settings-fields.tsx';
 
 type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: Kind };
@@ -11,7 +11,10 @@ type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: 
 export function SettingsStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
   return (
-    <Section title={t('wizard.settingsOf', { kind: t(`kind.${kind}.name`) })} description={t('wizard.settingsHint')}>
+    <Section
+      title={t('wizard.settingsOf', { kind: t(`kind.${kind.kind}.name`) })}
+      description={t('wizard.settingsHint')}
+    >
       <Stack gap="lg">
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput

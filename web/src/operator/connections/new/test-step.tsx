@@ -7,10 +7,10 @@ import { Facts } from '../../../ui/values/facts.tsx';
 import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { OPERATOR } from '../../shared/need.ts';
-import type { Kind } from '../connection.ts';
-import { FIELDS } from '../fields.ts';
+import { fieldsOf } from '../fields.ts';
+import type { Kind } from '../kind.ts';
 import { toConnectionBody } from '../connection-body.ts';
-import { useSettingText } from '../setting-text.ts';
+import { useFieldTexts, useSettingText } from '../setting-text.ts';
 import type { LinkValues } from '../settings-fields.tsx';
 import { testSettings, TestResult } from '../connection-test.tsx';
 
@@ -20,9 +20,11 @@ type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: 
 export function TestStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
   const settingText = useSettingText();
+  const fieldTexts = useFieldTexts();
+  const { access, main } = fieldsOf(kind);
   const values = form.getValues();
   const trial = useAction({ run: () => testSettings(toConnectionBody(kind, form.getValues())), form, quiet: true });
-  const shown = [...FIELDS[kind].access, ...FIELDS[kind].main].filter(
+  const shown = [...access, ...main].filter(
     ({ name }) => values.settings[name] !== '' && typeof values.settings[name] === 'string',
   );
   return (
@@ -44,7 +46,7 @@ export function TestStep({ form, kind }: StepProps) {
       <Stack gap="lg">
         <Facts
           facts={shown.map((field) => ({
-            label: t(`setting.${kind}.${field.name}`),
+            label: fieldTexts(kind, field).label,
             value: <bdi>{settingText(field, values.settings[field.name])}</bdi>,
           }))}
         />

@@ -1,18 +1,25 @@
 import { findCampaign } from '../../engagement/campaigns/sql.ts';
-import type { Db } from '../../platform/db/query.ts';
-import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { readTimes } from '../history/read-times.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
 import { listUnknownContacts } from '../../engagement/contacts/lists/members/sql.ts';
 import { listLists } from '../../engagement/contacts/lists/sql.ts';
-import type { Wanted } from './filters.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { type FieldError, invalidFields } from '../../platform/errors.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { readTimes } from '../history/read-times.ts';
+import type { ExportRequest } from './filters.ts';
 import type { ContactsIn, HistoryIn, ReportsIn } from './schema.ts';
 
-/** Ids that one message names. */
-const NAMED_IDS = 20;
+/** How many unknown ids an error message lists. */
+const MAX_LISTED_IDS = 20;
 
-/** Messages accepted in a range of time. Errors: 400. */
-export function readHistory({ startDateTime, endDateTime, channel, status, sender, recipient }: HistoryIn): Wanted {
+/** Reads a request for the messages that were accepted in a time range. Errors: 400 naming the fields. */
+export function readHistoryRequest({
+  startDateTime,
+  endDateTime,
+  channel,
+  status,
+  sender,
+  recipient,
+}: HistoryIn): ExportRequest {
   const number = recipient === undefined ? undefined : toE164(recipient.replaceAll(/[\s().-]/g, ''));
   const faults: FieldError[] =
     number === null ? [{ field: 'recipient', message: 'must be a number with its country code' }] : [];
@@ -21,16 +28,20 @@ export function readHistory({ startDateTime, endDateTime, channel, status, sende
   return { type: 'HISTORY', filters: { ...span, ...others, ...(number && { recipient: number }) } };
 }
 
-/** Errors: 400 naming ids that the account has not. */
-export async function readContacts(db: Db, accountId: number, { listIds, contactIds }: ContactsIn): Promise<Wanted> {
-  if (listIds && contactIds) throw invalidFields([{ field: 'contactIds', message: 'must not stand beside listIds' }]);
-  if (listIds) refuseUnknown('listIds', await unknownLists(db, accountId, listIds));
+/** Reads a request for contacts. Errors: 400 listing the ids that the account does not have. */
+export async function readContactsRequest(
+  db: Db,
+  accountId: number,
+  { listIds, contactIds }: ContactsIn,
+): Promise<ExportRequest> {
+  if (listIds && contactIds) throw invalidFields([{ field: 'contactIds', message: 'must not be combined with listIds' }]);
+  if (listIds) refuseUnknown('listIds', await listUnknownLists(db, accountId, listIds));
   if (contactIds) refuseUnknown('contactIds', await listUnknownContacts(db, { accountId, ids: contactIds }));
   return { type: 'CONTACTS', filters: { ...(listIds ? { listIds } : {}), ...(contactIds ? { contactIds } : {}) } };
 }
 
-/** Errors: 400, as for a campaign that the account has not. */
-export async function readReports(db: Db, accountId: number, body: ReportsIn): Promise<Wanted> {
+/** Reads a request for delivery reports. Errors: 400, also for a campaign that the account does not have. */
+export async function readReportsRequest(db: Db, accountId: number, body: ReportsIn): Promise<ExportRequest> {
   const { campaignId, startDateTime, endDateTime } = body;
   if (campaignId === undefined) {
     const missing = [
@@ -41,7 +52,7 @@ export async function readReports(db: Db, accountId: number, body: ReportsIn): P
     return { type: 'DELIVERY_REPORTS', filters: readSpan({ startDateTime, endDateTime }, []) };
   }
   if (startDateTime !== undefined || endDateTime !== undefined)
-    throw invalidFields([{ field: 'campaignId', message: 'must not stand beside startDateTime and endDateTime' }]);
+    throw invalidFields([{ field: 'campaignId', message: 'must not be combined with startDateTime or endDateTime' }]);
   if (!(await findCampaign(db, { accountId, id: campaignId })))
     throw invalidFields([{ field: 'campaignId', message: 'is not a campaign of this account' }]);
   return { type: 'DELIVERY_REPORTS', filters: { campaignId } };
@@ -49,7 +60,7 @@ export async function readReports(db: Db, accountId: number, body: ReportsIn): P
 
 type Span = { readonly startDateTime: string; readonly endDateTime: string };
 
-/** Throws with the faults that were found before, if there are any. */
+/** Reads the two instants of a range. Errors: 400 naming their faults together with those in `faults`. */
 function readSpan({ startDateTime, endDateTime }: Span, faults: FieldError[]): Span {
   const times = readTimes({ startDateTime, endDateTime });
   if (times.endDateTime < times.startDateTime)
@@ -58,7 +69,7 @@ function readSpan({ startDateTime, endDateTime }: Span, faults: FieldError[]): S
   return { startDateTime: times.startDateTime.toISOString(), endDateTime: times.endDateTime.toISOString() };
 }
 
-async function unknownLists(db: Db, accountId: number, ids: readonly number[]): Promise<number[]> {
+async function listUnknownLists(db: Db, accountId: number, ids: readonly number[]): Promise<number[]> {
   const filter = { accountId, ids, includeDeleted: false };
   const order = { sortBy: 'id', descending: false } as const;
   const known = new Set((await listLists(db, { filter, order, limit: ids.length, offset: 0 })).map((row) => row.id));
@@ -67,6 +78,6 @@ async function unknownLists(db: Db, accountId: number, ids: readonly number[]): 
 
 function refuseUnknown(field: string, ids: readonly number[]): void {
   if (ids.length === 0) return;
-  const more = ids.length > NAMED_IDS ? ` and ${ids.length - NAMED_IDS} more` : '';
-  throw invalidFields([{ field, message: `unknown: ${ids.slice(0, NAMED_IDS).join(', ')}${more}` }]);
+  const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
+  throw invalidFields([{ field, message: `unknown: ${ids.slice(0, MAX_LISTED_IDS).join(', ')}${more}` }]);
 }

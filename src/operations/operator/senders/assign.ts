@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../../platform/errors.ts';
 import { assignSenderIn, registerAgent, removeSender, senderChannelOf } from '../../../network/assignments/assign.ts';
 import type { SenderChannel } from '../../../network/connections/kinds/kind.ts';
-import { accountOf } from '../accounts/find.ts';
+import { requireAccount } from '../accounts/find.ts';
 import { findSender, type SenderRow } from './sql.ts';
 
 /** Errors: 404. */
@@ -23,9 +23,13 @@ type Gift = {
 };
 
 /** Gives a phone number or an agent to an account. Call it in a transaction. Errors: 400, 404, 409 as `assignSender`. */
-export async function give(tx: Db, by: string, { accountId, connection, ...sender }: Gift): Promise<SenderRow> {
+export async function assignSenderTo(
+  tx: Db,
+  by: string,
+  { accountId, connection, ...sender }: Gift,
+): Promise<SenderRow> {
   const link = await findLink(tx, connection);
-  if (accountId !== null) await accountOf(tx, { id: accountId });
+  if (accountId !== null) await requireAccount(tx, { id: accountId });
   return senderOf(tx, await assignSenderIn(tx, by, { ...sender, ...link, ownerId: accountId }));
 }
 
@@ -42,7 +46,7 @@ export async function register(
 }
 
 /** Takes a sender away. Call it in a transaction. Errors: 404; 409 for an agent that is only asked for. */
-export async function takeAway(tx: Db, by: string, { id }: { readonly id: number }): Promise<void> {
+export async function unassignSender(tx: Db, by: string, { id }: { readonly id: number }): Promise<void> {
   const { channel, identity } = await senderOf(tx, { id });
   if (identity === null) throw new AppError('conflict', { message: 'It is not registered yet' });
   await removeSender(tx, by, { channel, identity });

@@ -1,11 +1,36 @@
-// A name between back-quotes, in a page or in a comment, must exist: as a word of the code (comments do not count), as a
-// file, or as a script of package.json. Spans that are no single name (commands, SQL, JSON) are left alone.
+// Conventions that no linter knows:
+// - A name between back-quotes, in a page or in a comment, exists: as a word of the code (comments do not count), as a
+//   file, or as a script of package.json. Spans that are not a single name (commands, SQL, JSON) are not checked.
+// - Limits are called MAX_…, and rates …_PER_….
+// - Statements name the codes of states instead of writing their numbers.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** Names of other systems and of formats, which no file of ours needs to hold. */
-const FOREIGN = new Set<string>([]);
+const FOREIGN = new Set([
+  'CREATEROLE',
+  'asia',
+  'europe',
+  'getaddrinfo',
+  'pg_basebackup',
+  'pg_dump',
+  'pg_stat_statements',
+  'psql',
+  'nodejs_eventloop_lag_p99_seconds',
+  'whatsapp_business_management',
+  'whatsapp_business_messaging',
+  // Examples: files that a program or a reader makes, placeholders, and a name that we do not use.
+  'DATA_DIR/fence.json',
+  'MESSAGE_ID',
+  '_x000D_',
+  'data/demo.json',
+  'data/receiver.mjs',
+  'db/migrations/NNNN_name.sql',
+  'formatters.bindings',
+  'message_20270131',
+  'utils',
+]);
 
 const CODE = /\.(tsx?|mjs|cjs|js|sql|json|ya?ml|sh|css|html)$|(^|\/)(Dockerfile|run)$/;
 const NAME = /^[A-Za-z_$][\w$]*(\.[\w$]+)*(\(\))?$/;
@@ -34,12 +59,13 @@ function isKnownPath(path: string): boolean {
 }
 
 function exists(span: string): boolean {
+  if (FOREIGN.has(span)) return true;
   const run = /^npm run ([\w:-]+)/.exec(span)?.[1];
   if (run !== undefined && run !== '-s') return run in packageJson.scripts;
   if (PATH.test(span)) return isKnownPath(span) || code.includes(span);
   if (!NAME.test(span)) return true;
   const parts = span.replace('()', '').split('.');
-  return FOREIGN.has(span) || parts.every((part) => words.has(part)) || isKnownPath(span) || code.includes(span);
+  return parts.every((part) => words.has(part)) || isKnownPath(span) || code.includes(span);
 }
 
 /** The text that people read in a file: a page without its code blocks, or the comments of a program file. */
@@ -51,14 +77,34 @@ function proseOf(file: string): string {
   return prose.join('');
 }
 
-const faults = files
-  .filter((file) => file.endsWith('.md') || isTypeScript(file))
-  .flatMap((file) => {
-    const prose = proseOf(file);
-    return [...prose.matchAll(SPAN)]
-      .filter(([, span = '']) => !exists(span))
-      .map(({ 1: span, index }) => `${file}:${prose.slice(0, index).split('\n').length} \`${span}\` exists nowhere`);
-  });
+const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
+
+/** Back-quoted names that exist nowhere. */
+function unknownNames(file: string): string[] {
+  const prose = proseOf(file);
+  return [...prose.matchAll(SPAN)]
+    .filter(([, span = '']) => !exists(span))
+    .map(({ 1: span, index }) => `${file}:${lineOf(prose, index)} \`${span}\` exists nowhere`);
+}
+
+const ODD_NAME = /\b(MOST|LONGEST|LARGEST)_[A-Z]\w*|\b[A-Z]+S_AN?_[A-Z]+\b/g;
+const STATUS_NUMBER = /\bstatus\s*(=|<>|IN\s*\()\s*\d/g;
+
+function matchesOf(pattern: RegExp, file: string, message: string): string[] {
+  const text = read(file);
+  return [...text.matchAll(pattern)].map(
+    ({ 0: found, index }) => `${file}:${lineOf(text, index)} ${found}: ${message}`,
+  );
+}
+
+const programFiles = files.filter((file) => isTypeScript(file) && file !== 'scripts/check-conventions.ts');
+const faults = [
+  ...[...files.filter((file) => file.endsWith('.md')), ...programFiles].flatMap(unknownNames),
+  ...programFiles.flatMap((file) => matchesOf(ODD_NAME, file, 'say MAX_… or …_PER_…')),
+  ...programFiles
+    .filter((file) => file.startsWith('src/') && !file.endsWith('.test.ts'))
+    .flatMap((file) => matchesOf(STATUS_NUMBER, file, 'use `constant(…)` with the named code')),
+];
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;
-else console.log('Every name between back-quotes exists.');
+else console.log('All conventions hold.');
