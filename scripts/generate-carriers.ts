@@ -41,12 +41,12 @@ function valuesOf({ type, options, minimum, maximum, maxLength }: SettingField):
 }
 
 function defaultOf({ default: fallback, required }: SettingField): string {
-  if (typeof fallback === 'object' && fallback !== null && !Array.isArray(fallback))
-    return Object.entries(fallback)
-      .map(([key, value]) => `${key} ${value}`)
-      .join(', ');
-  if (fallback !== null && fallback !== '') return `\`${String(fallback)}\``;
-  return required ? 'required' : '–';
+  if (fallback === null || fallback === '') return required ? 'required' : '–';
+  if (Array.isArray(fallback)) return `\`${fallback.join(', ')}\``;
+  if (typeof fallback !== 'object') return `\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``;
+  return Object.entries(fallback)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
 }
 
 function rowOf(field: SettingField): string {

@@ -22,7 +22,7 @@ function forgetfulClient(tx: PoolClient): PoolClient {
 `;
 
 export const checksOff: readonly Replacement[] = [
-  { file, find: '/** Whose rows: an actor is one. */', put: FORGET },
+  { file, find: '/** The account whose rows are accessed; an actor is one. */', put: FORGET },
   {
     file,
     find: 'await enterAndQuery<R>(client, accountId, statement);',

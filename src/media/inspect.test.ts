@@ -32,7 +32,7 @@ describe('pictures', () => {
     });
   });
 
-  test('a picture is written anew, upright, without what the camera noted', async () => {
+  test('a picture is re-encoded upright, without camera metadata', async () => {
     const exif = { IFD0: { Copyright: 'somebody', ImageDescription: 'a secret place' } };
     const turned = await sharp(plain).withExif(exif).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(turned.includes('a secret place')).toBe(true);
@@ -67,7 +67,7 @@ describe('pictures', () => {
     expect(octets.includes('a tail of a phone')).toBe(false);
   });
 
-  test('a JPEG whose bytes grow when it is written anew is written smaller', async () => {
+  test('a JPEG that grows when re-encoded gets a lower quality', async () => {
     const noise = {
       ...plain.create,
       width: 4000,
@@ -114,7 +114,7 @@ const OTHERS: [what: string, octets: Buffer][] = [
   ['a QuickTime film', Buffer.from('\0\0\0\x14ftypqt  \0\0\0\0qt  ', 'latin1')],
   ['a ZIP', makeZip([{ name: 'a', octets: Buffer.from('x') }])],
 ];
-test.each(OTHERS)('%s is refused', async (_, octets) => {
+test.each(OTHERS)('%s is rejected', async (_, octets) => {
   expect(await refusal(octets)).toMatch(/must be JPEG, PNG, GIF or MP4|is empty/);
 });
 
@@ -129,9 +129,9 @@ const MISMATCHED: [octets: Buffer, fileName: string, contentType: string][] = [
   [PNG, '', 'image/svg+xml; charset=utf-8'],
 ];
 test.each(MISMATCHED)(
-  'a name or a type that does not fit the content is refused (%#)',
+  'a name or a type that contradicts the content is rejected (%#)',
   async (octets, fileName, contentType) => {
-    expect(await refusal(octets, { fileName, contentType })).toContain('but the content is');
+    expect(await refusal(octets, { fileName, contentType })).toContain('but its content is');
   },
 );
 
@@ -149,8 +149,8 @@ const zip = makeZip([{ name: 'a.class', octets: Buffer.from('x') }]);
 const inside = (mark: string): Buffer => makeMp4({ data: Buffer.from(mark, 'latin1') });
 const POLYGLOTS: [what: string, octets: Buffer][] = [
   ['a GIF and a script', Buffer.concat([GIF, SCRIPT])],
-  ['a GIF and something behind its end', Buffer.concat([GIF, Buffer.from('=1;alert(1)')])],
-  ['a PNG and something behind its end', Buffer.concat([PNG, Buffer.from('more')])],
+  ['a GIF and data after its end', Buffer.concat([GIF, Buffer.from('=1;alert(1)')])],
+  ['a PNG and data after its end', Buffer.concat([PNG, Buffer.from('more')])],
   ['a JPEG and a ZIP', Buffer.concat([JPEG, zip])],
   [
     'a JPEG and HTML in its notes',
@@ -167,8 +167,8 @@ const POLYGLOTS: [what: string, octets: Buffer][] = [
   ['a video and a 7z', inside('7z\xbc\xaf\x27\x1c')],
   ['a video and a ZIP', makeMp4({ data: zip })],
 ];
-test.each(POLYGLOTS)('%s at once is refused', async (_, octets) => {
-  expect(await refusal(octets)).toContain('at once');
+test.each(POLYGLOTS)('%s at once is rejected', async (_, octets) => {
+  expect(await refusal(octets)).toContain('is both');
 });
 
 /** Pixels of one colour, which a GIF packs into nothing; `frames` of them. */
@@ -195,7 +195,7 @@ const BOMBS: [what: string, octets: Buffer][] = [
   ['of a thousand frames of a million', bomb(1000, 1000, 1000)],
   ['of twenty thousand frames', bomb(10, 10, 20_000)],
 ];
-test.each(BOMBS)('a picture %s is refused before it is unpacked', async (_, octets) => {
+test.each(BOMBS)('a picture %s is rejected before it is unpacked', async (_, octets) => {
   const before = process.memoryUsage.rss();
   expect(await refusal(octets)).toMatch(/pixel limit|at most 1000 frames/);
   expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
@@ -209,7 +209,7 @@ test('a picture or a video with more bytes than its kind may have is 413', async
     await expect(inspect(octets, NO_CLAIM)).rejects.toMatchObject({ status: 413 });
 });
 
-test('a picture that is cut short is refused', async () => {
+test('a truncated picture is rejected', async () => {
   for (const octets of [JPEG, PNG, GIF])
     expect(await refusal(octets.subarray(0, octets.length / 2))).toContain('cannot be read');
 });

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { box, makeMp4 } from '../../test/support/files/mp4.ts';
 import { probeVideo } from './video.ts';
 
-test('a video tells its size and its duration', () => {
+test('dimensions and duration of a video are read', () => {
   const video = probeVideo(makeMp4({ width: 640, height: 360, seconds: 12.5 }));
   expect(video).toEqual({ width: 640, height: 360, durationSeconds: 12.5 });
 });
 
-test('a video that is turned by a quarter is as wide as it is shown', () => {
+test('a quarter turn swaps width and height', () => {
   expect(probeVideo(makeMp4({ width: 640, height: 360, turned: true }))).toMatchObject({ width: 360, height: 640 });
 });
 
-test('times of 64 bits and boxes of 64 bits are read', () => {
+test('64-bit times and 64-bit boxes are read', () => {
   const long = Buffer.alloc(8);
   long.writeBigUInt64BE(3000n);
   const times = Buffer.alloc(100 + 12);
@@ -32,29 +32,29 @@ test('times of 64 bits and boxes of 64 bits are read', () => {
 });
 
 const REFUSED: [what: string, octets: Buffer, reason: string][] = [
-  ['only a beginning', makeMp4().subarray(0, 24), 'no tracks'],
-  ['a cut end', makeMp4().subarray(0, -1), 'do not fill it'],
-  ['octets behind the last box', Buffer.concat([makeMp4(), Buffer.from('<a href="#">')]), 'do not fill it'],
-  ['a box that nobody knows', Buffer.concat([makeMp4(), box('evil', Buffer.from('x'))]), 'do not fill it'],
+  ['only its beginning', makeMp4().subarray(0, 24), 'no tracks'],
+  ['its end cut off', makeMp4().subarray(0, -1), 'do not fill the file'],
+  ['bytes after the last box', Buffer.concat([makeMp4(), Buffer.from('<a href="#">')]), 'do not fill the file'],
+  ['an unknown box', Buffer.concat([makeMp4(), box('evil', Buffer.from('x'))]), 'do not fill the file'],
   [
-    'a box of less than its head',
+    'a box smaller than its header',
     Buffer.concat([makeMp4(), Buffer.from('\0\0\0\x04free', 'latin1')]),
-    'do not fill it',
+    'do not fill the file',
   ],
-  ['half of a large size', Buffer.concat([makeMp4(), Buffer.from('\0\0\0\x01free', 'latin1')]), 'do not fill it'],
-  ['sound only', makeMp4({ handler: 'soun' }), 'no picture track'],
-  ['no frames', makeMp4({ frames: 0 }), 'its frames are not in it'],
-  ['frames that lie elsewhere', makeMp4({ offset: 1_000_000 }), 'its frames are not in it'],
-  ['no width', makeMp4({ width: 0 }), 'cannot be'],
-  ['no duration', makeMp4({ seconds: 0 }), 'cannot be'],
-  ['a side of 20,000', makeMp4({ width: 20_000 }), 'cannot be'],
+  ['half of a large size', Buffer.concat([makeMp4(), Buffer.from('\0\0\0\x01free', 'latin1')]), 'do not fill the file'],
+  ['sound only', makeMp4({ handler: 'soun' }), 'no video track'],
+  ['no frames', makeMp4({ frames: 0 }), 'its frames are not in the file'],
+  ['frames that lie elsewhere', makeMp4({ offset: 1_000_000 }), 'its frames are not in the file'],
+  ['no width', makeMp4({ width: 0 }), 'are impossible'],
+  ['no duration', makeMp4({ seconds: 0 }), 'are impossible'],
+  ['a side of 20,000', makeMp4({ width: 20_000 }), 'are impossible'],
   ['fragments', makeMp4({ more: [box('mvex')] }), 'fragmented'],
 ];
-test.each(REFUSED)('a file with %s is no video', (_, octets, reason) => {
+test.each(REFUSED)('a file with %s is not a video', (_, octets, reason) => {
   expect(() => probeVideo(octets)).toThrow(reason);
 });
 
-test('a video with any octet changed is probed or refused, and nothing else', () => {
+test('a video with any byte changed is either probed or rejected', () => {
   const mp4 = makeMp4();
   for (let at = 0; at < mp4.length; at++) {
     for (const value of [0, 1, 0x7f, 0xff]) {

@@ -17,7 +17,7 @@ test('every status has its code in the specification', () => {
   });
 });
 
-test('a code leads back to its name, and one that is none reads UNKNOWN', () => {
+test('a code has its name, and a number that is no code has UNKNOWN', () => {
   expect(STATUS_NAMES.map((name) => nameOfStatus(STATUS[name]))).toEqual(STATUS_NAMES);
   expect([7, 8, -1, 13].map(nameOfStatus)).toEqual(Array(4).fill('UNKNOWN'));
 });
@@ -32,7 +32,7 @@ test('descriptions are plain words', () => {
   expect(describeStatus('DELIVERED')).toBe('delivered');
 });
 
-test('a delivery is no failure, and every failure is final', () => {
+test('a delivery is not a failure, and every failure is final', () => {
   expect(FAILURES_WORST_FIRST).not.toContain(STATUS.DELIVERED);
   expect(FAILURES_WORST_FIRST.every(isFinal)).toBe(true);
 });

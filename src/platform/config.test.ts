@@ -129,7 +129,7 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ DATABASE_POOL: '1' }, 'DATABASE_POOL must be a whole number from 2'],
   [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be a URL such as postgres://'],
   [{ DATABASE_URL: 'nonsense' }, 'DATABASE_URL must be a URL'],
-  [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY must be IP addresses'],
+  [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY must be comma-separated IP addresses'],
   [{ TRUST_PROXY: '10.0.0.0/33' }, '"10.0.0.0/33" is neither'],
   [{ TRUST_PROXY: '::1/129' }, '"::1/129" is neither'],
   [{ TRUST_PROXY: '10.0.0.0/8/8' }, 'TRUST_PROXY must be'],
@@ -138,13 +138,13 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL must be one of'],
   [{ PUBLIC_URL: 'sms.example.com' }, 'PUBLIC_URL must be a URL'],
   [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],
-  [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be ports from 1 to 65535'],
+  [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be comma-separated ports from 1 to 65535'],
   [{ WEBHOOK_PORTS: '443,0' }, 'WEBHOOK_PORTS must be'],
   [{ STORAGE: 'disk' }, 'STORAGE must be one of file, s3'],
   [{ STORAGE: 's3' }, 'S3_BUCKET must be set'],
   [{ STORAGE: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'us' }, 'S3_SECRET_ACCESS_KEY must be set'],
   [{ S3_ENDPOINT: 's3.example.com' }, 'S3_ENDPOINT must be a URL'],
-  [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be IP addresses'],
+  [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be comma-separated IP addresses'],
 ];
 test.each(REFUSED)('%o is refused with what to set', (env, sentence) => {
   expect(problemsOf(env)).toContain(sentence);

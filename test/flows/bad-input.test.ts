@@ -56,7 +56,7 @@ function expectError({ status, headers, body }: Answer, wanted: number, fields: 
   if (fields.length > 0) expect(body).toHaveProperty('details.length', fields.length);
 }
 
-/** Expects the error form of the bulk API, whose message names these fields. */
+/** Expects the error form of the wholesale API, whose message names these fields. */
 function expectWholesaleError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
   expect(headers.get('x-request-id')).toMatch(UUID);
@@ -335,7 +335,7 @@ describe('a request', () => {
     expect(answer.headers.get('allow')).toBe(allow);
   });
 
-  test('to an unknown path of the bulk API is answered in its error form', async () => {
+  test('to an unknown path of the wholesale API is answered in its error form', async () => {
     expectWholesaleError(await request('POST', '/services/nowhere'), 404);
     expectWholesaleError(await request('PUT', BULK), 405);
     expectWholesaleError(await request('POST', '/api/services/nowhere'), 404);

@@ -166,7 +166,7 @@ test("simulation costs nothing, and another account's traffic does not affect th
   expect(await creditOf(others.client)).toEqual(credits(0, 0));
 });
 
-describe('the wholesale interface', () => {
+describe('the wholesale API', () => {
   test('repeats the first answer for a repeated globalId, and reports a conflict in its own error form', async () => {
     const { account, client } = await payer(1_000_000);
     const body = { globalId: 'night-1', ...bulk([...numbers(2), 'no number']) };

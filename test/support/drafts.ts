@@ -1,26 +1,13 @@
 import type { Actor } from '../../src/platform/http/actor.ts';
 import { CHANNELS } from '../../src/platform/lib/channel.ts';
 import { SCOPES } from '../../src/platform/lib/scope.ts';
-import type { Draft } from '../../src/messaging/sending/draft.ts';
+import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
 import type { Tables } from '../../src/messaging/sending/prepare.ts';
 import type { FindRoute } from '../../src/network/routing/router.ts';
 
 /** Returns a single SMS that passes every check. */
-export const draft = (more: Partial<Draft> = {}): Draft => ({
-  channel: 'SMS',
-  source: 'API',
-  clientId: null,
-  destination: '+351912345678',
-  sender: 'ACME',
-  body: 'Hello',
-  binary: null,
-  simulation: false,
-  wantReceipt: true,
-  validUntil: null,
-  scheduledAt: null,
-  priority: 0,
-  ...more,
-});
+export const draft = (more: Partial<Draft> = {}): Draft =>
+  newDraft({ channel: 'SMS', source: 'API', destination: '+351912345678', sender: 'ACME', body: 'Hello', ...more });
 
 /** Returns an API key of this account with all permissions. */
 export const actor = (accountId = 1): Actor => ({

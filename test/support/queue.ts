@@ -6,35 +6,26 @@ import { transaction } from '../../src/platform/db/transaction.ts';
 import type { Result } from '../../src/network/dispatch/pump.ts';
 import { insertChunks } from '../../src/network/dispatch/sql.ts';
 import { newId } from '../../src/platform/lib/ids.ts';
+import { newMessage as completeMessage } from '../../src/messaging/messages/new-message.ts';
 import { insertMessages, type NewMessage } from '../../src/messaging/messages/sql.ts';
 
 /** Returns a message as `accept` stores it. */
-export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
-  accountId: 1,
-  id: newId(),
-  clientId: null,
-  channel: 'SMS',
-  source: 'API',
-  simulation: false,
-  connectionId: 1,
-  sender: 'ACME',
-  destination: '+351912345678',
-  body: 'Hello',
-  udh: null,
-  binaryBody: null,
-  parts: 1,
-  wantReceipt: true,
-  validUntil: null,
-  scheduledAt: null,
-  priceMicros: 0,
-  refundUndelivered: false,
-  apiKeyId: null,
-  userId: null,
-  content: null,
-  campaignId: null,
-  keepsReserve: false,
-  ...more,
-});
+export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>
+  completeMessage({
+    accountId: 1,
+    id: newId(),
+    channel: 'SMS',
+    source: 'API',
+    connectionId: 1,
+    sender: 'ACME',
+    destination: '+351912345678',
+    body: 'Hello',
+    priceMicros: 0,
+    refundUndelivered: false,
+    apiKeyId: null,
+    userId: null,
+    ...more,
+  });
 
 export type Queued = {
   readonly accountId?: number;

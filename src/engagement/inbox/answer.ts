@@ -5,7 +5,7 @@ import type { ConversationRow } from './listing/sql.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
 
-/** A conversation as the interface writes it. */
+/** Converts a conversation to its form in the API. */
 export const toConversationOut = (row: ConversationRow): ConversationOut => ({
   chatId: row.chatId,
   channel: row.channel,
@@ -32,7 +32,7 @@ export const toConversationOut = (row: ConversationRow): ConversationOut => ({
   windowExpiresAt: row.windowExpiresAt?.toISOString() ?? null,
 });
 
-/** Where stored files are to be had. */
+/** Finds links to stored files, by their ids. */
 export type FindFiles = (accountId: number, mediaIds: readonly number[]) => Promise<ReadonlyMap<number, FileLink>>;
 export type FileLink = {
   readonly url: string;
@@ -41,7 +41,7 @@ export type FileLink = {
   readonly sizeBytes: number;
 };
 
-/** Messages of threads as the interface writes them, with what has become of the answers and where the files are. */
+/** Converts messages of threads to their form in the API, with the statuses of replies and links to the files. */
 export async function toMessagesOut(
   db: Db,
   findFiles: FindFiles,
@@ -56,10 +56,10 @@ export async function toMessagesOut(
   return messages.map((message) => toMessageOut(message, statuses.get(message.id) ?? null, files));
 }
 
-/** READ follows DELIVERED. */
+/** The status of a reply: READ comes after DELIVERED. */
 export type DeliveryStatus = StatusName | 'READ';
 
-/** What has become of answers; those that are kept no longer are left out. */
+/** Finds the statuses of replies by their ids; messages that are not stored any more are left out. */
 export async function findStatuses(
   db: Db,
   { accountId, ids }: { readonly accountId: number; readonly ids: readonly string[] },
@@ -84,7 +84,7 @@ const toMessageOut = (
   timestamp: at.toISOString(),
 });
 
-/** A file as the interface writes it; without `file` it is not to be had (yet). */
+/** Converts a file to its form in the API; without `file`, it is not available (yet). */
 export const toMediaOut = ({ mediaId, state, mimeType, fileName }: ThreadMedia, file: FileLink | undefined) => ({
   id: mediaId,
   state,

@@ -4,23 +4,23 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import * as db from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
 
-/** Everything in it has been read. No error when it had been. 404 when there is no such conversation. */
+/** Marks a conversation as read; no error if it was read already. Errors: 404. */
 export const markRead = (tx: Db, actor: Author, chatId: string): Promise<void> =>
   changeConversation(tx, actor, chatId, (key) => db.moveToRead(tx, key));
 
-/** Puts a conversation into the archive or takes it out; written into the audit log. 404 when there is none such. */
+/** Archives or unarchives a conversation, with an audit entry. Errors: 404. */
 export const setArchived = (tx: Db, actor: Author, chatId: string, archived: boolean): Promise<void> =>
   changeConversation(tx, actor, chatId, (key) => db.updateArchived(tx, { ...key, archived }), {
     action: archived ? 'conversation.archive' : 'conversation.unarchive',
   });
 
 /**
- * Gives a conversation to a person, or to nobody (null); written into the audit log.
- * Errors: 404 when there is no such conversation, 400 when nobody of the account who may answer has this id.
+ * Assigns a conversation to a user, or to nobody (null), with an audit entry.
+ * Errors: 404 when there is no such conversation, 400 when no user of the account who may reply has this id.
  */
 export async function assign(tx: Db, actor: Author, chatId: string, userId: number | null): Promise<void> {
   if (userId !== null && !(await db.findAssignableUser(tx, { accountId: actor.accountId, userId })))
-    throw invalidFields([{ field: 'userId', message: 'nobody with this id can be assigned' }]);
+    throw invalidFields([{ field: 'userId', message: 'no user with this id can be assigned' }]);
   await changeConversation(tx, actor, chatId, (key) => db.updateAssignee(tx, { ...key, userId }), {
     action: 'conversation.assign',
     detail: { userId },
@@ -30,7 +30,7 @@ export async function assign(tx: Db, actor: Author, chatId: string, userId: numb
 type Key = { readonly accountId: number; readonly chatId: string };
 type Audited = { readonly action: string; readonly detail?: Readonly<Record<string, unknown>> };
 
-/** What was so already is not changed again, and told to nobody. */
+/** Changes a conversation. If it has that state already, nothing is written and nobody is notified. */
 async function changeConversation(
   tx: Db,
   actor: Author,

@@ -10,15 +10,15 @@ import type { ReplyIn } from './schema.ts';
 import type { Endpoints } from './sql.ts';
 import type { ThreadMedia } from './thread/sql.ts';
 
-/** A file of the account, and how networks and people get it. Undefined: there is none. */
+/** Finds a file of the account, with the links by which networks and people get it. Undefined: there is no such file. */
 export type FindFile = (accountId: number, mediaId: number) => Promise<(FileLink & { name: string }) | undefined>;
 
-/** An answer as it goes out and as the thread keeps it. */
+/** A reply as it is sent, and as the thread stores it. */
 export type ComposedReply = {
   readonly draft: Draft;
   readonly messageType: 'TEXT' | 'IMAGE' | 'VIDEO' | 'TEMPLATE';
   readonly media: ThreadMedia | null;
-  /** Of `media`, for the answer to the request. */
+  /** The links to the file of `media`, for the response to the request. */
   readonly file: FileLink | null;
 };
 
@@ -28,7 +28,7 @@ type Content = Pick<ReplyIn, 'text' | 'mediaId' | 'template'>;
 /** Protocol sheet rcs, section 2. */
 const MAX_RCS_CHARACTERS = 3072;
 
-/** What a reply says, on the channel of its conversation. Errors: 400 naming the fields at fault. */
+/** Composes a reply for the channel of its conversation. Errors: 400 naming the faulty fields. */
 export async function composeReply(deps: Deps, actor: Actor, ends: Endpoints, input: Content): Promise<ComposedReply> {
   const { text, mediaId, template } = input;
   const given = Object.entries({ text, mediaId, template }).filter(([, value]) => value !== undefined);
@@ -40,7 +40,7 @@ export async function composeReply(deps: Deps, actor: Actor, ends: Endpoints, in
       })),
     );
   if (ends.channel === 'SMS' && text === undefined)
-    throw invalidFields([{ field: given[0]?.[0] ?? 'text', message: 'an SMS is a text' }]);
+    throw invalidFields([{ field: given[0]?.[0] ?? 'text', message: 'is not possible on SMS: send a text' }]);
   if (mediaId !== undefined) return composeMedia(deps, actor, ends, mediaId);
   const draft = await composeTextOrTemplate(deps, actor, ends, input);
   return { draft: fromInbox(draft), messageType: template ? 'TEMPLATE' : 'TEXT', media: null, file: null };
@@ -77,7 +77,7 @@ const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft =>
 
 async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
   const file = await deps.findFile(actor.accountId, mediaId);
-  if (!file) throw invalidFields([{ field: 'mediaId', message: 'there is no such file' }]);
+  if (!file) throw invalidFields([{ field: 'mediaId', message: 'does not exist' }]);
   const messageType = file.mimeType.startsWith('video/') ? 'VIDEO' : 'IMAGE';
   const { channel, peer: destination, identity } = ends;
   const [db, now] = [tenant(deps.pool, actor), deps.clock.now()];

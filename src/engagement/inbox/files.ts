@@ -14,7 +14,7 @@ type Deps = {
   readonly config: { readonly publicUrl: string };
 };
 
-/** The stored files of messages: those of an account's threads, and an upload that is to be sent. */
+/** Creates the look-up of stored files: `findMany` for those of an account's threads, `find` for one that is to be sent. */
 export function createFileLookup({ pool, links: signer, clock, config }: Deps): {
   findMany: FindFiles;
   find: FindFile;

@@ -3,8 +3,8 @@ import { type ChangedConversation, insertCounts, type CountKey } from './sql.ts'
 import { insertInboxEvents, updateLastEvents, type NewInboxEvent } from './stream/sql.ts';
 
 /**
- * Counts changed conversations for the lists, keeps the events, and tells every process of them when the transaction
- * commits. Call it once in a transaction that holds these inboxes (`claimInboxes`).
+ * Publishes changes of inboxes: updates the counts of changed conversations, stores the events, and notifies every process
+ * when the transaction commits. Call it once, in a transaction that has locked these inboxes (`claimInboxes`).
  */
 export async function publishInboxChanges(
   tx: Db,
@@ -25,7 +25,7 @@ async function storeEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<vo
   await insertInboxEvents(tx, rows);
 }
 
-/** What is to be added to the counts: each kind once, none of them zero. */
+/** Returns what to add to the counts: each key once, and none with zero. */
 function countDeltas(changed: readonly ChangedConversation[]): (CountKey & { by: number })[] {
   const sums = new Map<string, CountKey & { by: number }>();
   const add = (kind: CountKey, by: number): void => {

@@ -6,7 +6,7 @@ import { CONVERSATION_ORDERS, type ConversationFilter, type ConversationOrder } 
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Errors: 400 when `dateFrom` is no date. */
+/** Reads the filter of a list of conversations. Errors: 400 when `dateFrom` is not a date. */
 export function readFilter(accountId: number, query: ConversationQuery): ConversationFilter {
   const { archived, unreadOnly, dateFrom, channelIds, assignee, search } = query;
   const named = channelIds?.flatMap((list) => list.split(','));
@@ -23,7 +23,7 @@ function readSince(dateFrom: string | undefined): Date | undefined {
   return since;
 }
 
-/** `-lastMessageDate`: the sign is + unless said; the schema has checked the name. */
+/** Reads an order such as `-lastMessageDate`. Without a sign it is ascending. The schema has checked the name. */
 export function readOrder(orderBy: string): ConversationOrder {
   const by = CONVERSATION_ORDERS.find((name) => orderBy.endsWith(name)) ?? 'lastMessageDate';
   return { by, descending: orderBy.startsWith('-') };

@@ -16,13 +16,13 @@ import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
 
 type WithPeer = Arrival & { readonly peer: string };
 
-/** WhatsApp lets us write freely for so long after the person did (contract 9). */
+/** How long WhatsApp allows free-form messages after a message from the person (contract 9). */
 const WINDOW_MS = 24 * 3_600_000;
 
 /**
- * Puts inbound messages into the threads of their senders, in the transaction that stores them: makes conversations and
- * contacts where there are none, counts what is unread, brings back what is archived. In the order given. Each message
- * counts once: the caller has left out what came twice.
+ * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them: creates
+ * conversations and contacts where there are none, counts unread messages, and unarchives conversations. The caller has left
+ * out messages that were received twice.
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
@@ -57,7 +57,7 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
 type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
 const threadKey = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
 
-/** What the messages of one person come to, the newest last. */
+/** Combines the messages of one person, the newest last, to the update of their conversation. */
 function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate {
   const [first] = arrivals;
   const last = arrivals.at(-1);
@@ -80,13 +80,13 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
   };
 }
 
-/** As senders are written: a number of ours with its plus, a short code as it is. */
+/** Returns which of our senders received a message: a number with its plus, a short code as it is. */
 const identityOf = ({ channel, destination }: Arrival): string =>
   channel === 'SMS' && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
-/** A short code that begins like a calling code is none. */
+/** A full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
-/** Senders that are no contacts become some, as far as the plan has room; those that are stay as they are. */
+/** Creates contacts for senders that are not contacts yet, within the contact limit. Existing contacts are not changed. */
 async function createContacts(tx: Db, accountId: number, arrivals: readonly WithPeer[]): Promise<void> {
   const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
   const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
@@ -106,8 +106,8 @@ const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>
   media && { state: 'PENDING', mediaId: null, mimeType: media.mimeType, fileName: media.fileName };
 
 function consentOf({ text }: Arrival) {
-  const word = consentWordOf(text);
-  return word && (word === 'stop' ? 'OPTED_OUT' : 'OPTED_IN');
+  const keyword = consentWordOf(text);
+  return keyword && (keyword === 'stop' ? 'OPTED_OUT' : 'OPTED_IN');
 }
 
 const eventsOf = (

@@ -24,12 +24,12 @@ export type ReplyDeps = {
   readonly findFile: FindFile;
 };
 
-/** How an answer under an Idempotency-Key is kept, in the transaction of the message. */
+/** Stores the response to a request with an Idempotency-Key, in the transaction of the message. */
 export type ReplyAnswerStore = { claim(tx: Db): Promise<void>; store(tx: Db, answer: SentOut): Promise<unknown> };
 
 /**
- * Answers in a conversation, or begins one: the message and its place in the thread are committed together, and it is
- * charged, sent and tracked like any other. Errors: 400 naming the fields at fault, also when the message is refused
+ * Replies in a conversation, or starts one: the message and its entry in the thread are committed together, and it is
+ * charged, sent and tracked like any other message. Errors: 400 naming the faulty fields, also when the message is rejected
  * (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
  */
 export async function reply(
@@ -41,8 +41,8 @@ export async function reply(
   const { accountId } = actor;
   const ends = await resolveEndpoints(tenant(deps.pool, actor), actor, input);
   refuseOutsidePlan(actor, [ends.channel]);
-  const said = await composeReply(deps, actor, ends, input);
-  const { draft } = said;
+  const composed = await composeReply(deps, actor, ends, input);
+  const { draft } = composed;
   let answer: SentOut | undefined;
   await deps.accept.once(actor, [draft], {
     async claim(tx) {
@@ -52,7 +52,7 @@ export async function reply(
     },
     async record(tx, [verdict]) {
       const id = acceptedId(verdict, input);
-      answer = await insertIntoThread(tx, { accountId, id, ends, said, at: deps.clock.now() });
+      answer = await insertIntoThread(tx, { accountId, id, ends, composed, at: deps.clock.now() });
       await answerStore?.store(tx, answer);
     },
   });
@@ -68,7 +68,7 @@ async function resolveEndpoints(tenantDb: Db, { accountId }: Actor, input: Reply
     return ends;
   }
   const missing = Object.entries({ channel, destination, channelIdentity: identity }).flatMap(([field, value]) =>
-    value === undefined ? [{ field, message: 'is required where chatId is not given' }] : [],
+    value === undefined ? [{ field, message: 'is required without chatId' }] : [],
   );
   if (channel === undefined || destination === undefined || identity === undefined) throw invalidFields(missing);
   const peer = toE164(destination);
@@ -96,12 +96,12 @@ type Sent = {
   readonly accountId: number;
   readonly id: string;
   readonly ends: db.Endpoints;
-  readonly said: ComposedReply;
+  readonly composed: ComposedReply;
   readonly at: Date;
 };
 
-async function insertIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): Promise<SentOut> {
-  const { messageType, media, file, draft } = said;
+async function insertIntoThread(tx: Db, { accountId, id, ends, composed, at }: Sent): Promise<SentOut> {
+  const { messageType, media, file, draft } = composed;
   const text = draft.body;
   const [changed] = await db.insertConversations(tx, {
     unarchive: false,
@@ -137,7 +137,7 @@ async function insertIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent)
   return { ...rest, chatId, media: media && toMediaOut(media, file ?? undefined), ...waitingFields(draft, at) };
 }
 
-/** As tracking tells a message that waits. */
+/** The status and time of a message that is waiting, as tracking reports them. */
 const waitingFields = ({ channel }: Draft, at: Date) => ({
   deliveryStatus: channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN',
   timestamp: at.toISOString(),

@@ -21,7 +21,7 @@ import { listThread } from './thread/sql.ts';
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const tags = ['Inbox'];
 const ConversationQuery = Type.Object({ ...pageFields, ...schema.conversationFields });
-const Done = Type.Null({ description: 'Done, or it was so already' });
+const Done = Type.Null({ description: 'Done, or nothing had to be changed' });
 
 export type InboxRouteDeps = PlatformDeps & {
   readonly accept: Accept;
@@ -29,7 +29,7 @@ export type InboxRouteDeps = PlatformDeps & {
   readonly inboxHub: Hub;
 };
 
-/** Contract 9: conversations. */
+/** Registers the routes of contract 9: conversations, their messages, and the stream of changes. */
 export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('inbox');
@@ -40,7 +40,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'listConversations',
-      summary: 'Conversations, those with the newest message first',
+      summary: 'List conversations',
+      description: 'By default, the one with the newest message comes first.',
       querystring: ConversationQuery,
       response: { 200: PageOf(schema.ConversationOut) },
     },
@@ -60,7 +61,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'listAssignableUsers',
-      summary: 'The people to whom conversations can be assigned, by name',
+      summary: 'List the users to whom conversations can be assigned',
+      description: 'Sorted by name.',
       querystring: PageQuery,
       response: { 200: PageOf(schema.AssignableOut) },
     },
@@ -77,11 +79,11 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'replyInConversation',
-      summary: 'Answer in a conversation, or begin one',
+      summary: 'Reply in a conversation, or start one',
       description:
-        'On the channel of the conversation and as the number that the person wrote to. A free-form WhatsApp message to ' +
-        'somebody who has not written for 24 hours is accepted and ends CONVERSATION_CLOSED; a template reaches them. A ' +
-        'message that is refused at once (opted out, no credit) is 400.',
+        'The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form ' +
+        'WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a ' +
+        'template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.',
       body: schema.ReplyIn,
       response: { 202: schema.SentOut },
     },
@@ -96,7 +98,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'findConversation',
-      summary: 'One conversation',
+      summary: 'Get a conversation',
       params: schema.ChatId,
       response: { 200: schema.ConversationOut },
     },
@@ -113,8 +115,10 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'listConversationMessages',
-      summary: 'Messages of a conversation, oldest first',
-      description: 'The newest ones; from `idFrom` on; or those up to `idTo`. Both are included.',
+      summary: 'List the messages of a conversation',
+      description:
+        'The oldest first. Without parameters, the newest messages; otherwise from `idFrom` on, or up to `idTo`, both ' +
+        'included.',
       params: schema.ChatId,
       querystring: schema.ThreadQuery,
       response: { 200: Type.Array(schema.MessageOut) },
@@ -135,7 +139,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       params: schema.ChatId,
       response: { 204: Done },
       operationId: 'readConversation',
-      summary: 'Nothing in it is unread any longer',
+      summary: 'Mark a conversation as read',
     },
     handler: async ({ actor, params }, answer) => {
       await tenantTransaction(pool, actor, (tx) => markRead(tx, actor, params.chatId));
@@ -154,7 +158,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
         params: schema.ChatId,
         response: { 204: Done },
         operationId: `${verb}Conversation`,
-        summary: archived ? 'Out of the list, until the person writes again' : 'Back into the list',
+        summary: archived ? 'Archive a conversation' : 'Unarchive a conversation',
+        ...(archived && { description: 'It returns to the list when the person writes again.' }),
       },
       handler: async ({ actor, params }, answer) => {
         await tenantTransaction(pool, actor, (tx) => setArchived(tx, actor, params.chatId, archived));
@@ -167,7 +172,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     schema: {
       tags,
       operationId: 'assignConversation',
-      summary: 'Make somebody responsible, in place of whoever was',
+      summary: 'Assign a conversation to a user',
+      description: 'Replaces the previous assignee.',
       params: schema.ChatId,
       body: schema.AssigneeIn,
       response: { 204: Done },
@@ -185,7 +191,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       params: schema.ChatId,
       response: { 204: Done },
       operationId: 'unassignConversation',
-      summary: 'Make nobody responsible',
+      summary: 'Remove the assignee of a conversation',
     },
     handler: async ({ actor, params }, answer) => {
       await tenantTransaction(pool, actor, (tx) => assign(tx, actor, params.chatId, null));

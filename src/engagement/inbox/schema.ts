@@ -8,7 +8,7 @@ const oneOf = (values: readonly string[], description: string) =>
   Type.Enum([...values], { type: 'string', description });
 
 const Channel = channelName();
-const Direction = oneOf(['INBOUND', 'OUTBOUND'], 'INBOUND: written by the person.');
+const Direction = oneOf(['INBOUND', 'OUTBOUND'], 'INBOUND: sent by the person.');
 const MessageType = Type.String({
   description: 'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER.',
 });
@@ -17,41 +17,44 @@ const UserId = id();
 const CHANNEL_LIST = `(${CHANNELS.join('|')})`;
 const ChannelIds = Type.String({
   pattern: `^${CHANNEL_LIST}(,${CHANNEL_LIST}){0,9}$`,
-  'x-message': `must be one of ${CHANNELS.join(', ')}, or several with commas between them`,
+  'x-message': `must be one of ${CHANNELS.join(', ')}, or several separated by commas`,
 });
 const ORDER_LIST = CONVERSATION_ORDERS.join('|');
 
-/** The filters and the order of the list, as the query names them. */
+/** The query parameters that filter and sort the list of conversations. */
 export const conversationFields = {
   dateFrom: Type.Optional(
     Type.String({
-      description: 'With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset.',
+      description: 'The last message was at this time or later: yyyy-MM-dd (in UTC) or ISO 8601 with an offset.',
     }),
   ),
   channelIds: Type.Optional(
     Type.Array(ChannelIds, {
       maxItems: 9,
-      description: 'Channels: with commas between them, or the parameter several times.',
+      description: 'Channels, separated by commas or as repeated parameters.',
     }),
   ),
   unreadOnly: Type.Boolean({ default: false }),
-  archived: Type.Boolean({ default: false, description: 'Those in the archive, and only those.' }),
+  archived: Type.Boolean({
+    default: false,
+    description: 'True: only archived conversations. False: only those that are not archived.',
+  }),
   assignee: Type.Optional(
     Type.String({
       pattern: '^(none|[1-9]\\d{0,14})$',
       'x-message': 'must be the id of a user, or none',
-      description: 'Those of this person (a userId), or with `none` those of nobody.',
+      description: 'Conversations assigned to this user (a userId), or with `none` to nobody.',
     }),
   ),
   search: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Part of the name, the number or the e-mail address, in any case.' }),
+    Type.String({ maxLength: 200, description: 'A part of the name, number or e-mail address, case-insensitive.' }),
   ),
   orderBy: Type.String({
     default: '-lastMessageDate',
-    // A plus that is not escaped in a URL is read as a blank.
+    // A plus that is not escaped in a URL arrives as a blank.
     pattern: `^[-+ ]?(${ORDER_LIST})$`,
-    'x-message': `must be ${CONVERSATION_ORDERS.join(' or ')}, behind - for descending or + for ascending`,
-    description: 'The field behind - (descending) or + (ascending).',
+    'x-message': `must be ${CONVERSATION_ORDERS.join(' or ')}, after - for descending or + for ascending`,
+    description: 'The field, after - (descending) or + (ascending).',
   }),
 };
 const ConversationQuery = Type.Object(conversationFields);
@@ -63,12 +66,12 @@ export const ConversationOut = Type.Object({
   chatId: Type.String({ format: 'uuid' }),
   channel: Channel,
   contact: Type.Object({
-    id: orNull(Type.Integer({ description: 'Null: nobody is a contact with this number.' })),
-    name: Type.String({ description: 'Of the contact, or as the network knows the person, or the number.' }),
-    phoneNumber: orNull(Type.String({ description: 'Null: the network names the person by no number.' })),
-    optedOut: Type.Boolean({ description: 'Wants no messages on this channel.' }),
+    id: orNull(Type.Integer({ description: 'Null: no contact has this number.' })),
+    name: Type.String({ description: 'The name of the contact, or else on the network, or else the number.' }),
+    phoneNumber: orNull(Type.String({ description: 'Null: the network does not identify the person by a number.' })),
+    optedOut: Type.Boolean({ description: 'Whether the person has opted out of this channel.' }),
   }),
-  channelIdentity: Type.String({ description: 'Your number, agent or phone number id, of the newest message.' }),
+  channelIdentity: Type.String({ description: 'Your number, agent or phone number id in the newest message.' }),
   unreadCount: Type.Integer(),
   lastMessage: Type.Object({
     text: Type.String({ description: 'Its first 1,000 characters.' }),
@@ -80,7 +83,7 @@ export const ConversationOut = Type.Object({
   archived: Type.Boolean(),
   assignee: orNull(Type.Object({ userId: UserId, username: Type.String() })),
   windowExpiresAt: orNull(
-    instant('WhatsApp: until when a free-form answer reaches the person. Later only templates do.'),
+    instant('WhatsApp: until when a free-form reply reaches the person. After that, only templates do.'),
   ),
 });
 export type ConversationOut = Static<typeof ConversationOut>;
@@ -93,8 +96,8 @@ export const ThreadQuery = Type.Object({
 
 const Media = Type.Object({
   id: orNull(Type.Integer()),
-  state: oneOf(['PENDING', 'STORED', 'FAILED'], 'PENDING: on its way from the network. FAILED: not to be had.'),
-  url: orNull(Type.String({ description: 'Signed: good for a day, without credentials.' })),
+  state: oneOf(['PENDING', 'STORED', 'FAILED'], 'PENDING: being fetched from the network. FAILED: not available.'),
+  url: orNull(Type.String({ description: 'A signed URL: valid for a day, without credentials.' })),
   thumbnailUrl: orNull(Type.String()),
   mimeType: orNull(Type.String()),
   fileName: orNull(Type.String()),
@@ -102,13 +105,13 @@ const Media = Type.Object({
 });
 
 export const MessageOut = Type.Object({
-  id: Type.String({ format: 'uuid', description: 'Of an answer: the messageId.' }),
+  id: Type.String({ format: 'uuid', description: 'For a reply, this is its messageId.' }),
   direction: Direction,
   text: Type.String(),
   messageType: MessageType,
   media: orNull(Media),
-  deliveryStatus: orNull(oneOf([...STATUS_NAMES, 'READ'], 'Of an answer. READ: the person has seen it.')),
-  consent: orNull(oneOf(['OPTED_OUT', 'OPTED_IN'], 'What this message did: it is a word like STOP or START.')),
+  deliveryStatus: orNull(oneOf([...STATUS_NAMES, 'READ'], 'The status of a reply. READ: the person has seen it.')),
+  consent: orNull(oneOf(['OPTED_OUT', 'OPTED_IN'], 'The effect of a message such as STOP or START.')),
   timestamp: instant('UTC'),
 });
 export type MessageOut = Static<typeof MessageOut>;
@@ -121,17 +124,21 @@ const Values = Type.Union([
 ]);
 
 export const ReplyIn = Type.Object({
-  chatId: Type.Optional(Type.String({ format: 'uuid', description: 'Or channel, destination and channelIdentity.' })),
+  chatId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Alternatively: channel, destination and channelIdentity.' }),
+  ),
   channel: Type.Optional(Channel),
   destination: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'E.164.' })),
   channelIdentity: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'As whom: a number, an agent or a phone number id.' }),
+    Type.String({ minLength: 1, maxLength: 128, description: 'The sender: a number, an agent or a phone number id.' }),
   ),
   text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-  mediaId: Type.Optional(id('Of PG/media; on RCS and WhatsApp.')),
+  mediaId: Type.Optional(id('The id of an upload; only on RCS and WhatsApp.')),
   template: Type.Optional(
     Type.Object({
-      id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'WhatsApp: or name and language.' })),
+      id: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 64, description: 'On WhatsApp alternatively: name and language.' }),
+      ),
       name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
       language: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
       variables: Type.Optional(Values),
@@ -145,5 +152,5 @@ export const AssigneeIn = Type.Object({ userId: UserId });
 export const AssignableOut = Type.Object({
   id: UserId,
   username: Type.String(),
-  role: oneOf(['owner', 'admin', 'operator'], 'A viewer answers nobody.'),
+  role: oneOf(['owner', 'admin', 'operator'], 'A viewer cannot reply.'),
 });

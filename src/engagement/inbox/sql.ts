@@ -1,10 +1,11 @@
-import { bigint, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
-import { type Db, exec, many, maybeOne, type Sql, sql } from '../../platform/db/query.ts';
+import { bigint, boolean, input, insertRows, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
+import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
- * Holds the inboxes of these accounts until the transaction ends. Take them first, before anything of the inbox or of the
- * contacts. Each account once, in ascending order.
+ * Locks the inboxes of these accounts until the transaction ends, and creates those that do not exist. To avoid deadlocks,
+ * lock them first, before anything of the inbox or of the contacts. Each account may occur once, in ascending order.
  */
 export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
   exec(
@@ -17,46 +18,50 @@ export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly numb
 
 export type Direction = 'INBOUND' | 'OUTBOUND';
 
-/** What a message, or several of one person, mean for their conversation. */
+/** What one or more messages of one person change in their conversation. */
 export type ConversationUpdate = {
   readonly accountId: number;
-  /** For a conversation that there is not yet. */
+  /** The id of the conversation if it does not exist yet. */
   readonly newChatId: string;
   readonly channel: Channel;
   readonly peer: string;
   readonly identity: string;
   readonly profileName: string;
-  /** How many of them nobody has read. */
+  /** How many of the messages nobody has read. */
   readonly unread: number;
   readonly windowExpiresAt: Date | null;
-  /** Of the newest of them. */
+  /** The direction of the newest message. */
   readonly direction: Direction;
+  /** The type of the newest message. */
   readonly messageType: string;
+  /** The text of the newest message. */
   readonly text: string;
   readonly at: Date;
 };
 
-/** A conversation that was changed, and how the lists counted it before: null when it is new. */
-export type ChangedConversation = {
-  accountId: number;
-  chatId: string;
-  channel: Channel;
-  peer: string;
-  archived: boolean;
-  unread: number;
-  wasArchived: boolean | null;
-  wasUnread: number | null;
-};
+const CHANGED_CONVERSATION = columns({
+  accountId: as<number>('c.account_id'),
+  chatId: as<string>('c.chat_id'),
+  channel: as<Channel>('c.channel'),
+  peer: as<string>('c.peer'),
+  archived: as<boolean>('new.archived'),
+  unread: as<number>('new.unread'),
+  /** Whether it was archived before; null: it is new. */
+  wasArchived: as<boolean | null>('old.archived'),
+  /** How many messages were unread before; null: it is new. */
+  wasUnread: as<number | null>('old.unread'),
+});
 
-const CHANGED_CONVERSATION: Sql = sql`c.account_id AS "accountId", c.chat_id AS "chatId", c.channel, c.peer, new.archived, new.unread,
-  old.archived AS "wasArchived", old.unread AS "wasUnread"`;
+/** A conversation that was changed, and its state before. */
+export type ChangedConversation = RowOf<typeof CHANGED_CONVERSATION>;
 
-/** A list shows the beginning of a message. */
+/** How much of the last message a list shows. */
 const PREVIEW_CHARACTERS = 1000;
 
 /**
- * Makes conversations, or notes in them what was written; each at most once in a call. What people write brings a
- * conversation back from the archive, an answer leaves it there. The window of another number of ours says nothing.
+ * Inserts conversations, or updates those that exist; each may occur once in a call. `unarchive`: an archived conversation
+ * returns to the list (messages from people do this, replies do not). If our number of the conversation changes, the window
+ * of the old number no longer counts.
  */
 export const insertConversations = (
   db: Db,
@@ -64,24 +69,31 @@ export const insertConversations = (
 ): Promise<ChangedConversation[]> =>
   many(
     db,
-    sql`INSERT INTO conversation AS c (account_id, chat_id, channel, peer, identity, profile_name, unread,
-          window_expires_at, last_direction, last_type, last_text, last_at)
-        SELECT u.account_id, u.chat_id, u.channel, u.peer, u.identity, u.profile_name, u.unread, u.window_expires_at,
-          u.direction, u.message_type, left(u.text, ${PREVIEW_CHARACTERS}), u.at
-        FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          chat_id: uuid((r) => r.newChatId),
-          channel: text((r) => r.channel),
-          peer: text((r) => r.peer),
-          identity: text((r) => r.identity),
-          profile_name: text((r) => r.profileName),
-          unread: int((r) => r.unread),
-          window_expires_at: timestamptz((r) => r.windowExpiresAt),
-          direction: text((r) => r.direction),
-          message_type: text((r) => r.messageType),
-          text: text((r) => r.text),
-          at: timestamptz((r) => r.at),
-        })} AS u
+    sql`${insertRows(
+      'conversation AS c',
+      rows,
+      {
+        accountId: bigint,
+        newChatId: input(uuid),
+        channel: text,
+        peer: text,
+        identity: text,
+        profileName: text,
+        unread: int,
+        windowExpiresAt: timestamptz,
+        direction: input(text),
+        messageType: input(text),
+        text: input(text),
+        at: input(timestamptz),
+      },
+      {
+        chat_id: sql`u.new_chat_id`,
+        last_direction: sql`u.direction`,
+        last_type: sql`u.message_type`,
+        last_text: sql`left(u.text, ${PREVIEW_CHARACTERS})`,
+        last_at: sql`u.at`,
+      },
+    )}
         ON CONFLICT (account_id, peer, channel) DO UPDATE SET
           identity = excluded.identity,
           profile_name = coalesce(nullif(excluded.profile_name, ''), c.profile_name),
@@ -96,7 +108,7 @@ export const insertConversations = (
 
 type One = { readonly accountId: number; readonly chatId: string };
 
-/** Undefined: there is none, or nothing is unread. */
+/** Marks a conversation as read. Undefined: it does not exist, or nothing is unread. */
 export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<ChangedConversation | undefined> =>
   maybeOne(
     db,
@@ -104,7 +116,7 @@ export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<ChangedC
         WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread > 0 RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Undefined: there is none, or it is where it shall be. */
+/** Archives or unarchives a conversation. Undefined: it does not exist, or has this state already. */
 export const updateArchived = (
   db: Db,
   { accountId, chatId, archived }: One & { archived: boolean },
@@ -115,7 +127,7 @@ export const updateArchived = (
         WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.archived <> ${archived} RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Undefined: there is none, or it is theirs already. Null takes it from whoever had it. */
+/** Assigns a conversation to a user, or to nobody (null). Undefined: it does not exist, or is assigned so already. */
 export const updateAssignee = (
   db: Db,
   { accountId, chatId, userId }: One & { userId: number | null },
@@ -127,16 +139,21 @@ export const updateAssignee = (
         RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Where an answer in a conversation goes, and as whom. */
-export type Endpoints = { channel: Channel; peer: string; identity: string };
+const ENDPOINTS = columns({
+  channel: as<Channel>('channel'),
+  /** The person: a number (E.164), or the name by which the network knows them. */
+  peer: as<string>('peer'),
+  /** Our number, agent or phone number id. */
+  identity: as<string>('identity'),
+});
+
+/** Between whom the messages of a conversation go, and on which channel. */
+export type Endpoints = RowOf<typeof ENDPOINTS>;
 
 export const findEndpoints = (db: Db, { accountId, chatId }: One): Promise<Endpoints | undefined> =>
-  maybeOne(
-    db,
-    sql`SELECT channel, peer, identity FROM conversation WHERE account_id = ${accountId} AND chat_id = ${chatId}`,
-  );
+  maybeOne(db, sql`SELECT ${ENDPOINTS} FROM conversation WHERE account_id = ${accountId} AND chat_id = ${chatId}`);
 
-/** What the lists count a conversation as. */
+/** The key by which the lists count a conversation. */
 export type CountKey = {
   readonly accountId: number;
   readonly archived: boolean;
@@ -144,32 +161,33 @@ export type CountKey = {
   readonly unread: boolean;
 };
 
-/** Adds to the counts; each kind once, of accounts whose inboxes are held. */
+/** Adds to the counts of conversations. Each key may occur once; the inboxes of the accounts must be locked. */
 export const insertCounts = (db: Db, rows: readonly (CountKey & { readonly by: number })[]): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO inbox_count AS n (account_id, archived, channel, unread, conversations)
-        SELECT u.account_id, u.archived = 1, u.channel, u.unread = 1, u.by FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          archived: int((r) => Number(r.archived)),
-          channel: text((r) => r.channel),
-          unread: int((r) => Number(r.unread)),
-          by: bigint((r) => r.by),
-        })} AS u
+    sql`${insertRows(
+      'inbox_count AS n',
+      rows,
+      { accountId: bigint, archived: boolean, channel: text, unread: boolean, by: input(bigint) },
+      { conversations: sql`u.by` },
+    )}
         ON CONFLICT (account_id, archived, channel, unread) DO UPDATE SET
           conversations = n.conversations + excluded.conversations`,
   );
 
-export type AssignableUser = { id: number; username: string; role: string };
+const ASSIGNABLE_USER = columns({ id: as<number>('id'), username: as<string>('username'), role: as<string>('role') });
 
-/** The people who may answer, by name. */
+/** A user to whom conversations can be assigned, because the role may reply. */
+export type AssignableUser = RowOf<typeof ASSIGNABLE_USER>;
+
+/** Lists the users to whom conversations can be assigned, by name. */
 export const listAssignableUsers = (
   db: Db,
   { accountId, limit, offset }: { accountId: number; limit: number; offset: number },
 ): Promise<AssignableUser[]> =>
   many(
     db,
-    sql`SELECT id, username, role FROM app_user WHERE account_id = ${accountId} AND role <> 'viewer'
+    sql`SELECT ${ASSIGNABLE_USER} FROM app_user WHERE account_id = ${accountId} AND role <> 'viewer'
         ORDER BY username LIMIT ${limit} OFFSET ${offset}`,
   );
 

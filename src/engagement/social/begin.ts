@@ -9,26 +9,27 @@ import { authorizeUrl } from './networks/grant.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { insertState } from './sql.ts';
 
-/** Also how long the cookie lives. */
+/** How long a started connection, and its cookie, are valid. */
 export const STATE_SECONDS = 600;
 const RANDOM_BYTES = 32;
 
 const newSecret = (): string => randomBytes(RANDOM_BYTES).toString('base64url');
+/** Returns the SHA-256 of a secret, which is stored in its place. */
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Where a verifier is sealed for. */
+/** The context to which the encryption of a verifier is bound. */
 export const verifierContext = (hash: Buffer): string => `social_state.verifier ${hash.toString('hex')}`;
 
 export type StartedConnection = {
   readonly authorizeUrl: string;
-  /** For a cookie of the browser that begins: the callback wants it from the same one. Null for a key. */
+  /** For a cookie of the browser that starts: the callback requires it from the same browser. Null for a key. */
   readonly browserSecret: string | null;
 };
 
 /**
- * Begins a connection: the person goes to the URL and agrees there. Its state is good for ten minutes and one use, and
- * belongs to who asks, to the account, to the network and, where a person asks, to the browser. Call it in a transaction.
- * Errors: 502 when the network is not configured.
+ * Starts to connect a profile: the person opens the returned URL and consents there. Its state is valid for ten minutes and
+ * one use, and is bound to the author, the account, the network and, if a person asks, to the browser. Call it in a
+ * transaction. Errors: 502 when the network is not configured.
  */
 export async function beginConnection(
   deps: SocialDeps,

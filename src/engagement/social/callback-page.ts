@@ -4,7 +4,7 @@ type Texts = {
   readonly back: string;
 };
 
-/** What the console speaks, too. */
+/** The texts in the languages of the console. */
 const TEXTS = {
   en: {
     connected: (network) => `${network} is connected. You can close this window.`,
@@ -20,26 +20,26 @@ const TEXTS = {
 
 const isLanguage = (text: string): text is keyof typeof TEXTS => Object.hasOwn(TEXTS, text);
 
-/** The page needs nothing but itself, and nobody may frame it. */
+/** The Content-Security-Policy of the page: it loads nothing, and nobody may frame it. */
 export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** What a network says is anybody's text. */
+/** Escapes a text for HTML: messages of networks may contain anything. */
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** Whether a person reads the answer, and no program: browsers ask for pages. */
+/** Whether a person reads the response: browsers accept HTML, programs do not. */
 export const isBrowser = (accept = ''): boolean => /\btext\/html\b/i.test(accept);
 
 /**
- * What a person reads at the end of connecting a profile: a page without scripts, with the way back to where they began.
- * `network` is a name of ours (networks/networks.ts) and goes into the markup as it is; `fault` says why it is not
- * connected; `acceptLanguage` is that header, whose order alone counts: browsers send what is wanted most first.
+ * Makes the page that a person sees after connecting a profile. It has no scripts, and a link back to the console.
+ * `network` is one of our labels (networks/networks.ts) and is not escaped. `fault` says why the profile is not connected;
+ * null: it is. `acceptLanguage` is that header, of which only the order counts: browsers send the preferred language first.
  */
 export function resultPage(network: string, fault: string | null, acceptLanguage = ''): string {
   const preferred = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());
   const language = preferred.find(isLanguage) ?? 'en';
   const { connected, failed, back } = TEXTS[language];
-  const said = fault === null ? [connected(network)] : [failed(network), escaped(fault)];
+  const sentences = fault === null ? [connected(network)] : [failed(network), escaped(fault)];
   return `<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -47,7 +47,7 @@ export function resultPage(network: string, fault: string | null, acceptLanguage
 <meta name="color-scheme" content="light dark">
 <title>Heliograph</title>
 <main>
-${said.map((sentence) => `<p>${sentence}</p>`).join('\n')}
+${sentences.map((sentence) => `<p>${sentence}</p>`).join('\n')}
 <p><a href="/social">${back}</a></p>
 </main>
 </html>

@@ -8,24 +8,28 @@ import { finishConnection } from './finish.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { PlatformParams } from './schema.ts';
 
-/** Contract 11: where networks send people back to. The state in the query is the credential, and good for one use. */
+/**
+ * Registers the route of contract 11 to which networks send people back. The state in the query is the credential, and is
+ * valid once.
+ */
 export function socialCallbackRoutes(app: App, deps: PlatformDeps): void {
   app.get('/oauth/:platform/callback', {
     schema: {
       tags: ['Social profiles'],
       security: [],
       operationId: 'finishSocial',
-      summary: 'The end of connecting a profile, for the browser of the person',
+      summary: 'Finish connecting a profile',
+      description: 'For the browser of the person, which the network sends here.',
       params: PlatformParams,
-      response: { 200: pageOut('That it is connected.'), '4xx': NOT_CONNECTED, '5xx': NOT_CONNECTED },
+      response: { 200: pageOut('The profile is connected.'), '4xx': NOT_CONNECTED, '5xx': NOT_CONNECTED },
     },
     handler: async ({ params: { platform }, raw, headers, log }, reply) => {
       if (!isPlatform(platform)) throw new AppError('not_found');
-      // As it was written: what is said twice must be seen twice.
+      // The raw query: a parameter that occurs twice must be seen twice.
       const parameters = new URL(raw.url ?? '/', 'http://localhost').searchParams;
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-      const coming = { platform, parameters, browserSecret: browserSecretIn(headers.cookie) };
-      const error = await finishConnection(deps, coming).then(() => null, toAppError);
+      const returned = { platform, parameters, browserSecret: browserSecretIn(headers.cookie) };
+      const error = await finishConnection(deps, returned).then(() => null, toAppError);
       if (error && !isBrowser(headers.accept)) throw error;
       if (error) log.warn({ err: error, channel: platform }, 'a profile was not connected');
       reply
@@ -39,7 +43,7 @@ export function socialCallbackRoutes(app: App, deps: PlatformDeps): void {
 
 const pageOut = (description: string) => ({ description, content: { 'text/html': { schema: Type.String() } } });
 const NOT_CONNECTED = pageOut(
-  'Why it is not connected, for who asks for pages; for all others an error as everywhere.',
+  'The reason why the profile is not connected: a page for browsers, the usual error for other clients.',
 );
 
 function toAppError(error: unknown): AppError {

@@ -1,12 +1,15 @@
 import { readCookie } from '../../platform/lib/cookie.ts';
 import { STATE_SECONDS } from './begin.ts';
 
-/** The prefix makes browsers take it from this host alone, over HTTPS (or on the machine itself). */
+/** With this prefix, browsers accept the cookie only from this host, over HTTPS (or on the machine itself). */
 const NAME = '__Host-heliograph-social';
 
-/** Lax: it comes along when the network sends the person back, and with no form or script of another site. */
+/**
+ * Makes the Set-Cookie header with a secret. SameSite=Lax: the cookie is sent when the network sends the person back, but
+ * with no form or script of another site.
+ */
 export const cookieOf = (secret: string): string =>
   `${NAME}=${secret}; Path=/; Max-Age=${STATE_SECONDS}; Secure; HttpOnly; SameSite=Lax`;
 
-/** What a browser brought, from its Cookie header. */
+/** Reads the secret from the Cookie header of a browser; null if there is none. */
 export const browserSecretIn = (header: string | undefined): string | null => readCookie(header, NAME) ?? null;

@@ -12,7 +12,7 @@ export type SocialDeps = {
   readonly clock: Clock;
 };
 
-/** The way to a network. Errors: 502 naming the settings that are missing. */
+/** Returns what is needed to call a network. Errors: 502 naming the settings that are missing. */
 export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platform: Platform): Caller {
   const { clientId, clientSecret } = config.social.clients[platform];
   const name = platform.toUpperCase();
@@ -21,10 +21,10 @@ export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platf
     ...(clientSecret === '' ? [`${name}_CLIENT_SECRET`] : []),
   ];
   if (missing.length > 0)
-    throw new AppError('bad_gateway', { message: `Not configured: ${missing.join(' and ')} of the server` });
+    throw new AppError('bad_gateway', { message: `Not configured: ${missing.join(' and ')} on the server` });
   return { clientId, clientSecret, web: createWeb(config.social), now: clock.now };
 }
 
-/** Where a network sends people back to; registered there, octet for octet. */
+/** Returns the URL to which a network sends people back; exactly this URL must be registered there. */
 export const redirectUriOf = ({ config }: Pick<SocialDeps, 'config'>, platform: Platform): string =>
   `${config.publicUrl}/oauth/${platform}/callback`;

@@ -13,8 +13,8 @@ import { openTokens } from './tokens.ts';
 type DisconnectDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
 /**
- * Ends the grant at the network, as far as it can be reached and has a way, and forgets the profile and its tokens in any
- * case. Errors: 404 when there is none.
+ * Disconnects a profile: revokes the grant at the network, if it can be reached and supports this, and deletes the profile
+ * and its tokens in any case. Errors: 404 when there is none.
  */
 export async function disconnect(
   deps: DisconnectDeps,
@@ -32,7 +32,7 @@ export async function disconnect(
   });
 }
 
-/** Whether the network took it back. */
+/** Revokes the grant of a profile. Returns whether the network has revoked it. */
 async function revoke(deps: DisconnectDeps, profile: ProfileRow): Promise<boolean> {
   const network = NETWORKS[profile.platform];
   if (!network.revoke) return false;

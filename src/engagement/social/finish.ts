@@ -17,16 +17,16 @@ import { sealTokens } from './tokens.ts';
 
 type Returned = {
   readonly platform: Platform;
-  /** The query that the network sent the person back with. */
+  /** The query with which the network sent the person back. */
   readonly parameters: URLSearchParams;
-  /** What the browser brought from the beginning. */
+  /** The secret in the cookie of the browser. */
   readonly browserSecret: string | null;
 };
 
 /**
- * Ends a connection that `beginConnection` began: checks and uses up its state, has the code exchanged, and keeps the
- * profile with its tokens, in place of an earlier one.
- * Errors: 400 when the state is not ours, not for this network or browser, used or over, when the person refused, or when
+ * Finishes a connection that `beginConnection` started: checks and consumes its state, exchanges the code for tokens, and
+ * stores the profile, in place of an earlier one.
+ * Errors: 400 when the state is unknown, for another network or browser, used or expired, when the person refused, or when
  * scopes or pages are missing; 502 when the network fails.
  */
 export async function finishConnection(deps: SocialDeps & { pool: Pool }, returned: Returned): Promise<void> {
@@ -56,7 +56,7 @@ async function consumeState({ pool, clock }: SocialDeps & { pool: Pool }, return
     isSameBrowser(state.browserHash, returned.browserSecret);
   if (!state || !ours)
     throw new AppError('invalid', {
-      message: 'This sign-in was not begun here, or is over: connect the profile again',
+      message: 'This sign-in was not started here, or has expired: connect the profile again',
     });
   return state;
 }
@@ -64,7 +64,10 @@ async function consumeState({ pool, clock }: SocialDeps & { pool: Pool }, return
 const isSameBrowser = (hash: Buffer | null, secret: string | null): boolean =>
   hash === null || (secret !== null && timingSafeEqual(hash, hashOf(secret)));
 
-/** Cancelled, mostly. The words of the query are anybody's: none of them is shown. */
+/**
+ * Refuses an error response; mostly the person has cancelled. Nothing of the query is shown, because anybody can write it.
+ * Errors: 400.
+ */
 function refuseErrorResponse({ label }: Network, parameters: URLSearchParams): void {
   if (parameters.has('error'))
     throw new AppError('invalid', { message: `${label} did not grant access: connect the profile again to retry` });
@@ -90,18 +93,18 @@ async function withBadGatewayErrors<T>({ label }: Network, work: () => Promise<T
 
 const grantedScopes = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
 
-/** People may untick scopes and pages. */
+/** Refuses a grant without the required scopes or pages: people can deselect them. Errors: 400, 502. */
 function refuseMissingScopes(network: Network, grant: Grant, profile: Profile): void {
   const scopes = grantedScopes({ grant, profile });
   const missing = network.requiredScopes.filter((scope) => !scopes.includes(scope));
   if (missing.length > 0)
     throw new AppError('invalid', {
-      message: `${network.label} did not grant ${missing.join(', ')}: connect it again`,
+      message: `${network.label} did not grant ${missing.join(', ')}: connect the profile again`,
     });
   if (profile.externalId === '')
-    throw new AppError('bad_gateway', { message: `${network.label}: its answer names no profile` });
+    throw new AppError('bad_gateway', { message: `${network.label}: the response has no profile` });
   if (network.platform === 'facebook' && profile.linked.length === 0)
-    throw new AppError('invalid', { message: 'No page was granted: choose at least one when connecting' });
+    throw new AppError('invalid', { message: 'No page was granted: select at least one when connecting' });
 }
 
 async function storeProfile(deps: SocialDeps & { pool: Pool }, state: ConnectState, fetched: Fetched): Promise<void> {

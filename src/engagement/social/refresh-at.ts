@@ -1,8 +1,8 @@
 import type { Grant, Network } from './networks/network.ts';
 
 /**
- * When a grant is to be renewed: so long before its end as the network wants it, and not before half of its life. One that
- * cannot be renewed is looked at when it ends. Null: it does not end.
+ * Returns when a grant is to be renewed: the lead time of the network before its expiry, but not before half of its life. A
+ * grant that cannot be renewed is due when it expires. Null: it does not expire.
  */
 export function refreshAtOf(network: Network, { expiresAt, refresh }: Grant, now: Date): Date | null {
   if (expiresAt === null) return null;

@@ -21,15 +21,15 @@ import { MINUTE_MS } from '../../platform/lib/time.ts';
 
 export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
-/** A request takes ten seconds at most. */
+/** How long a claimed profile belongs to one worker; a request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
-/** Tried for nearly two days, at first after a minute, in the end every six hours. */
+/** With these, a renewal is tried for nearly two days: at first after a minute, in the end every six hours. */
 const MAX_TRIES = 15;
 const MAX_WAIT_MS = 6 * 60 * MINUTE_MS;
 
 /**
- * Renews the tokens of the profile that is due first. When the network says that the grant is over, or does not answer
- * for nearly two days, the profile is disconnected.
+ * Renews the tokens of the profile that is due first. If the network says that the grant has ended, or does not respond for
+ * nearly two days, the profile is disconnected.
  *
  * @returns false when none is due
  */
@@ -51,10 +51,10 @@ async function requestNewGrant(deps: RefreshDeps, profile: ProfileRow): Promise<
   const { access, refresh } = openTokens(deps.secretKey, profile, profile.tokens);
   if (refresh !== null) return refreshGrant(network, caller, refresh);
   if (network.renew) return network.renew(caller, access);
-  throw new NetworkFailure('The token is over and the network renews none', { over: true });
+  throw new NetworkFailure('The token has expired, and the network does not renew tokens', { grantEnded: true });
 }
 
-/** Kept before anybody uses it: a network that gave a new refresh token takes the old one no more. */
+/** Stores new tokens before they are used: a network that has issued a new refresh token may reject the old one. */
 async function storeNewTokens(
   { pool, secretKey, clock }: RefreshDeps,
   profile: ProfileRow,
@@ -75,9 +75,12 @@ async function storeNewTokens(
 async function recordFailure({ pool, log, clock }: RefreshDeps, profile: ProfileRow, error: unknown): Promise<void> {
   const { accountId, platform, version, failures } = profile;
   const reason = error instanceof Error ? error.message : String(error);
-  const over = (error instanceof NetworkFailure && error.over) || failures + 1 >= MAX_TRIES;
-  log.warn({ accountId, channel: platform, reason }, over ? 'a social profile is disconnected' : 'no new token yet');
-  if (over) return disconnectProfile(pool, { accountId, platform, version, reason });
+  const giveUp = (error instanceof NetworkFailure && error.grantEnded) || failures + 1 >= MAX_TRIES;
+  log.warn(
+    { accountId, channel: platform, reason },
+    giveUp ? 'a social profile was disconnected' : 'a token was not renewed; retrying',
+  );
+  if (giveUp) return disconnectProfile(pool, { accountId, platform, version, reason });
   const waitMs = Math.min(MAX_WAIT_MS, MINUTE_MS * 2 ** failures);
   await updateFailedRefresh(pool, {
     accountId,

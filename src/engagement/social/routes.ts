@@ -15,7 +15,10 @@ const PATH = '/api/partner-gateway/v1/socials';
 const ONE = `${PATH}/:platform`;
 const tags = ['Social profiles'];
 
-/** Contract 11: profiles at social networks. Who may make keys may connect them: both hand out access. */
+/**
+ * Registers the routes of contract 11: profiles at social networks. Connecting one requires the scope `keys`, because both
+ * give access to others.
+ */
 export function socialRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('keys');
@@ -24,7 +27,7 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listSocials',
-      summary: 'Connected profiles',
+      summary: 'List connected profiles',
       response: { 200: Type.Array(ProfileOut) },
     },
     handler: async ({ actor }) => (await listProfiles(tenant(pool, actor), actor)).map(toProfileOut),
@@ -34,7 +37,7 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findSocial',
-      summary: 'The profile at one network, with what is linked to it',
+      summary: 'Get the profile at a network, with what is linked to it',
       params: PlatformParams,
       response: { 200: ProfileDetailOut },
     },
@@ -50,12 +53,12 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'connectSocial',
-      summary: 'Begin to connect a profile: where the person has to agree',
+      summary: 'Start connecting a profile',
       description:
-        'The URL is good for ten minutes and one use; an earlier profile of the network is replaced at its end. Asked ' +
-        'for by a person (Basic), the answer sets a cookie, and only the browser that has it can end the connection. A ' +
-        'key has no browser: give its URL to nobody but the person whose profile it shall be. 502 names what is not ' +
-        'configured.',
+        'Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is ' +
+        'connected, it replaces an earlier one of the network. If a person asks (Basic), the response sets a cookie, and ' +
+        'only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile ' +
+        'is to be connected. A 502 names settings that are not configured.',
       params: PlatformParams,
       response: { 200: ConnectOut },
     },
@@ -76,9 +79,9 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'disconnectSocial',
-      summary: 'Revoke the access at the network and forget the profile',
+      summary: 'Revoke the access at the network and delete the profile',
       params: PlatformParams,
-      response: { 204: Type.Null({ description: 'Forgotten' }) },
+      response: { 204: Type.Null({ description: 'Deleted' }) },
     },
     handler: async ({ actor, params }, reply) => {
       await disconnect(deps, actor, { platform: platformOf(params) });

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { PLATFORMS } from '../../platform/lib/social-platform.ts';
+import { instant, orNull } from '../../platform/lib/schema.ts';
 import type { ProfileRow } from './sql.ts';
-
-const date = () => Type.String({ format: 'date-time' });
 
 export const PlatformParams = Type.Object({
   platform: Type.String({ description: `One of ${PLATFORMS.join(', ')}.` }),
@@ -10,12 +9,12 @@ export const PlatformParams = Type.Object({
 
 const profileFields = {
   platform: Type.Enum([...PLATFORMS], { type: 'string' }),
-  username: Type.Union([Type.String(), Type.Null()]),
+  username: orNull(Type.String()),
   profileName: Type.String(),
-  pictureUrl: Type.Union([Type.String(), Type.Null()]),
-  connectedAt: date(),
-  disconnected: Type.Boolean({ description: 'The network renews its tokens no more: connect it again.' }),
-  tokenExpiresAt: Type.Union([date(), Type.Null()]),
+  pictureUrl: orNull(Type.String()),
+  connectedAt: instant(),
+  disconnected: Type.Boolean({ description: 'The network no longer renews its tokens: connect it again.' }),
+  tokenExpiresAt: orNull(instant()),
   linkedCount: Type.Integer(),
 };
 
@@ -28,12 +27,12 @@ export const ProfileDetailOut = Type.Object({
       name: Type.String(),
       type: Type.String({ description: 'PAGE, ORGANISATION or LOCATION.' }),
     }),
-    { description: 'Pages, organisations and locations that come with the profile.' },
+    { description: 'Pages, organisations and locations that belong to the profile.' },
   ),
 });
 
 export const ConnectOut = Type.Object({
-  authorizeUrl: Type.String({ description: 'Where the person agrees, within ten minutes.' }),
+  authorizeUrl: Type.String({ description: 'Where the person consents, within ten minutes.' }),
 });
 
 export const toProfileOut = (row: ProfileRow): Static<typeof ProfileOut> => ({

@@ -128,11 +128,11 @@ test('a network that is not configured is 502 naming what is missing, and an unk
   const connectAt = (platform: string) => bare.client.request('POST', `${SOCIALS}/${platform}/connect`);
   expect(await connectAt('facebook')).toMatchObject({
     status: 502,
-    body: { message: 'Not configured: FACEBOOK_CLIENT_ID and FACEBOOK_CLIENT_SECRET of the server' },
+    body: { message: 'Not configured: FACEBOOK_CLIENT_ID and FACEBOOK_CLIENT_SECRET on the server' },
   });
   expect(await connectAt('google')).toMatchObject({
     status: 502,
-    body: { message: 'Not configured: GOOGLE_CLIENT_SECRET of the server' },
+    body: { message: 'Not configured: GOOGLE_CLIENT_SECRET on the server' },
   });
   expect((await connectAt('myspace')).status).toBe(404);
 });
@@ -186,7 +186,7 @@ test('without a scope that is needed, or a page, nothing is connected, and the a
   networks.script.without = ['instagram_business_basic', 'pages_show_list'];
   expect(await connect('instagram')).toMatchObject({
     status: 400,
-    body: { message: 'Instagram did not grant instagram_business_basic: connect it again' },
+    body: { message: 'Instagram did not grant instagram_business_basic: connect the profile again' },
   });
   expect((await connect('facebook')).status).toBe(400);
   Object.assign(networks.script, { without: [], pages: 0 });

@@ -1,20 +1,30 @@
 import type { Author } from '../../identity/audit/record.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Platform } from '../../platform/lib/social-platform.ts';
 import type { Linked } from './networks/network.ts';
 
 type Of = { readonly accountId: number };
 type One = Of & { readonly platform: Platform };
 
-/** A connection that was begun. */
-export type ConnectState = One & {
-  readonly hash: Buffer;
-  readonly author: Omit<Author, 'accountId'>;
-  readonly browserHash: Buffer | null;
-  readonly verifier: Buffer | null;
-};
+const CONNECT_STATE = columns({
+  /** The SHA-256 of the value in the URL. */
+  hash: as<Buffer>('s.hash'),
+  accountId: as<number>('s.account_id'),
+  platform: as<Platform>('s.platform'),
+  /** Who started the connection. */
+  author: as<Omit<Author, 'accountId'>>('s.author'),
+  /** The SHA-256 of the secret in the browser's cookie; null when a key started the connection. */
+  browserHash: as<Buffer | null>('s.browser_hash'),
+  /** The PKCE verifier, encrypted; null when the network does not use PKCE. */
+  verifier: as<Buffer | null>('s.verifier'),
+  expiresAt: as<Date>('s.expires_at'),
+});
 
-export const insertState = (db: Db, state: ConnectState & { readonly expiresAt: Date }): Promise<number> =>
+/** A connection to a profile that was started and not finished yet. */
+export type ConnectState = Readonly<RowOf<typeof CONNECT_STATE>>;
+
+export const insertState = (db: Db, state: ConnectState): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO social_state (hash, account_id, platform, author, browser_hash, verifier, expires_at)
@@ -22,55 +32,57 @@ export const insertState = (db: Db, state: ConnectState & { readonly expiresAt: 
           ${state.browserHash}, ${state.verifier}, ${state.expiresAt})`,
   );
 
-/** Takes a state for its one use, whatever becomes of it; of an account that may still call. */
-export const deleteState = (
-  db: Db,
-  { hash }: { hash: Buffer },
-): Promise<(ConnectState & { expiresAt: Date }) | undefined> =>
+/** Deletes a state and returns it, so that it is used once, whatever happens next. Only for accounts that are active. */
+export const deleteState = (db: Db, { hash }: { hash: Buffer }): Promise<ConnectState | undefined> =>
   maybeOne(
     db,
     sql`DELETE FROM social_state s USING account a
         WHERE s.hash = ${hash} AND a.id = s.account_id AND a.status = 'active'
-        RETURNING s.hash, s.account_id AS "accountId", s.platform, s.author, s.browser_hash AS "browserHash", s.verifier,
-          s.expires_at AS "expiresAt"`,
+        RETURNING ${CONNECT_STATE}`,
   );
 
 export const deleteOldStates = (db: Db, { before }: { before: Date }): Promise<number> =>
   exec(db, sql`DELETE FROM social_state WHERE expires_at < ${before}`);
 
-export type ProfileRow = One & {
-  externalId: string;
-  username: string | null;
-  profileName: string;
-  pictureUrl: string | null;
-  scopes: string[];
-  linked: Linked[];
-  /** Sealed. */
-  tokens: Buffer;
-  tokenExpiresAt: Date | null;
-  refreshAt: Date | null;
-  version: number;
-  failures: number;
-  disconnected: string | null;
-  connectedAt: Date;
-};
+const PROFILE = columns({
+  accountId: as<number>('account_id'),
+  platform: as<Platform>('platform'),
+  /** The id of the profile at the network. */
+  externalId: as<string>('external_id'),
+  username: as<string | null>('username'),
+  profileName: as<string>('profile_name'),
+  pictureUrl: as<string | null>('picture_url'),
+  scopes: as<string[]>('scopes'),
+  linked: as<Linked[]>('linked'),
+  /** The tokens, encrypted by `sealTokens`. */
+  tokens: as<Buffer>('tokens'),
+  /** Null: the token does not expire. */
+  tokenExpiresAt: as<Date | null>('token_expires_at'),
+  /** When the token is to be renewed; null: never. */
+  refreshAt: as<Date | null>('refresh_at'),
+  /** Increases whenever the tokens change. */
+  version: as<number>('version'),
+  /** How many times in a row the renewal has failed. */
+  failures: as<number>('failures'),
+  /** Why the profile was disconnected; null when it is connected. */
+  disconnected: as<string | null>('disconnected'),
+  connectedAt: as<Date>('connected_at'),
+});
 
-const COLUMNS = sql`account_id AS "accountId", platform, external_id AS "externalId", username,
-  profile_name AS "profileName", picture_url AS "pictureUrl", scopes, linked, tokens,
-  token_expires_at AS "tokenExpiresAt", refresh_at AS "refreshAt", version, failures, disconnected,
-  connected_at AS "connectedAt"`;
+/** A profile at a social network that was connected to an account. */
+export type ProfileRow = RowOf<typeof PROFILE>;
 
 export const listProfiles = (db: Db, { accountId }: Of): Promise<ProfileRow[]> =>
-  many(db, sql`SELECT ${COLUMNS} FROM social_profile WHERE account_id = ${accountId} ORDER BY platform`);
+  many(db, sql`SELECT ${PROFILE} FROM social_profile WHERE account_id = ${accountId} ORDER BY platform`);
 
 export const findProfile = (db: Db, { accountId, platform }: One): Promise<ProfileRow | undefined> =>
-  maybeOne(db, sql`SELECT ${COLUMNS} FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
+  maybeOne(db, sql`SELECT ${PROFILE} FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
 
 export type NewProfile = Omit<ProfileRow, 'version' | 'failures' | 'disconnected' | 'connectedAt'> & {
   readonly connectedBy: number | null;
 };
 
-/** The profile of a network, in place of the one that there was. */
+/** Inserts the profile of a network, or replaces the existing one. */
 export const insertProfile = (db: Db, profile: NewProfile): Promise<{ version: number }> =>
   one(
     db,
@@ -92,8 +104,8 @@ export const deleteProfile = (db: Db, { accountId, platform }: One): Promise<num
   exec(db, sql`DELETE FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
 
 /**
- * The profile, of any account, whose time has come first; for `leaseMs` nobody else is given it. Longer than the network
- * may take: two who refresh at once would end each other's tokens.
+ * Claims the profile of any account that is due first for renewal; for `leaseMs` nobody else gets it. The lease must be
+ * longer than the network may take: two renewals at once would invalidate each other's tokens.
  */
 export const claimDueProfile = (
   db: Db,
@@ -105,12 +117,12 @@ export const claimDueProfile = (
         WHERE (account_id, platform) = (
           SELECT account_id, platform FROM social_profile WHERE refresh_at <= ${now}
           ORDER BY refresh_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING ${COLUMNS}`,
+        RETURNING ${PROFILE}`,
   );
 
 type ProfileVersion = One & { readonly version: number };
 
-/** 0 when it was connected anew or forgotten meanwhile. */
+/** Stores renewed tokens. Returns 0 when the profile was connected again or deleted in the meantime. */
 export const updateTokens = (
   db: Db,
   {
@@ -127,7 +139,7 @@ export const updateTokens = (
         WHERE account_id = ${accountId} AND platform = ${platform} AND version = ${version}`,
   );
 
-/** Notes a refresh that did not come through, and when it is tried again. */
+/** Records a renewal that has failed, and when it is tried again. */
 export const updateFailedRefresh = (
   db: Db,
   { accountId, platform, version, refreshAt }: ProfileVersion & { refreshAt: Date },
@@ -138,7 +150,7 @@ export const updateFailedRefresh = (
         WHERE account_id = ${accountId} AND platform = ${platform} AND version = ${version}`,
   );
 
-/** Its grant is over: the person has to connect it again. */
+/** Marks a profile as disconnected, because its grant has ended: the person must connect it again. */
 export const moveToDisconnected = (
   db: Db,
   { accountId, platform, version, reason }: ProfileVersion & { reason: string },

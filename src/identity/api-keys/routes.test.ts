@@ -54,7 +54,7 @@ describe('creating', () => {
   test('a key gives no scope that it lacks itself', async () => {
     const { apiKey } = await create({ operations: ['keys', 'SMS'] });
     const { status, body } = await call('POST', '', { operations: ['SMS', 'RCS', 'media'] }, apiKey);
-    expect([status, body.message]).toEqual([403, 'These credentials lack the scopes RCS, media themselves']);
+    expect([status, body.message]).toEqual([403, 'These credentials themselves lack the scopes RCS, media']);
   });
 
   test.for([

@@ -154,7 +154,7 @@ test('is what keys and passwords are not', async () => {
   for (const headers of [{ 'x-api-key': account.apiKey }, { authorization: basic }]) {
     expect(await stage.call('GET', SESSION, { headers })).toMatchObject({
       status: 403,
-      body: { message: 'These credentials are no session' },
+      body: { message: 'These credentials are not a session' },
     });
     expect((await stage.call('DELETE', SESSION, { headers })).status).toBe(204);
   }

@@ -70,7 +70,7 @@ test('a failed write is told, harms nobody and is made up for at the next time',
   const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
   const note = createNetworkRecorder({ db: counting(() => away).db, log });
   await note(userId, '192.0.2.5/32');
-  expect(told).toEqual(['from where a user came in could not be written']);
+  expect(told).toEqual(['the network of a login could not be recorded']);
   away = false;
   await note(userId, '192.0.2.5/32');
   expect(await networks()).toContain('192.0.2.5/32');

@@ -121,7 +121,7 @@ function postRcs(event: string, token = CLIENT_TOKEN): Promise<Answer> {
 const inbounds = () => listInboundMessages(program.pool, { accountId: account.accountId, limit: 100 });
 const receipts = async () => (await deleteReceiptBatches(program.pool, 1000)).flatMap((batch) => batch.receipts);
 
-test('the handshake of Meta is answered with its challenge, and only to whoever knows the token', async () => {
+test('the handshake of Meta is answered with its challenge, and only with the right token', async () => {
   const { status, body, headers } = await shakeHands('hello-meta');
   expect([status, body]).toEqual([200, '1158']);
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
@@ -149,7 +149,7 @@ test('statuses and messages are committed before they are acknowledged', async (
   expect(await receipts()).toMatchObject([{ carrierIds: [delivered.messageId], state: 'DELIVERED' }]);
 });
 
-test('what cannot be committed is not acknowledged, and the next try brings it', async () => {
+test('a callback that cannot be committed is not acknowledged, and the next attempt stores it', async () => {
   const body = whatsappBody({ statuses: [statusOf('wamid.2', 'read')] });
   await exec(program.pool, sql`ALTER TABLE receipt_batch RENAME TO gone`);
   expect((await postWhatsapp(body)).status).toBeGreaterThanOrEqual(500);
@@ -158,7 +158,7 @@ test('what cannot be committed is not acknowledged, and the next try brings it',
   expect(await receipts()).toMatchObject([{ carrierIds: ['wamid.2'], state: 'READ' }]);
 });
 
-test('a message that is told again and again, alone or within one callback, is one', async () => {
+test('a message that is repeated, alone or within one callback, is stored once', async () => {
   const body = whatsappBody({ messages: [textOf('wamid.twice', 'Hi'), textOf('wamid.twice', 'Hi')] });
   const answers = await Promise.all(Array.from({ length: 5 }, () => postWhatsapp(body)));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -187,35 +187,35 @@ test.each([
   expect([await receipts(), await inbounds()]).toEqual([[], []]);
 });
 
-test('a signature holds for the very octets: one that is changed is 401', async () => {
+test('a signature is valid for the exact octets: a changed octet is 401', async () => {
   const text = whatsappBody({ messages: [textOf('wamid.5', 'pay 10')] });
   const answer = await postWhatsapp(text.replace('pay 10', 'pay 99'), signWhatsapp(text, APP_SECRET));
   expect(answer.status).toBe(401);
   expect(await inbounds()).toEqual([]);
 });
 
-test('what belongs to another business account or number is acknowledged and not read', async () => {
+test('events of another business account or number are acknowledged and ignored', async () => {
   const foreign = [whatsappBody({ messages: [textOf('wamid.6', 'x')] }, { waba: '501' })];
   foreign.push(whatsappBody({ messages: [textOf('wamid.7', 'x')] }, { number: '107' }));
   for (const body of foreign) expect((await postWhatsapp(body)).status).toBe(200);
   expect(await many(program.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
 });
 
-test('a connection that there is not, or of another kind, is 404 alike', async () => {
+test('an unknown connection, or one of another kind, is 404', async () => {
   const text = whatsappBody({});
   const paths = ['whatsapp/nobody', 'whatsapp/google', 'rcs/meta', 'rcs/nobody'];
   const answers = await Promise.all(paths.map((path) => post(path, text, { 'x-hub-signature-256': 'sha256=00' })));
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
 });
 
-test('a body without end is 413, one that is no callback is 400', async () => {
+test('an endless body is 413, and one that is not a callback is 400', async () => {
   const huge = JSON.stringify({ object: 'x'.repeat(5 * 1024 * 1024) });
   expect((await postWhatsapp(huge)).status).toBe(413);
   expect((await postWhatsapp('{"object":"page"}')).status).toBe(400);
   expect((await postWhatsapp('no JSON')).status).toBe(400);
 });
 
-test('a network says that its template is paused, and then it is', async () => {
+test('a callback that a template is paused pauses it', async () => {
   const { pool } = program;
   const template = { channel: 'WHATSAPP', id: '900', ownerId: account.accountId, connectionId, name: 'offer' } as const;
   const rest = { language: 'en', category: 'MARKETING', headerLink: null, named: false, variables: [] } as const;
@@ -235,7 +235,7 @@ test('a network says that its template is paused, and then it is', async () => {
   expect(rows).toMatchObject([{ status: 'PAUSED', reason: expect.stringContaining('FIRST_PAUSE') }]);
 });
 
-test('whoever unsubscribes from an agent is opted out of RCS; the same word told again does not undo a later one', async () => {
+test('unsubscribing from an agent opts out of RCS, and a repeated callback does not undo a later one', async () => {
   const outs = async () =>
     (await listOptOutsOf(program.pool, { accountId: account.accountId, phoneNumber: `+${PERSON}` })).map(
       (o) => o.channel,

@@ -26,8 +26,8 @@ export type CallbackDeps = {
 
 /**
  * Registers the callback URLs of all kinds whose carriers report delivery and inbound messages by HTTP. The carrier's
- * signature is the credential. A request is answered 200 only when everything in it is committed; a repeated one changes
- * nothing.
+ * signature is the credential. A request is answered 200 only when everything in it is committed; a repeated one
+ * changes nothing.
  */
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {

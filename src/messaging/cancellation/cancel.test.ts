@@ -36,7 +36,7 @@ const statusOf = async (id = ''): Promise<number | undefined> => (await statesOf
 const queueEmpty = (): Promise<boolean> =>
   until('the queue is empty', async () => (await listChunks(pool)).length === 0);
 
-test('a message that waits ends DELETED with its credit back, once, and its history says who wanted it', async () => {
+test('a waiting message ends DELETED once, its credit returns, and its history says who cancelled it', async () => {
   const [id = '', other = ''] = await queue(2);
   expect(await cancel(id)).toBe(true);
   expect(await cancel(id)).toBe(false);
@@ -56,20 +56,20 @@ test('a message that waits ends DELETED with its credit back, once, and its hist
   expect(carrier.submitted).toEqual([other]);
 });
 
-test('of a place in the queue whose messages are all cancelled nothing is left', async () => {
+test('a chunk whose messages are all cancelled is deleted', async () => {
   const ids = await queue(3);
   for (const id of ids) expect(await cancel(id)).toBe(true);
   expect(await listChunks(pool)).toEqual([]);
 });
 
-test('another account cancels nothing', async () => {
+test('another account cannot cancel', async () => {
   const [id = ''] = await queue(1);
   expect(await cancel(id, await createAccountWithCredit(pool, 0))).toBe(false);
   expect(await cancel(newId())).toBe(false);
   expect(await statusOf(id)).toBeUndefined();
 });
 
-test('a worker that holds a message in memory does not write it once it is cancelled', async () => {
+test('a worker that has a message in memory does not submit it once it is cancelled', async () => {
   const ids = await queue(30);
   const answers: (() => void)[] = [];
   const carrier = createScriptedCarrier({
@@ -103,7 +103,7 @@ test('a message that waits for another attempt is cancelled as well, and its cre
   expect(await readBooks(pool, accountId)).toMatchObject({ available: 10_000, frozen: 0 });
 });
 
-test('each message is cancelled or sent, never both and never neither, while a worker sends as fast as it can', async () => {
+test('each message is either cancelled or sent while a worker sends as fast as it can', async () => {
   const ids = await queue(600, 100);
   const carrier = createScriptedCarrier({ window: 5 });
   pumpOn(pool, carrier);
@@ -123,7 +123,7 @@ test('each message is cancelled or sent, never both and never neither, while a w
   expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE * sent.size });
 });
 
-test('what was cancelled stays so when the worker that held it dies', async () => {
+test('a cancelled message stays cancelled when the worker that had claimed it dies', async () => {
   const ids = await queue(4);
   const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 4711, messages: 4, belowPriority: 9 });
   expect(await cancel(ids[1] ?? '')).toBe(true);

@@ -10,9 +10,9 @@ import type { StateMove } from '../messages/sql.ts';
 import { isFinal, STATUS } from '../states.ts';
 
 /**
- * Takes messages back that wait in the queue: they end DELETED and their credit returns, in the caller's transaction.
+ * Cancels messages that wait in the queue, in the caller's transaction: they end DELETED and their credit is returned.
  *
- * @returns the ids that waited; of the others a carrier has seen something, or they have an end already
+ * @returns the ids of the cancelled messages; the others were submitted to a carrier or have a final state already
  */
 export async function cancelMessages(
   tx: Db,
@@ -27,7 +27,10 @@ export async function cancelMessages(
   );
 }
 
-/** Ends messages that were taken back from the queue and have a state. Answers those that had no end before. */
+/**
+ * Ends messages that were withdrawn from the queue and have a state. Returns the ids of those that were not final
+ * before.
+ */
 export async function endWithdrawn(
   tx: Db,
   keys: readonly Key[],
@@ -53,25 +56,27 @@ const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove 
   errorText: `cancelled by ${by} before it was sent`,
 });
 
-/** A chunk that is given back gets a new row: a look that waited for the old one finds neither. */
-const LOOKS = 3;
+/** A chunk that returns to the queue gets a new row: an attempt that waited for the old row finds neither. */
+const MAX_ATTEMPTS = 3;
 
-/** Cancels one message of the account, unless it is on its way or ended: false then, and nothing has changed. */
+/**
+ * Cancels one message of the account. Returns false, with nothing changed, when it is on its way or has a final state.
+ */
 export async function cancelMessage(
   pool: Pool,
   actor: Author,
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<boolean> {
   const keys = [{ accountId: actor.accountId, id }];
-  for (let look = 1; look <= LOOKS; look++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const cancelled = await tenantTransaction(pool, actor, async (tx) => {
       const ids = await cancelMessages(tx, keys, { by: 'the client', now });
       if (ids.has(id)) await recordAudit(tx, actor, { action: 'message.cancel', subject: `message:${id}` });
       return ids.has(id);
     });
     if (cancelled) return true;
-    const [standing] = await listDeliveryStates(tenant(pool, actor), keys);
-    if (!standing || standing.submittedAt !== null || (standing.status !== null && isFinal(standing.status))) break;
+    const [state] = await listDeliveryStates(tenant(pool, actor), keys);
+    if (!state || state.submittedAt !== null || (state.status !== null && isFinal(state.status))) break;
   }
   return false;
 }

@@ -31,7 +31,7 @@ const queue = (count: number, size: number, of = campaignId): Promise<string[]> 
 const withdraw = (limit: number) =>
   transaction(pool, (tx) => withdrawCampaign(tx, { accountId, campaignId, by: 'the client', now: new Date() }, limit));
 
-test('waiting messages end DELETED with their credit back, so many chunks a call, those of other campaigns stay', async () => {
+test('waiting messages end DELETED and their credit returns, a few chunks per call; other campaigns keep theirs', async () => {
   const ids = await queue(2500, 1000);
   const others = await queue(1, 1, 6);
   await moveChunksToParked(pool, { campaignId });
@@ -52,13 +52,13 @@ test('waiting messages end DELETED with their credit back, so many chunks a call
   ).toEqual([{ campaign: campaignId, failed: 2500, unsent: 2500, sent: 0 }]);
 });
 
-test('another account’s word takes nothing back', async () => {
+test('another account cannot withdraw messages', async () => {
   await queue(3, 1);
   const stranger = { accountId: accountId + 1, campaignId, by: 'the client', now: new Date() };
   expect(await transaction(pool, (tx) => withdrawCampaign(tx, stranger, 1000))).toMatchObject({ withdrawn: 0 });
 });
 
-test('what a worker holds and has not written is taken from it; what is written is sent, and each has one end', async () => {
+test('what a worker has claimed and not submitted is withdrawn; what is submitted is sent, and each ends once', async () => {
   const ids = await queue(30, 1000);
   const gate = Promise.withResolvers<void>();
   const carrier = createScriptedCarrier({

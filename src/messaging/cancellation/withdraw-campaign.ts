@@ -4,23 +4,22 @@ import { withdrawCampaignMessages } from '../../network/dispatch/withdrawals/wit
 import { endWithdrawn } from './cancel.ts';
 import { insertOpenStates } from '../expiry/sql.ts';
 
-/** Messages a chunk at most. */
-const CHUNK = 1000;
+const MAX_MESSAGES_PER_CHUNK = 1000;
 
 /**
- * Takes waiting messages of a campaign back, in the caller's transaction and last in it: they end DELETED and their
- * credit returns as with `cancelMessages`. Whole chunks, parked and claimed ones included, as many as `limit` messages
- * may need. Call it, each time in a new transaction, until there are no more; what a carrier answers "later" of in the
- * meantime comes back to the queue and is found by a later call.
+ * Withdraws waiting messages of a campaign in the caller's transaction, as its last step: they end DELETED and their
+ * credit is returned, as with `cancelMessages`. It takes whole chunks, parked and claimed ones included, as many as
+ * `limit` messages may need. Call it again in a new transaction each time until no more wait; messages that a carrier
+ * postpones in the meantime return to the queue and are found by a later call.
  *
- * @returns how many there were, and whether more wait, here or with a worker that has not written them
+ * @returns how many were withdrawn, and whether more wait, here or with a worker that has not submitted them
  */
 export async function withdrawCampaign(
   tx: Db,
   { accountId, campaignId, by, now }: { accountId: number; campaignId: number; by: string; now: Date },
   limit: number,
 ): Promise<{ withdrawn: number; more: boolean }> {
-  const ids = await withdrawCampaignMessages(tx, { accountId, campaignId }, Math.ceil(limit / CHUNK));
+  const ids = await withdrawCampaignMessages(tx, { accountId, campaignId }, Math.ceil(limit / MAX_MESSAGES_PER_CHUNK));
   const keys = ids.map((id) => ({ accountId, id }));
   const { waiting, owned } = await countCampaignChunks(tx, { campaignId });
   if (keys.length > 0) {

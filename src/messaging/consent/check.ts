@@ -5,7 +5,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { toE164 } from '../../platform/lib/phone.ts';
 import { type Consent, listOptedOut } from './sql.ts';
 
-/** Tells whether a number, in E.164, wants no messages on a channel. */
+/** Whether a number, in E.164, has opted out of messages on a channel. */
 export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;
 type Destined = { readonly channel: Channel; readonly destination: string };
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
@@ -13,8 +13,8 @@ type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
 const nobody: IsOptedOut = () => false;
 
 /**
- * Looks up which destinations of an account have opted out: one statement for all that ask at the moment, and none for
- * an account that has never had an opt-out, which its credentials tell (`hasOptOuts`).
+ * Creates a function that looks up which destinations of an account have opted out. All requests of the moment share
+ * one statement, and an account that has never had an opt-out, as its credentials say (`hasOptOuts`), needs none.
  */
 export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destined[]) => Promise<IsOptedOut> {
   const find = groupCommit<readonly Consent[], ReadonlySet<string>>({

@@ -56,7 +56,7 @@ const say = (...bodies: string[]) =>
     ),
   );
 
-test('an opt-out stands once, with the source and time of the first, until it is taken back', async () => {
+test('an opt-out is stored once, with its first source and time, until it is removed', async () => {
   expect(await inTransaction((tx) => optOut(tx, [row(), row(), row({ channel: 'RCS' })]))).toHaveLength(2);
   const [first] = await listOptOuts(database.pool, { accountId, limit: 10 });
   expect(await inTransaction((tx) => optOut(tx, [row({ channel: 'RCS', source: 'STOP' })]))).toEqual([]);
@@ -65,7 +65,7 @@ test('an opt-out stands once, with the source and time of the first, until it is
   expect(await standing()).toEqual([['RCS', 'API']]);
 });
 
-test('setting the channels of a number opts out and in as needed, and tells the audit log', async () => {
+test('setting the channels of a number opts out and in as needed, and records it in the audit log', async () => {
   await inTransaction((tx) => optOut(tx, [row(), row({ channel: 'RCS', source: 'STOP' })]));
   const set = (channels: ('SMS' | 'RCS' | 'WHATSAPP')[]) =>
     inTransaction((tx) => setOptOuts(tx, actor(accountId), { phoneNumber: NUMBER, channels, source: 'API' }));
@@ -87,7 +87,7 @@ test('setting the channels of a number opts out and in as needed, and tells the 
   expect(log.map((entry) => entry.detail)).toEqual([{ optedOut: ['WHATSAPP'], optedIn: ['SMS'] }]);
 });
 
-test('STOP opts out, START opts in, of several the last counts, and other texts say nothing', async () => {
+test('STOP opts out, START opts in, the last of several counts, and other texts change nothing', async () => {
   await say('Stop!');
   expect(await standing()).toEqual([['SMS', 'STOP']]);
   await say('thanks', 'START');
@@ -139,7 +139,7 @@ test('a send to a number that has opted out is refused on that channel, single a
   expect((await accept.one(by, draft({ destination: NUMBER }))).kind).toBe('accepted');
 });
 
-test('an account without opt-outs asks the database nothing, and its credentials tell as soon as it has one', async () => {
+test('an account without opt-outs needs no query, and its credentials change as soon as it has one', async () => {
   let statements = 0;
   const counting: Db = { query: (query) => (statements++, database.pool.query(query)) };
   const check = createConsentCheck(counting);
@@ -160,7 +160,7 @@ test('an account without opt-outs asks the database nothing, and its credentials
   expect(statements).toBeGreaterThan(0);
 });
 
-test('the operator opts numbers out and in, lists them, and it stands in the audit log', async () => {
+test('the operator opts numbers out and in and lists them, and the audit log records it', async () => {
   const run = commandsOn(database, registerConsentCommands);
   const account = String(accountId);
   expect((await run('consent', 'out', account, '00393331234567')).answer).toEqual({

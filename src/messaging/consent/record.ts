@@ -7,8 +7,8 @@ import { type ConsentWord, consentWordOf } from './words.ts';
 import * as db from './sql.ts';
 
 /**
- * Notes that numbers want no messages on a channel, in the caller's transaction: from its commit on sends to them are
- * refused. What stands already keeps its source and time. Answers what is new.
+ * Records opt-outs of numbers from channels, in the caller's transaction: sends to them are refused from the commit on.
+ * An existing opt-out keeps its source and time. Returns the new ones.
  */
 export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Consent[]> {
   if (rows.length === 0) return [];
@@ -18,13 +18,13 @@ export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Con
   return added;
 }
 
-/** Takes opt-outs back, whoever made them, in the caller's transaction. Answers which there were. */
+/** Removes opt-outs, whoever recorded them, in the caller's transaction. Returns those that existed. */
 export const optIn = (tx: Db, rows: readonly db.Consent[]): Promise<db.Consent[]> =>
   rows.length === 0 ? Promise.resolve([]) : db.deleteOptOuts(tx, rows);
 
 /**
- * Makes these the channels on which a number wants no messages, and all others open. Changes stand in the audit log.
- * Call it in a transaction.
+ * Opts a number out of exactly these channels and into all others. Changes are recorded in the audit log. Call it in a
+ * transaction.
  */
 export async function setOptOuts(
   tx: Db,
@@ -33,9 +33,9 @@ export async function setOptOuts(
 ): Promise<void> {
   const { phoneNumber, channels, source } = input;
   const { accountId } = author;
-  const standing = (await db.listOptOutsOf(tx, { accountId, phoneNumber })).map((row) => row.channel);
-  const out = channels.filter((channel) => !standing.includes(channel));
-  const back = standing.filter((channel) => !channels.includes(channel));
+  const current = (await db.listOptOutsOf(tx, { accountId, phoneNumber })).map((row) => row.channel);
+  const out = channels.filter((channel) => !current.includes(channel));
+  const back = current.filter((channel) => !channels.includes(channel));
   if (out.length + back.length === 0) return;
   await optOut(
     tx,
@@ -49,7 +49,7 @@ export async function setOptOuts(
   await recordAudit(tx, author, { action: 'consent.update', subject: `number:${phoneNumber}`, detail });
 }
 
-/** A message from a handset: who wrote, in whatever form the carrier writes numbers, and what. */
+/** A text from a handset; `source` is the number as the carrier writes it. */
 export type InboundText = {
   readonly accountId: number;
   readonly channel: Channel;
@@ -58,8 +58,8 @@ export type InboundText = {
 };
 
 /**
- * Obeys STOP and START, in the transaction that stores the messages: of several from one number the last one counts.
- * Messages of other content cost a look-up in memory.
+ * Applies STOP and START in the transaction that stores the messages. Of several from one number the last one counts.
+ * Other messages cost a look-up in memory.
  */
 export async function applyConsentWords(tx: Db, messages: readonly InboundText[]): Promise<void> {
   const last = new Map<string, { row: db.Consent; word: ConsentWord }>();

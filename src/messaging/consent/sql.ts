@@ -1,12 +1,14 @@
-import { rowsOf, bigint, text } from '../../platform/db/columns.ts';
+import { bigint, insertRows, rowsOf, text } from '../../platform/db/columns.ts';
 import { type Db, many, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
-/** Who said that a number wants no messages: its owner by a STOP word, the account, the operator, or a file. */
+/** Who opted a number out: its owner by a STOP word, the account, the operator, or an imported file. */
 export type OptOutSource = 'STOP' | 'API' | 'OPERATOR' | 'IMPORT';
 
-/** A number on a channel, as one account sees it. */
+/** A number on a channel, for one account. */
 export type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
+/** An opt-out of a number on a channel, and who recorded it. */
 export type OptOut = Consent & { readonly source: OptOutSource };
 
 const keyColumns = {
@@ -15,47 +17,72 @@ const keyColumns = {
   channel: text((r: Consent) => r.channel),
 };
 
-/** What is new of it; an opt-out that stands keeps its source and time. Nothing twice in a call. */
+const CONSENT = columns({
+  accountId: as<number>('o.account_id'),
+  phoneNumber: as<string>('o.phone_number'),
+  channel: as<Channel>('o.channel'),
+});
+
+/**
+ * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. Nothing may occur twice in a call.
+ */
 export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[]> =>
   many(
     db,
-    sql`INSERT INTO opt_out AS o (account_id, phone_number, channel, source)
-        SELECT u.account_id, u.phone_number, u.channel, u.source
-        FROM ${rowsOf(rows, { ...keyColumns, source: text((r: OptOut) => r.source) })} AS u
-        ORDER BY u.account_id, u.phone_number, u.channel
+    sql`${insertRows('opt_out AS o', rows, { accountId: bigint, phoneNumber: text, channel: text, source: text })}
+        ORDER BY account_id, phone_number, channel
         ON CONFLICT (account_id, phone_number, channel) DO NOTHING
-        RETURNING o.account_id AS "accountId", o.phone_number AS "phoneNumber", o.channel`,
+        RETURNING ${CONSENT}`,
   );
 
-/** What was there of it. */
+/** Deletes opt-outs. Returns those that existed. */
 export const deleteOptOuts = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,
     sql`DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
         WHERE o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel
-        RETURNING o.account_id AS "accountId", o.phone_number AS "phoneNumber", o.channel`,
+        RETURNING ${CONSENT}`,
   );
 
-/** Which of these want no messages, of many accounts. Nothing twice in a call. */
+const OPTED_OUT = columns({
+  accountId: as<number>('u.account_id'),
+  phoneNumber: as<string>('u.phone_number'),
+  channel: as<Channel>('u.channel'),
+});
+
+/** Lists those of these numbers, of any accounts, that have opted out. Nothing may occur twice in a call. */
 export const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,
-    sql`SELECT u.account_id AS "accountId", u.phone_number AS "phoneNumber", u.channel
+    sql`SELECT ${OPTED_OUT}
         FROM ${rowsOf(rows, keyColumns)} AS u
         JOIN opt_out o ON o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel`,
   );
 
-export type OptOutRow = { phoneNumber: string; channel: Channel; source: OptOutSource; createdAt: Date };
+const OPT_OUT = columns({
+  phoneNumber: as<string>('phone_number'),
+  channel: as<Channel>('channel'),
+  source: as<OptOutSource>('source'),
+  createdAt: as<Date>('created_at'),
+});
+/** An opt-out as an account sees it. */
+export type OptOutRow = RowOf<typeof OPT_OUT>;
 
-const RECORD = sql`SELECT phone_number AS "phoneNumber", channel, source, created_at AS "createdAt" FROM opt_out`;
-
-/** Of one number. */
+/** Lists the opt-outs of one number, by channel. */
 export const listOptOutsOf = (
   db: Db,
   { accountId, phoneNumber }: { accountId: number; phoneNumber: string },
 ): Promise<OptOutRow[]> =>
-  many(db, sql`${RECORD} WHERE account_id = ${accountId} AND phone_number = ${phoneNumber} ORDER BY channel`);
+  many(
+    db,
+    sql`SELECT ${OPT_OUT} FROM opt_out
+        WHERE account_id = ${accountId} AND phone_number = ${phoneNumber} ORDER BY channel`,
+  );
 
-/** Of an account, by number. */
+/** Lists the first `limit` opt-outs of an account, by number. */
 export const listOptOuts = (db: Db, { accountId, limit }: { accountId: number; limit: number }): Promise<OptOutRow[]> =>
-  many(db, sql`${RECORD} WHERE account_id = ${accountId} ORDER BY phone_number, channel LIMIT ${limit}`);
+  many(
+    db,
+    sql`SELECT ${OPT_OUT} FROM opt_out
+        WHERE account_id = ${accountId} ORDER BY phone_number, channel LIMIT ${limit}`,
+  );

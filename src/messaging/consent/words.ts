@@ -1,7 +1,9 @@
-/** What a message from a handset says about consent. */
+/** What a message from a handset says about consent to further messages. */
 export type ConsentWord = 'stop' | 'start';
 
-/** The whole message is one of these words, in any case. `STOP` and `START` are understood in every language. */
+/**
+ * Words that must be the whole message, in any case, by language. `STOP` and `START` are understood in every language.
+ */
 const STOP_WORDS: Readonly<Record<string, readonly string[]>> = {
   en: ['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'opt out', 'optout', 'revoke'],
   it: ['ferma', 'fermati', 'basta', 'disiscrivi', 'disiscrivimi', 'cancellami', 'cancella'],
@@ -44,17 +46,17 @@ const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
     .map((word) => [word, 'stop'] as const),
 ]);
 
-const LONGEST = Math.max(...[...WORDS.keys()].map((word) => word.length));
-/** Quotes, dots, exclamation marks around the word are no part of it, and what is between words counts as one blank. */
+const MAX_WORD_LENGTH = Math.max(...[...WORDS.keys()].map((word) => word.length));
+/** Quotes, dots and exclamation marks around the word are not part of it; what is between words counts as one space. */
 const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu;
 const BETWEEN = /[\s\-_]+/gu;
 
 /**
- * The word that a message consists of, or null: a message that merely holds one ("when does the sale end?") says nothing
- * about consent.
+ * What a message says about consent, or null. A message that merely contains one of the words ("when does the sale
+ * end?") says nothing about consent.
  */
 export function consentWordOf(text: string): ConsentWord | null {
-  if (text.length > 2 * LONGEST) return null;
+  if (text.length > 2 * MAX_WORD_LENGTH) return null;
   const word = text.normalize('NFC').toLowerCase().replace(AROUND, '').replace(BETWEEN, ' ');
   return WORDS.get(word) ?? null;
 }

@@ -12,7 +12,9 @@ type Accepted = {
 
 const MAX_IDS_PER_ROW = 1000;
 
-/** Makes the deadlines of new messages. They are rounded up to a second, so that the messages of one request share rows. */
+/**
+ * Makes the deadlines of new messages. They are rounded up to a second, so that the messages of one request share rows.
+ */
 export function deadlinesOf(messages: readonly Accepted[]): NewDeadline[] {
   const rows = new Map<string, { accountId: number; dueAt: Date; ids: string[] }>();
   const full: NewDeadline[] = [];

@@ -73,7 +73,7 @@ const EXPIRED = { status: STATUS.EXPIRED, errorCode: EXPIRED_BY_US };
 const returned = { available: 1000, frozen: 0, earned: 0 };
 
 describe('deadlines', () => {
-  test('follow from the validity, or from the schedule, and the usual validity has none', () => {
+  test('follow from the validity or the schedule, and messages of the default validity have none', () => {
     const at = new Date('2027-01-31T08:00:00.300Z');
     const [plain, valid, scheduled, both] = [
       newMessage(),
@@ -116,7 +116,7 @@ describe('deadlines', () => {
     expect(await db.findNextDeadlineMs(pool)).toBeNull();
   });
 
-  test('what the carrier has earned by taking it stays earned', async () => {
+  test('a price that was earned when the carrier accepted the message stays earned', async () => {
     const id = await submitted(ACCEPTED);
     await due(id);
     await expireDeadlines(pool, now);
@@ -124,7 +124,7 @@ describe('deadlines', () => {
     expect(await readBooks(pool, accountId)).toMatchObject({ available: 990, earned: 10 });
   });
 
-  test('what still waits is taken from the queue, at the first attempt and at a later one', async () => {
+  test('a waiting message is withdrawn from the queue, before its first attempt and before a later one', async () => {
     const [first, second] = [await submitted(retry(60_000)), await queued()];
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [first] }]);
     await due(first, second);
@@ -134,7 +134,7 @@ describe('deadlines', () => {
     expect(await readBooks(pool, accountId)).toMatchObject(returned);
   });
 
-  test('what a carrier is being given at that moment is put off until its answer is recorded', async () => {
+  test('a message that is being submitted is postponed until its response is recorded', async () => {
     const id = await queued();
     const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
     await updateIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
@@ -148,7 +148,7 @@ describe('deadlines', () => {
     expect(await stateOf(id)).toMatchObject(EXPIRED);
   });
 
-  test('what has its end keeps it, and what asked for no receipt stays with the carrier', async () => {
+  test('a final state stays, and a message without a receipt stays with the carrier', async () => {
     const [ended, silent] = [await submitted(ACCEPTED), await submitted(ACCEPTED, { wantReceipt: false })];
     const received = { accountId, messageId: ended, part: null, connectionId: 1, receivedAt: now() };
     await transaction(pool, (tx) => receiveReceipts(tx, [{ ...received, receipt: receipt('C1') }]));
@@ -163,7 +163,7 @@ describe('deadlines', () => {
     expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: 10 });
   });
 
-  test('two workers at once end each message once', async () => {
+  test('two workers at the same time end each message once', async () => {
     const ids = [await submitted(UNKNOWN), await submitted(UNKNOWN), await submitted(UNKNOWN)];
     for (const id of ids) await due(id);
     await Promise.all([expireDeadlines(pool, now), expireDeadlines(pool, now), expireDeadlines(pool, now)]);
@@ -172,7 +172,7 @@ describe('deadlines', () => {
   });
 });
 
-describe('the usual validity', () => {
+describe('the default validity', () => {
   const from = async (id: string): Promise<void> => {
     await exec(pool, sql`UPDATE expiry_progress SET done_to = ${new Date(timeOfId(id).getTime() - 1000)}`);
   };
@@ -194,7 +194,7 @@ describe('the usual validity', () => {
     expect(await readBooks(pool, accountId)).toMatchObject(returned);
   });
 
-  test('leaves those with a validity or a schedule to their deadlines', async () => {
+  test('leaves messages with a validity or a schedule to their deadlines', async () => {
     const valid = await submitted(ACCEPTED, { validUntil: new Date(Date.now() + 96 * HOUR_MS) });
     const scheduled = await submitted(ACCEPTED);
     await exec(pool, sql`UPDATE message SET scheduled_at = now() + interval '30 days' WHERE id = ${scheduled}`);
@@ -203,14 +203,14 @@ describe('the usual validity', () => {
     expect([await stateOf(valid), await stateOf(scheduled)]).toMatchObject([{ status: 1 }, { status: 1 }]);
   });
 
-  test('the mark is moved by one worker, and never back', async () => {
+  test('is checked up to an instant that one worker advances, and that never goes back', async () => {
     const mark = new Date('2026-01-01T00:00:00Z');
     await exec(pool, sql`UPDATE expiry_progress SET done_to = ${mark}`);
     await db.updateExpiryProgress(pool, { from: new Date(mark.getTime() - 1), to: new Date(0) });
     expect(await db.findExpiryProgress(pool)).toEqual(mark);
   });
 
-  test('ends for what has waited all the time at a connection that is away', async () => {
+  test('ends messages that have waited all the time for a connection that is away', async () => {
     const [old, young] = [await queued(), await queued()];
     const scheduled = await queued({ scheduledAt: new Date(Date.now() + HOUR_MS) });
     await exec(pool, sql`UPDATE dispatch_chunk SET available_at = now() - interval '3 days' WHERE ids[1] = ${old}`);

@@ -61,8 +61,8 @@ export type Key = { readonly accountId: number; readonly id: string };
 const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<string>('s.id') });
 
 /**
- * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that have no
- * final state.
+ * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that
+ * have no final state.
  */
 export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
   many(
@@ -77,8 +77,8 @@ export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; 
 const QUEUED_MESSAGE = columns({ accountId: as<number>('old.account_id'), id: as<string>('m.id') });
 
 /**
- * Lists the oldest messages of the default validity that were accepted before `endId` and wait in chunks which no worker has
- * claimed.
+ * Lists the oldest messages of the default validity that were accepted before `endId` and wait in chunks which no
+ * worker has claimed.
  */
 export const listOldQueued = (db: Db, { endId }: { endId: string }, limit: number): Promise<Key[]> =>
   many(
@@ -120,8 +120,8 @@ export async function listDeliveryStates(db: Db, keys: readonly Key[]): Promise<
 }
 
 /**
- * Gives messages that were withdrawn from the queue the state ACCEPTED, which can be moved to a final one. Messages that were
- * tried before have a state already and keep it.
+ * Gives messages that were withdrawn from the queue the state ACCEPTED, which can be moved to a final one. Messages
+ * that were tried before have a state already and keep it.
  */
 export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<void> {
   await exec(

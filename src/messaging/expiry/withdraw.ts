@@ -3,8 +3,8 @@ import { withdrawMessages } from '../../network/dispatch/withdrawals/withdraw.ts
 import { insertOpenStates, type Key } from './sql.ts';
 
 /**
- * Withdraws messages that no carrier has seen from the queue and gives them an open state. The caller moves it to a final
- * state in the same transaction, which returns their credit.
+ * Withdraws messages that no carrier has seen from the queue and gives them an open state. The caller moves it to a
+ * final state in the same transaction, which returns their credit.
  *
  * @returns the ids of the messages that were withdrawn
  */

@@ -26,8 +26,8 @@ export type Verdict =
 const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 /**
- * Decides about the fallback of a single send (contract 3, promises 3). A final state makes a fallback due at once, so a due
- * message without one has used up its time. Pure.
+ * Decides about the fallback of a single send (contract 3, promises 3). A final state makes a fallback due at once, so
+ * a due message without one has used up its time. Pure.
  */
 export function decideFallback({ message, hop }: DueMessage, now: Date): Verdict {
   const { status, submitted, missed } = message;
@@ -39,8 +39,8 @@ export function decideFallback({ message, hop }: DueMessage, now: Date): Verdict
 }
 
 /**
- * No message follows one that our own timer expired: it had the time of its channel and its validity, and somebody may have
- * received it. The same holds for a message that was sent again after an unknown outcome.
+ * No message follows one that our own timer expired: it had the time of its channel and its validity, and somebody may
+ * have received it. The same holds for a message that was sent again after an unknown outcome.
  */
 function afterFinalState(message: FallbackMessage, { onStatus }: Hop, now: Date): Verdict {
   const { status, errorCode, doubtful } = message;

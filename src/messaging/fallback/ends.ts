@@ -7,8 +7,8 @@ export type Revoke = {
   /** Whether this process has a link to the carrier of a connection. */
   reaches(connectionId: number): boolean;
   /**
-   * Asks a network to revoke a message. True: the message will not be shown. False: it may have been shown, or the network
-   * does not know it. Null: the network did not answer, although it may have received the request.
+   * Asks a network to revoke a message. True: the message will not be shown. False: it may have been shown, or the
+   * network does not know it. Null: the network did not answer, although it may have received the request.
    */
   ask(message: RevocableMessage): Promise<boolean | null>;
 };

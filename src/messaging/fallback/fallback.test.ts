@@ -38,7 +38,7 @@ const ends = async (status: StatusName, errorCode?: string): Promise<void> => {
   await stage.run();
 };
 
-test('a final failure leads to the next channel at once, through the whole chain, and each is told once', async () => {
+test('a final failure triggers the next channel at once, through the whole chain, and each is published once', async () => {
   await stage.send(['WHATSAPP', 'RCS', 'SMS']);
   await stage.settle(TAKEN);
   await ends('CONVERSATION_CLOSED');
@@ -54,28 +54,28 @@ test('a final failure leads to the next channel at once, through the whole chain
   expect(await open()).toEqual([]);
 });
 
-test('what a network refuses at its submit leads on as well', async () => {
+test('a refusal at the submit triggers the fallback as well', async () => {
   await stage.send(['RCS', 'SMS']);
   await stage.settle({ kind: 'refused', status: 'UNSUPPORTED', code: '404', text: 'no RCS', carrierIds: [] });
   await stage.run();
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('nothing follows a message that was delivered, however long one waits', async () => {
+test('nothing ever follows a message that was delivered', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await ends('DELIVERED');
   expect([await channels(), await open()]).toEqual([['WHATSAPP'], []]);
 });
 
-test('onStatus names the only failures that lead on', async () => {
+test('onStatus names the only failures that trigger the fallback', async () => {
   await stage.send(['RCS', 'SMS'], {}, { onStatus: ['UNSUPPORTED'] });
   await stage.settle(TAKEN);
   await ends('UNDELIVERABLE');
   expect([await channels(), await open()]).toEqual([['RCS'], []]);
 });
 
-test('an unknown outcome never leads on, neither by time nor by our own expiry', async () => {
+test('an unknown outcome never triggers the fallback, neither by time nor by our own expiry', async () => {
   await stage.send(['RCS', 'SMS']);
   await stage.settle({ kind: 'unknown', text: 'no answer', carrierIds: [] });
   await stage.pass(301);
@@ -85,14 +85,14 @@ test('an unknown outcome never leads on, neither by time nor by our own expiry',
   expect([await channels(), await open()]).toEqual([['RCS'], []]);
 });
 
-test('an unknown outcome that a receipt settles as failed leads on', async () => {
+test('an unknown outcome that a receipt settles as failed triggers the fallback', async () => {
   await stage.send(['RCS', 'SMS']);
   await stage.settle({ kind: 'unknown', text: 'no answer', carrierIds: [] });
   await ends('UNDELIVERABLE');
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('nothing leads on before its time', async () => {
+test('nothing follows before the time is over', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(290);
@@ -101,7 +101,7 @@ test('nothing leads on before its time', async () => {
   expect(await findNextFallbackMs(pool)).toBeGreaterThan(0);
 });
 
-test('time over on WhatsApp leads on, and late receipts change only the message that they are about', async () => {
+test('the end of the time on WhatsApp triggers the fallback, and late receipts change only their own message', async () => {
   const id = await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
@@ -116,7 +116,7 @@ test('time over on WhatsApp leads on, and late receipts change only the message 
   ]);
 });
 
-test('when time is over an RCS message is taken back, and its network’s word lets the next one go', async () => {
+test('when its time is over an RCS message is revoked, and the yes of the network lets the next one go', async () => {
   const id = await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
@@ -128,7 +128,7 @@ test('when time is over an RCS message is taken back, and its network’s word l
   ]);
 });
 
-test('an RCS message that its network does not take back is followed by nothing, until it fails', async () => {
+test('an RCS message that its network does not revoke is followed by nothing until it fails', async () => {
   network.answer = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
@@ -141,7 +141,7 @@ test('an RCS message that its network does not take back is followed by nothing,
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('where this process has no link to the network, or that says nothing, it is asked again later', async () => {
+test('a network without a link to this process, or without an answer, is asked again later', async () => {
   network.linked = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
@@ -158,7 +158,7 @@ test('where this process has no link to the network, or that says nothing, it is
   expect([await channels(), network.asked.length]).toEqual([['RCS', 'SMS'], 2]);
 });
 
-describe('when the process dies between the network’s word and its commit', () => {
+describe('when the process dies between the network’s answer and its commit', () => {
   /** The message is asked back, and the answer is never recorded. */
   async function dead(): Promise<string> {
     const id = await stage.send(['RCS', 'SMS']);
@@ -189,7 +189,7 @@ describe('when the process dies between the network’s word and its commit', ()
     expect(events?.map(({ outcome }) => outcome)).toEqual([undefined, 'UNKNOWN']);
   });
 
-  test('a person who finds out that it was taken back lets the next message go', async () => {
+  test('a person who finds out that it was revoked lets the next message go', async () => {
     const id = await dead();
     network.answer = false;
     await stage.run();
@@ -198,7 +198,7 @@ describe('when the process dies between the network’s word and its commit', ()
     expect([await channels(), await listUnknownIds(pool)]).toEqual([['RCS', 'SMS'], new Set()]);
   });
 
-  test('a late receipt takes it off the list, and lets nothing go', async () => {
+  test('a late receipt removes it from the list, and lets nothing go', async () => {
     const id = await dead();
     network.answer = false;
     await stage.run();
@@ -221,7 +221,7 @@ test('a receipt that comes while the network is asked is not missed', async () =
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('what still waits in the queue is taken out of it before the next channel is tried', async () => {
+test('a message that still waits is withdrawn from the queue before the next channel is tried', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.pass(301);
   await stage.run();
@@ -232,7 +232,7 @@ test('what still waits in the queue is taken out of it before the next channel i
   ]);
 });
 
-test('what a carrier is just being given is waited for', async () => {
+test('the response to a message that is being submitted is waited for', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await exec(pool, sql`UPDATE dispatch_chunk SET owner = 1, intent = 1`);
   await stage.pass(301);
@@ -259,7 +259,7 @@ test('a message with a schedule has its time from then on, and one that was miss
   expect(await channels()).toEqual(['WHATSAPP', 'SMS']);
 });
 
-test('who cancels a message ends its chain', async () => {
+test('cancelling a message ends its chain', async () => {
   const id = await stage.send(['WHATSAPP', 'SMS']);
   const by = { ...actor(stage.accountId), kind: 'key' } as const;
   expect(await cancelMessage(pool, by, { id, now: new Date() })).toBe(true);
@@ -267,7 +267,7 @@ test('who cancels a message ends its chain', async () => {
   expect([await channels(), await open()]).toEqual([['WHATSAPP'], []]);
 });
 
-test('whatever breaks while the next message is made, it is made once', async () => {
+test('the next message is made once, whatever fails while it is made', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await stage.end('UNDELIVERABLE');
@@ -290,7 +290,7 @@ test('whatever breaks while the next message is made, it is made once', async ()
   expect(await channels()).toEqual(['WHATSAPP', 'SMS']);
 });
 
-test('two workers that look at the same end make one message', async () => {
+test('two workers that process the same final state make one message', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await stage.end('UNDELIVERABLE');
@@ -319,7 +319,7 @@ test('a next message that the credit does not cover ends REJECTED at no price, a
   expect(await readBooks(pool, stage.accountId)).toMatchObject({ available: 0, frozen: 0, earned: PRICE_MICROS });
 });
 
-test('who has opted out of the next channel meanwhile is left alone', async () => {
+test('a number that has opted out of the next channel meanwhile gets nothing', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   const number = draft().destination;
@@ -346,7 +346,7 @@ test('nothing is sent for an account that was suspended meanwhile, nor after the
   ]);
 });
 
-test('the client’s id leads to the newest message, and a repeat is answered with the first', async () => {
+test('the client’s id refers to the newest message, and a repeat gets the first in its answer', async () => {
   const id = await stage.send(['WHATSAPP', 'RCS', 'SMS'], { clientId: 'mine' });
   await stage.settle(TAKEN);
   await ends('UNDELIVERABLE');
@@ -362,7 +362,7 @@ test('the client’s id leads to the newest message, and a repeat is answered wi
   await expect(stage.send(['WHATSAPP', 'SMS'], { clientId: 'mine' })).rejects.toThrow('conflict');
 });
 
-test('the timelines of both messages tell of each other', async () => {
+test('the timelines of both messages name each other', async () => {
   const first = await stage.send(['WHATSAPP', 'SMS']);
   await stage.settle(TAKEN);
   await ends('UNDELIVERABLE');
@@ -379,7 +379,7 @@ test('the timelines of both messages tell of each other', async () => {
   });
 });
 
-test('each message is paid for as its own end says', async () => {
+test('each message is paid for by its own final state', async () => {
   await stage.send(['RCS', 'SMS']);
   await stage.settle({ kind: 'refused', status: 'UNSUPPORTED', code: '404', text: 'no RCS', carrierIds: [] });
   await stage.run();
@@ -388,7 +388,7 @@ test('each message is paid for as its own end says', async () => {
   expect(await readBooks(pool, stage.accountId)).toMatchObject({ frozen: 0, earned: PRICE_MICROS });
 });
 
-test('what follows messages that were removed, or discarded after a restore, is forgotten', async () => {
+test('the fallbacks of messages that were removed, or discarded after a restore, are deleted', async () => {
   const id = await stage.send(['WHATSAPP', 'SMS']);
   await exec(pool, sql`DELETE FROM message WHERE id = ${id}`);
   await stage.pass(301);

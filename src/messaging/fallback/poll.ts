@@ -28,7 +28,10 @@ export type FallbackPoller = {
 };
 
 const BATCH_SIZE = 100;
-/** Longer than a batch takes; it is renewed while networks answer. Other workers take over this long after a worker's end. */
+/**
+ * Longer than a batch takes; it is renewed while networks answer. Other workers take over this long after a worker's
+ * end.
+ */
 const LEASE_MS = 20 * SECOND_MS;
 /** How long to wait until a carrier has answered what was just submitted to it. */
 const SUBMITTED_WAIT_MS = 10 * SECOND_MS;
@@ -40,8 +43,8 @@ const CONCURRENT_TRANSACTIONS = 5;
 const CONCURRENT_REQUESTS = 20;
 
 /**
- * Creates the poller of single sends that have a fallback and have ended, or have used up their time. Any number of workers
- * may poll: a claim leases a row to one of them, and correctness does not depend on it.
+ * Creates the poller of single sends that have a fallback and have ended, or have used up their time. Any number of
+ * workers may poll: a claim leases a row to one of them, and correctness does not depend on it.
  */
 export function createFallbackPoller(deps: FallbackDeps): FallbackPoller {
   const revoking = new Set<Promise<void>>();

@@ -7,8 +7,8 @@ import { type RevocableMessage, type Revoke, toRevoked } from './ends.ts';
 import { listRevokeRequests } from '../messages/fallback/sql.ts';
 
 /**
- * The result of a request to revoke a message. `revoked`: it has ended by that. `stays`: somebody may receive it. `later`:
- * this process has no link to the network, or the network did not answer.
+ * The result of a request to revoke a message. `revoked`: it has ended by that. `stays`: somebody may receive it.
+ * `later`: this process has no link to the network, or the network did not answer.
  */
 export type RevokeResult = 'revoked' | 'stays' | 'later';
 
@@ -23,10 +23,10 @@ const DOUBT =
  * Asks networks to revoke messages, outside of any transaction, and records their answers. Only a yes ends a message
  * (DELETED, code REVOKED) and so lets another one follow.
  *
- * The request is committed before it is made. When a process dies between the network's yes and our commit, the no to the
- * next request does not prove a delivery: the first request may have succeeded. It does not prove that success either,
- * because the message may have been delivered in between, and another message would then be a second copy. Such a message
- * goes on the list of unknown outcomes until a receipt or a person resolves it.
+ * The request is committed before it is made. When a process dies between the network's yes and our commit, the no to
+ * the next request does not prove a delivery: the first request may have succeeded. It does not prove that success
+ * either, because the message may have been delivered in between, and another message would then be a second copy. Such
+ * a message goes on the list of unknown outcomes until a receipt or a person resolves it.
  *
  * For a handful of messages at a time. A message whose request was answered is not asked about again.
  */

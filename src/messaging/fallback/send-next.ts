@@ -41,8 +41,8 @@ export async function sendNext(deps: Deps, due: DueMessage, reason: string): Pro
 }
 
 /**
- * Ends a chain whose next message must not be sent: that message is stored as REJECTED at no price, so that webhooks, the
- * record and the client's id show it.
+ * Ends a chain whose next message must not be sent: that message is stored as REJECTED at no price, so that webhooks,
+ * the record and the client's id show it.
  */
 export async function rejectNext({ pool, now }: Deps, due: DueMessage, reason: string): Promise<void> {
   await transaction(pool, async (tx) => {

@@ -27,11 +27,11 @@ test.each([[[1, 2, 3]], [[3, 2, 1]], [[2, 3, 1]]])('parts that come as %j are re
   expect(places(order.map((seq) => part(seq)))).toEqual([[1, 2, 3]]);
 });
 
-test('a message waits for its last part, and nothing of it is used up', () => {
+test('a message waits for its last part, and its parts stay', () => {
   expect(assemble([part(1), part(3)])).toEqual({ messages: [], spentIds: [] });
 });
 
-test('a part that comes twice counts once and is cleared away', () => {
+test('a part that arrives twice counts once and is deleted', () => {
   const [first, again] = [part(1), part(1)];
   expect(assemble([first, again])).toEqual({ messages: [], spentIds: [again.id] });
   const parts = [first, again, part(3), part(2)];
@@ -50,7 +50,7 @@ test.each<[string, Partial<Part>]>([
   expect(places([part(1), part(2), part(3, other), part(3)])).toEqual([[1, 2, 3]]);
 });
 
-test('another text in the place of a part begins the next message, and the unfinished one ends', () => {
+test('a part with another text begins the next message, and ends the unfinished one', () => {
   const next = [1, 2, 3].map((seq) => part(seq, { text: `next ${seq}` }));
   const { messages } = assemble([part(1), part(3), ...next]);
   expect(messages.map((m) => m.map((p) => p.text))).toEqual([

@@ -9,9 +9,10 @@ export type Assembled = {
 };
 
 /**
- * Joins long messages from all their waiting parts, given in the order in which they were received (protocol sheet smpp,
- * section 7). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is overdue, and when
- * a part with another text arrives in the place of one that is there: the handset uses the reference for its next message.
+ * Joins long messages from all their waiting parts, given in the order in which they were received (protocol sheet
+ * smpp, section 7). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is
+ * overdue, and when a part with another text arrives in the place of one that is there: the handset uses the reference
+ * for its next message.
  */
 export function assemble(parts: readonly Part[]): Assembled {
   const sets = [...Map.groupBy(parts, keyOf).values()].map(assembleSet);

@@ -16,8 +16,8 @@ type Named = {
 };
 
 /**
- * Assigns a number to an account, which then receives the messages to it. Assigning it again moves it to another account.
- * Call it in a transaction. Errors: 400 for the number, 404 for the connection.
+ * Assigns a number to an account, which then receives the messages to it. Assigning it again moves it to another
+ * account. Call it in a transaction. Errors: 400 for the number, 404 for the connection.
  */
 export async function assignNumber(
   tx: Db,
@@ -30,8 +30,8 @@ export async function assignNumber(
 }
 
 /**
- * Unassigns a number from its account, which keeps its messages. Call it in a transaction. Errors: 400 for the number, 404
- * when the connection does not exist or no account has the number.
+ * Unassigns a number from its account, which keeps its messages. Call it in a transaction. Errors: 400 for the number,
+ * 404 when the connection does not exist or no account has the number.
  */
 export async function removeNumber(tx: Db, named: Named): Promise<void> {
   const accountId = await db.deleteNumber(tx, await findNumbered(tx, named));

@@ -47,7 +47,7 @@ const arrive = (text: string, destination = '4400') =>
     inbound: { source: '39333', destination, text, concat: null, raw: Buffer.from(text) },
   });
 
-test('numbers are assigned, listed, given to another account and taken away', async () => {
+test('numbers are assigned, listed, assigned to another account and unassigned', async () => {
   const { accountId: otherId } = await createAccount(pool, { name: 'Other', plan: 'trial' });
   expect(await assign('+4400')).toEqual({ number: '4400', connection: 'main', accountId });
   await assign('*', String(otherId));
@@ -72,11 +72,11 @@ test.each([
   expect(stderr).toContain(reason);
 });
 
-test('removing a number that nobody has is told', async () => {
+test('removing a number that no account has is an error', async () => {
   expect(await remove('4400')).toMatchObject({ code: 1, stderr: 'No account has 4400 on main\n' });
 });
 
-test('messages are listed newest first: of an account, or those that nobody owns', async () => {
+test('messages are listed newest first: those of an account, or those to unassigned numbers', async () => {
   await assign('4400');
   await arrive('one');
   await arrive('two');
@@ -91,7 +91,7 @@ test('messages are listed newest first: of an account, or those that nobody owns
   expect((await run('inbound', 'list', '--limit', '0')).stderr).toContain('from 1 to 10000');
 });
 
-test("a stranger's text cannot command the operator's terminal", async () => {
+test("a stranger's text cannot control the operator's terminal", async () => {
   await arrive('\u001b[2J\u009b31m one\r\ntwo \u202ereverse 😀');
   const { stdout } = await run('inbound', 'list');
   const lines = stdout.trim().split('\n');

@@ -11,7 +11,9 @@ import * as db from './sql.ts';
 type NumberFlags = { readonly number: string; readonly connection: string };
 type ListFlags = { readonly account?: string; readonly limit: number };
 
-/** Registers `number assign`, `list` and `remove`, and `inbound list`. A running program follows with the next message. */
+/**
+ * Registers `number assign`, `list` and `remove`, and `inbound list`. A running program follows with the next message.
+ */
 export function registerInboundCommands(program: Command, context: CommandContext): void {
   const number = program.command('number').description('the accounts to which inbound messages go, by number');
   addAssign(number, context);
@@ -102,5 +104,8 @@ const showInbound = (rows: readonly db.InboundMessage[]): string =>
     ]),
   );
 
-/** Strangers write these texts: a control character could control the terminal, a direction mark could disguise the line. */
+/**
+ * Strangers write these texts: a control character could control the terminal, a direction mark could disguise the
+ * line.
+ */
 const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');

@@ -54,7 +54,7 @@ const age = async (minutes: number): Promise<void> => {
 };
 
 describe('whole messages', () => {
-  test('a message is committed before its promise resolves, as it came', async () => {
+  test('a message is committed unchanged before its promise resolves', async () => {
     const before = new Date();
     await arrive(inbound('Ciao 😀', { source: '+393331234567' }));
     const [message, ...others] = await stored();
@@ -71,7 +71,7 @@ describe('whole messages', () => {
     expect(Math.abs(Number(message?.receivedAt) - Number(before))).toBeLessThan(10_000);
   });
 
-  test('a message that cannot be stored is an error: the carrier must not be told that it was taken', async () => {
+  test('a message that cannot be stored is an error: the carrier must not be told that it was accepted', async () => {
     const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
     await expect(
       createInboundInbox({ pool: away, onInbound: receiveIntoInbox })({ connectionId, inbound: inbound('x') }),
@@ -79,7 +79,7 @@ describe('whole messages', () => {
     await away.end();
   });
 
-  test('garbage is stored as far as it is text, its octets all, and keeps nobody out of the batch', async () => {
+  test('garbage is stored as text where it is text, with all its octets, and does not harm the batch', async () => {
     const garbage = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
     const endless = 'x'.repeat(70_000);
     await arrive(
@@ -94,7 +94,7 @@ describe('whole messages', () => {
     expect(rows.map((row) => row.octets)).toEqual([garbage]);
   });
 
-  test('many at a time are all kept, in the order in which they came', async () => {
+  test('many at the same time are all stored, in the order in which they arrived', async () => {
     const texts = Array.from({ length: 2500 }, (_, n) => `text ${n}`);
     await arrive(...texts.map((text) => inbound(text)));
     const rows = await many<{ body: string }>(pool, sql`SELECT body FROM inbound_message ORDER BY id`);
@@ -117,7 +117,7 @@ describe('owners', () => {
     expect(await bodies()).toEqual(['no']);
   });
 
-  test('* has every number of the connection that is not given away, texts in place of numbers too', async () => {
+  test('* has every other number of the connection, and texts in place of numbers too', async () => {
     await assign('*', otherId);
     await assign('4400', accountId);
     await arrive(inbound('mine'), inbound('rest', { destination: '4401' }), inbound('name', { destination: 'ACME' }));
@@ -125,7 +125,7 @@ describe('owners', () => {
     expect(await bodies(otherId)).toEqual(['rest', 'name']);
   });
 
-  test('the same number on another connection is not meant', async () => {
+  test('the same number on another connection is another number', async () => {
     await assign('4400', accountId);
     await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
       connectionId: connectionId + 1000,
@@ -143,7 +143,7 @@ describe('owners', () => {
     expect([await bodies(accountId), await bodies(otherId)]).toEqual([['one'], ['two']]);
   });
 
-  test('a long message has an owner as a short one has', async () => {
+  test('a long message has an owner like a short one', async () => {
     await assign('4400', accountId);
     await arrive(partOf(['a', 'b'], 1), partOf(['a', 'b'], 2));
     expect(await bodies(accountId)).toEqual(['ab']);
@@ -180,7 +180,7 @@ describe('long messages', () => {
     expect(await bodies()).toEqual(['hahaha']);
   });
 
-  test('two workers that each bring a half at the same moment make one message', async () => {
+  test('two workers that each store a half at the same time make one message', async () => {
     for (let n = 0; n < 20; n++) {
       const place = (seq: number): Inbound => partOf(['left ', 'right'], seq, { source: `39${n}` });
       await Promise.all([arrive(place(1)), arrive(place(2))]);
@@ -189,7 +189,7 @@ describe('long messages', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  test('after ten minutes what is there becomes a message that says what is missing', async () => {
+  test('after ten minutes the parts that are there become a message that says what is missing', async () => {
     await arrive(partOf(texts, 3));
     await age(9);
     await arrive(partOf(texts, 1));
@@ -203,7 +203,7 @@ describe('long messages', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  test('a part that comes later than that is a message of its own, in time', async () => {
+  test('a part that arrives later than that becomes a message of its own in the end', async () => {
     await arrive(partOf(texts, 1), partOf(texts, 3));
     await age(11);
     await endOverdueParts({ pool, onInbound: receiveIntoInbox });
@@ -214,7 +214,7 @@ describe('long messages', () => {
     expect(await stored()).toMatchObject([{}, { body: 'two ', partsReceived: 1 }]);
   });
 
-  test('a handset that uses a reference again before the first message was complete loses neither', async () => {
+  test('a reference that is used again before the first message is complete loses neither message', async () => {
     await arrive(partOf(texts, 1), partOf(texts, 3));
     const next = ['four ', 'five ', 'six'];
     await arrive(partOf(next, 1), partOf(next, 2), partOf(next, 3));
@@ -223,7 +223,7 @@ describe('long messages', () => {
 });
 
 describe('repeats', () => {
-  test('what the carrier sends again is stored once, at the same moment or minutes later', async () => {
+  test('a repeat by the carrier is stored once, at the same time or minutes later', async () => {
     await arrive(inbound('once'), inbound('once'));
     await age(14);
     await arrive(inbound('once'));
@@ -237,7 +237,7 @@ describe('repeats', () => {
     expect(await bodies()).toEqual(['daily', 'daily']);
   });
 
-  test('the same text of another sender, to another number or over another connection is no repeat', async () => {
+  test('the same text from another sender, to another number or on another connection is not a repeat', async () => {
     await arrive(inbound('hi'), inbound('hi', { source: '39' }), inbound('hi', { destination: '4401' }));
     await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
       connectionId: connectionId + 1,
@@ -246,7 +246,7 @@ describe('repeats', () => {
     expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(4);
   });
 
-  test('a part that comes again, before or after the message was complete, adds nothing', async () => {
+  test('a repeated part adds nothing, before and after the message is complete', async () => {
     const texts = ['one ', 'two'];
     await arrive(partOf(texts, 1), partOf(texts, 1));
     await arrive(partOf(texts, 1));
@@ -256,7 +256,7 @@ describe('repeats', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  test('what failed to be stored is not taken for a repeat when it comes again', async () => {
+  test('a message that failed to be stored is not a repeat when it comes again', async () => {
     await exec(pool, sql`ALTER TABLE inbound_message ADD CONSTRAINT broken CHECK (body <> 'once')`);
     await expect(arrive(inbound('once'))).rejects.toThrow('broken');
     await exec(pool, sql`ALTER TABLE inbound_message DROP CONSTRAINT broken`);
@@ -264,7 +264,7 @@ describe('repeats', () => {
     expect(await bodies()).toEqual(['once']);
   });
 
-  test('what came long ago is forgotten, and nothing else', async () => {
+  test('only what came long ago is forgotten', async () => {
     await arrive(inbound('old'));
     await age(16);
     await arrive(inbound('new'));

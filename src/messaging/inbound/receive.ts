@@ -51,8 +51,9 @@ export type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound }
 type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
 
 /**
- * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then may the
- * carrier be answered. Everything that a carrier sends can be stored, so no message keeps the others of its batch out.
+ * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then
+ * may the carrier be answered. Everything that a carrier sends can be stored, so no message keeps the others of its
+ * batch out.
  *
  * The same octets from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
  * believes to be unanswered, and in SMPP such a repeat cannot be told from a person who writes the same twice. On other
@@ -123,7 +124,10 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
   await db.claimConnections(tx, { connectionIds: [...ids].sort((a, b) => a - b) });
 }
 
-/** Whether a message is young enough to be new: what a network sends later than that is a repeat that is no longer remembered. */
+/**
+ * Whether a message is young enough to be new: what a network sends later than that is a repeat that is no longer
+ * remembered.
+ */
 const isNews = ({ inbound: { rich } }: Arrived): boolean =>
   !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
 

@@ -18,8 +18,8 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
- * Locks these connections until the transaction ends, so that no other process joins their parts: of two processes that each
- * received one half of a message, neither would see the other half. `connectionIds` must be in ascending order.
+ * Locks these connections until the transaction ends, so that no other process joins their parts: of two processes that
+ * each received one half of a message, neither would see the other half. `connectionIds` must be in ascending order.
  */
 export async function claimConnections(db: Db, { connectionIds }: { connectionIds: readonly number[] }): Promise<void> {
   await exec(
@@ -237,8 +237,8 @@ const NUMBER_OWNER = columns({
 export type NumberOwner = RowOf<typeof NUMBER_OWNER>;
 
 /**
- * Lists the accounts that own these numbers: the account that has the sender (RCS, WhatsApp), else that of the number, else
- * that of the whole connection. Numbers without an account are left out.
+ * Lists the accounts that own these numbers: the account that has the sender (RCS, WhatsApp), else that of the number,
+ * else that of the whole connection. Numbers without an account are left out.
  */
 export const listOwners = (db: Db, { numbers }: { numbers: readonly Numbered[] }): Promise<NumberOwner[]> =>
   many(

@@ -42,7 +42,7 @@ const chunk = (ids: readonly string[], accountId = 1): Chunk => ({
 });
 
 describe('loadJobs', () => {
-  test('gives the carrier all that was accepted', async () => {
+  test('gives the carrier everything that was accepted', async () => {
     const validUntil = new Date('2030-01-01T00:00:00Z');
     const [id = ''] = await store({ sender: '', body: '“Olá”', parts: 3, wantReceipt: false, validUntil });
     expect((await loadJobs(pool, [chunk([id])]))[0]?.[0]).toEqual({
@@ -72,7 +72,7 @@ describe('loadJobs', () => {
     expect(jobs?.[1]?.binary?.udh).toHaveLength(0);
   });
 
-  test('ends the life of a message after 48 hours when nobody said when', async () => {
+  test('limits a message to 48 hours when it has no validity', async () => {
     const [id = ''] = await store({});
     const { validUntil } = (await loadJobs(pool, [chunk([id])]))[0]?.[0] ?? {};
     expect((validUntil?.getTime() ?? 0) - timeOfId(id).getTime()).toBe(48 * 3_600_000);
@@ -145,13 +145,13 @@ describe('settleOutcomes', () => {
     },
   );
 
-  test('an empty carrier id is none', async () => {
+  test('an empty carrier id does not count', async () => {
     const [id = ''] = await store({});
     await settleOutcomes(pool, [result(id, { kind: 'accepted', carrierIds: [''] })], false);
     expect(await stateOf(id)).toMatchObject({ status: STATUS.ACCEPTED, carrierId: null });
   });
 
-  test('fails on an outcome that is recorded already, and leaves it alone when told that it may be', async () => {
+  test('fails on an outcome that is recorded already, and leaves it alone when it may be repeated', async () => {
     const [old = '', fresh = ''] = await store({}, {});
     await settleOutcomes(pool, [result(old, ACCEPTED)], false);
     const both = [result(old, REFUSED), result(fresh, ACCEPTED)];
@@ -169,7 +169,7 @@ describe('settleOutcomes', () => {
     expect(await stateOf(id)).toMatchObject({ attempts: 2, carrierId: 'A1' });
   });
 
-  test('what is known takes an unknown off the list, and an unknown replaces nothing', async () => {
+  test('a known outcome removes an unknown one from the list, and an unknown one replaces nothing', async () => {
     const [id = ''] = await store({});
     await settleOutcomes(pool, [result(id, UNKNOWN)], false);
     expect(await settleOutcomes(pool, [result(id, ACCEPTED)], true)).toEqual(new Set([id]));
@@ -186,7 +186,7 @@ describe('settleOutcomes', () => {
     expect(await stateOf(id)).toMatchObject({ status: STATUS.REJECTED, attempts: 1 });
   });
 
-  test('parts that are submitted again take the newer ids', async () => {
+  test('parts that are submitted again get the newer ids', async () => {
     const [id = ''] = await store({ parts: 2 });
     await settleOutcomes(pool, [result(id, { kind: 'unknown', text: 'cut', carrierIds: ['A'] })], false);
     await settleOutcomes(pool, [result(id, { kind: 'accepted', carrierIds: ['B', 'C'] }, 2)], true);
@@ -196,7 +196,7 @@ describe('settleOutcomes', () => {
     ]);
   });
 
-  test('a thousand outcomes of all kinds are recorded in one go', async () => {
+  test('a thousand outcomes of all kinds are recorded in one batch', async () => {
     const ids = await store(...Array.from({ length: 1000 }, () => ({})));
     const outcomes = [ACCEPTED, REFUSED, UNKNOWN, RETRY];
     await settleOutcomes(

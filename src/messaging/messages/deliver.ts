@@ -15,8 +15,8 @@ import * as db from './sql.ts';
 /**
  * The dispatcher's `settle`: records outcomes in its transaction.
  *
- * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With `again`
- * recorded outcomes stay as they are, so that a commit whose answer was lost can be repeated.
+ * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With
+ * `again` recorded outcomes stay as they are, so that a commit whose answer was lost can be repeated.
  *
  * @returns the messages whose outcome is new
  */
@@ -56,7 +56,10 @@ async function traitsOfJobless(tx: Db, results: readonly Result[]): Promise<Befo
   return keys.length === 0 ? FIRST.traits : new Map((await db.listTraits(tx, keys)).map((row) => [row.id, row]));
 }
 
-/** Records everything that follows from new outcomes: parts, unknowns, history, events, figures, credit. All statements are sent before this returns. */
+/**
+ * Records everything that follows from new outcomes: parts, unknowns, history, events, figures, credit. All statements
+ * are sent before this returns.
+ */
 async function settleNews(tx: Db, news: readonly Result[], before: Before): Promise<void> {
   const special = news.filter((result) => !isPlain(result));
   const parts = special.flatMap(toParts);
@@ -104,9 +107,9 @@ function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Traffic
 }
 
 /**
- * Settles the frozen prices of messages whose outcome is recorded: a price is earned when the carrier accepted the message
- * and it is not refundable, and returned when the message was refused, unless its campaign keeps it. The others stay
- * frozen. Call it last in the transaction, because it locks balances.
+ * Settles the frozen prices of messages whose outcome is recorded: a price is earned when the carrier accepted the
+ * message and it is not refundable, and returned when the message was refused, unless its campaign keeps it. The others
+ * stay frozen. Call it last in the transaction, because it locks balances.
  */
 async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   const earned: Charge[] = [];
@@ -132,7 +135,10 @@ const isHeld = ({ outcome, job }: Result): boolean =>
   outcome.kind === 'retry' ||
   (outcome.kind === 'accepted' && job?.refundUndelivered === true && job.wantReceipt);
 
-/** Whether the carrier has the message, or may have it, under an id that we never learn, so that no receipt can settle it. */
+/**
+ * Whether the carrier has the message, or may have it, under an id that we never learn, so that no receipt can settle
+ * it.
+ */
 const isNameless = ({ outcome, resubmit }: Result): boolean =>
   resubmit || (outcome.kind === 'accepted' && outcome.carrierIds.every((id) => id === ''));
 
@@ -170,8 +176,8 @@ function statusOf({ outcome, resubmit }: Result): number {
 
 /**
  * A message of one part has its carrier id in its state, a message of several parts in its parts. Ids that come with a
- * refusal or without an answer belong to the parts before it: the message has more parts, and a receipt of one part is not
- * its end.
+ * refusal or without an answer belong to the parts before it: the message has more parts, and a receipt of one part is
+ * not its end.
  */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPart[] {
   if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];

@@ -24,12 +24,12 @@ type Options = {
 };
 
 /**
- * Moves messages to their final state in the caller's transaction, forward only. It removes them from the list of unknown
- * outcomes, settles their frozen prices, counts them in the hourly figures, publishes them to webhooks, and informs
- * combined campaigns and the fallback to another channel.
+ * Moves messages to their final state in the caller's transaction, forward only. It removes them from the list of
+ * unknown outcomes, settles their frozen prices, counts them in the hourly figures, publishes them to webhooks, and
+ * informs combined campaigns and the fallback to another channel.
  *
- * Each message may occur once in a call. Call it once in a transaction and last, because rows that many transactions need
- * (the figures, the balance of the account) are locked from here to the commit.
+ * Each message may occur once in a call. Call it once in a transaction and last, because rows that many transactions
+ * need (the figures, the balance of the account) are locked from here to the commit.
  *
  * @returns the ids of the messages that stayed as they were because they had a final state already
  */
@@ -77,7 +77,9 @@ function toEndGroup(all: readonly db.StateMove[], { places, ...facts }: db.MoveG
 
 const movesOf = (special: readonly EndGroup[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
 
-/** Notes that the carrier delivered messages that we had given up, because their states no longer hold the former end. */
+/**
+ * Notes that the carrier delivered messages that we had given up, because their states no longer hold the former end.
+ */
 function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   if (at === null) return [];
   const details = { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US };
@@ -92,7 +94,9 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   }));
 }
 
-/** Whether messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked. */
+/**
+ * Whether messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
+ */
 const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && channel === bitOf('RCS'));
 
 /** Whether messages are single sends on a channel that may have a fallback. */
@@ -117,8 +121,8 @@ function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGro
 }
 
 /**
- * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered, or
- * it was not and its price is not refundable. Nobody pays for a message that was never confirmed in time.
+ * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered,
+ * or it was not and its price is not refundable. Nobody pays for a message that was never confirmed in time.
  */
 export const isEarned = (status: number, refundUndelivered: boolean): boolean =>
   status === STATUS.DELIVERED || (!refundUndelivered && status === STATUS.UNDELIVERABLE);

@@ -29,7 +29,7 @@ async function updates(): Promise<{ all: number; hot: number }> {
   return rows[0] ?? { all: 0, hot: 0 };
 }
 
-test('receipts with their words update states in place: hardly one update touches an index', async () => {
+test('receipts with their texts update states in place: hardly any update touches an index', async () => {
   const ids = Array.from({ length: MESSAGES }, () => newId());
   const taken = { accountId: 1, status: STATUS.ACCEPTED, attempts: 1, connectionId: 1, submitted: true };
   const none = {

@@ -35,7 +35,7 @@ test('a whole content goes to the carrier as it was stored, with channel and cam
   expect(plain && 'content' in plain).toBe(false);
 });
 
-test('templates are read once a batch and filled in for each message', async () => {
+test('templates are read once per batch and filled in for each message', async () => {
   const loaded: unknown[] = [];
   const message = { type: 'template' };
   const resolver: Resolver = {

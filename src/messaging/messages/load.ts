@@ -10,9 +10,9 @@ import { listQueuedMessages, type QueuedMessage } from './sql.ts';
 type Key = { readonly accountId: number; readonly id: string };
 
 /**
- * The dispatcher's `load`: returns the messages of each chunk as the carrier needs them, in the order of the chunk's ids;
- * undefined stands for a message that no longer exists. Templates are filled in here. A message whose template cannot be
- * filled in any more gets a refusal and is not sent.
+ * The dispatcher's `load`: returns the messages of each chunk as the carrier needs them, in the order of the chunk's
+ * ids; undefined stands for a message that no longer exists. Templates are filled in here. A message whose template
+ * cannot be filled in any more gets a refusal and is not sent.
  */
 export async function loadJobs(
   pool: Db,

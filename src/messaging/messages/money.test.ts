@@ -63,7 +63,7 @@ describe('accepting', () => {
     expect(await readBooks(pool, id)).toMatchObject({ available: 60, frozen: 40 });
   });
 
-  test('refuses exactly the messages that do not fit, in order: a cheaper one behind them may still fit', async () => {
+  test('refuses exactly the messages that the credit does not cover, in order: a cheaper one behind them may fit', async () => {
     const id = await createAccountWithCredit(pool, 59);
     const drafts = [2, 3, 1, 4, 2, 1].map((parts) => draft(ofParts(parts)));
     const verdicts = await accept.many(actor(id), drafts);
@@ -75,7 +75,7 @@ describe('accepting', () => {
     expect(await storedOf(other)).toBe(3);
   });
 
-  test('refuses them across accounts in one commit, and nobody pays for another', async () => {
+  test('refuses them across accounts in one commit, and no account pays for another', async () => {
     const [rich, poor, broke] = [
       await createAccountWithCredit(pool, 1000),
       await createAccountWithCredit(pool, 25),
@@ -119,7 +119,7 @@ describe('accepting', () => {
     expect((await accept.one(actor(id), draft({ clientId: 'x', simulation: true }))).kind).toBe('accepted');
   });
 
-  test('takes nothing for what it refuses, and nothing for simulation', async () => {
+  test('charges nothing for refused messages, and nothing for simulation', async () => {
     const id = await createAccountWithCredit(pool, 100);
     const verdicts = await accept.many(actor(id), [
       draft({ destination: '+33612345678' }),
@@ -132,7 +132,7 @@ describe('accepting', () => {
     expect(await readBooks(pool, id)).toMatchObject({ available: 100, frozen: 0 });
   });
 
-  test('of fifty bulks that race for one balance takes what it pays for and not one message more', async () => {
+  test('accepts what one balance covers of fifty concurrent bulks, and not one message more', async () => {
     const id = await createAccountWithCredit(pool, 3333);
     const bulks = Array.from({ length: 50 }, () =>
       accept.many(
@@ -206,7 +206,7 @@ const RETURNED = { available: 100, frozen: 0, earned: 0 };
 const booksAfter = ({ account }: Stored) => readBooks(pool, account);
 
 describe('an attempt', () => {
-  test('that the carrier takes earns the price at once, and no receipt changes that', async () => {
+  test('that the carrier accepts earns the price at once, and no receipt changes that', async () => {
     const message = await queued();
     await attempt(message, TAKEN);
     expect(await booksAfter(message)).toMatchObject(EARNED);
@@ -233,7 +233,7 @@ describe('an attempt', () => {
     expect(await booksAfter(other)).toMatchObject(RETURNED);
   });
 
-  test('that is to be repeated and never is, because the message ends before, returns it', async () => {
+  test('that is to be repeated, and is not because the message ends before, returns it', async () => {
     const message = await queued();
     await attempt(message, retry(0));
     await end(message, 'EXPIRED', EXPIRED_BY_US);
@@ -255,7 +255,7 @@ describe('an attempt', () => {
   });
 });
 
-describe('a price that is given back unless the message is delivered', () => {
+describe('a price that is returned unless the message is delivered', () => {
   test.each([
     ['DELIVERED', EARNED],
     ['UNDELIVERABLE', RETURNED],
@@ -272,7 +272,7 @@ describe('a price that is given back unless the message is delivered', () => {
     expect(await booksAfter(message)).toMatchObject(books);
   });
 
-  test('is settled once, by the first final receipt, in whatever number they come', async () => {
+  test('is settled once, by the first final receipt, however many arrive', async () => {
     const message = await queued({ destination: REFUNDABLE });
     await attempt(message, TAKEN);
     await hear(message, 'ACCEPTED', 'UNDELIVERABLE', 'DELIVERED', 'UNDELIVERABLE');
@@ -280,7 +280,7 @@ describe('a price that is given back unless the message is delivered', () => {
     expect(await booksAfter(message)).toMatchObject(RETURNED);
   });
 
-  test('that we returned, since nobody spoke in time, is not charged for a late DELIVERED', async () => {
+  test('that we returned because no receipt came in time is not charged for a late DELIVERED', async () => {
     const message = await queued({ destination: REFUNDABLE });
     await attempt(message, TAKEN);
     await end(message, 'EXPIRED', EXPIRED_BY_US);
@@ -306,14 +306,14 @@ describe('an unknown outcome', () => {
     expect([...(await listUnknownIds(pool))]).not.toContain(message.id);
   });
 
-  test('that nobody ever explains is returned when the message expires', async () => {
+  test('that is never resolved returns the price when the message expires', async () => {
     const message = await queued();
     await attempt(message, UNKNOWN);
     await end(message, 'EXPIRED', EXPIRED_BY_US);
     expect(await booksAfter(message)).toMatchObject(RETURNED);
   });
 
-  test('noted by whoever took the chunk over, and known to its worker after all, is settled once', async () => {
+  test('recorded by the worker that took the chunk over, and then known to the first one, is settled once', async () => {
     const message = await queued();
     await attempt(message, UNKNOWN, { job: null, again: true });
     expect(await booksAfter(message)).toMatchObject(FROZEN);
@@ -359,7 +359,7 @@ describe('a commit whose answer is lost', () => {
     expect(await readBooks(pool, id)).toEqual({ outside: -10_000, available: 8000, frozen: 0, earned: 2000 });
   });
 
-  test('on the way in stores the message once, and the client that asks again pays once', async () => {
+  test('on the way in stores the message once, and a client that repeats the request pays once', async () => {
     await using relay = await startLostAnswers(database.connectionString);
     const shaky = createPool(relay.connectionString, { max: 2, applicationName: 'shaky', log: silentLog });
     onTestFinished(() => shaky.end());

@@ -125,12 +125,12 @@ function everyStatementIsIndexed(): void {
     expect(sequential(scans)).toEqual([]);
   });
 
-  test.each(PRUNED)('%s touches the days of its ids only', async (name) => {
+  test.each(PRUNED)('%s reads only the days of its ids', async (name) => {
     const scans = await explain(pool, (to) => STATEMENTS[name]?.(to) ?? Promise.reject(new Error(name)));
     expect([1, 2]).toContain(days(scans).size);
   });
 
-  test('listByCarrierIds searches the index for the ids, and does not read all of it', async () => {
+  test('listByCarrierIds searches the index for the ids, and does not read the whole index', async () => {
     const scans = await explain(pool, (to) => STATEMENTS['listByCarrierIds']?.(to) ?? Promise.resolve());
     const searched = scans.filter(({ index }) => index?.includes('connection_id'));
     expect(searched.length).toBeGreaterThanOrEqual(2);
@@ -178,7 +178,7 @@ describe('on empty tables', () => {
   everyStatementIsIndexed();
 });
 
-describe('on fresh tables, of which PostgreSQL has no statistics', () => {
+describe('on fresh tables without statistics', () => {
   beforeAll(async () => {
     await fill(5000);
   });
@@ -193,7 +193,7 @@ describe('on large tables', () => {
   everyStatementIsIndexed();
 });
 
-test('the partitions of other days are there to be left out', async () => {
+test('the partitions of other days exist, so that they can be left out', async () => {
   const rows = await many(pool, sql`SELECT FROM pg_inherits WHERE inhparent = 'message'::regclass`);
   expect(rows.length).toBeGreaterThan(15);
 });

@@ -111,7 +111,7 @@ test.each(Object.keys(WAYS))(
   },
 );
 
-test('READ alone says that it was delivered as well, and a DELIVERED after it changes nothing', async () => {
+test('READ alone means delivered as well, and a DELIVERED after it changes nothing', async () => {
   const id = await sent();
   await arrive(id, ['READ', LATER]);
   await arrive(id, ['DELIVERED', AT]);
@@ -120,7 +120,7 @@ test('READ alone says that it was delivered as well, and a DELIVERED after it ch
   expect(await figures()).toEqual({ delivered: 1, read: 1, failed: 0 });
 });
 
-test('what failed was read by nobody', async () => {
+test('a failed message cannot be read', async () => {
   const id = await sent();
   await arrive(id, ['UNSUPPORTED', AT]);
   await arrive(id, ['READ', LATER]);
@@ -129,7 +129,7 @@ test('what failed was read by nobody', async () => {
   expect(await figures()).toEqual({ delivered: 0, read: 0, failed: 1 });
 });
 
-test('a time before the submit is moved to it', async () => {
+test('a time before the submit becomes that of the submit', async () => {
   const id = await sent();
   await arrive(id, ['READ', new Date(0)]);
   const { submittedAt } = (await statesOf(pool, [id])).get(id) ?? {};
@@ -146,7 +146,7 @@ test.each(['ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const)(
   },
 );
 
-test('workers that have READ and DELIVERED of the same messages cannot lock each other out', async () => {
+test('workers with READ and DELIVERED of the same messages cannot deadlock', async () => {
   const ids = await Promise.all(Array.from({ length: 6 }, sent));
   const half = ids.map((id, n): [string, Said] => [id, n % 2 === 0 ? ['READ', LATER] : ['DELIVERED', AT]]);
   const other = half.map(([id, [state]]): [string, Said] => [
@@ -171,7 +171,7 @@ test('workers that have READ and DELIVERED of the same messages cannot lock each
   expect(await figures()).toEqual({ delivered: 6, read: 6, failed: 0 });
 });
 
-test('the timeline shows each receipt in its words, and when it was read', async () => {
+test('the timeline shows each receipt with its text, and when the message was read', async () => {
   const id = await sent();
   await arrive(id, ['DELIVERED', AT]);
   await arrive(id, ['READ', LATER]);

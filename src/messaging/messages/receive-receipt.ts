@@ -19,8 +19,8 @@ export type MatchedReceipt = {
 };
 
 /**
- * UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its way: neither moves anything. A message
- * that was read was delivered, whether a receipt reported that or not.
+ * UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its way: neither moves anything. A
+ * message that was read was delivered, whether a receipt reported that or not.
  */
 const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 
@@ -54,8 +54,9 @@ const byPlace = (a: Place, b: Place): number =>
   a.messageId === b.messageId ? (a.part ?? 0) - (b.part ?? 0) : a.messageId < b.messageId ? -1 : 1;
 
 /**
- * Separates the first final receipt of each message or part, in the order of the ids, from the others; later ones in the
- * same batch are repeats. It sorts, because receipts arrive nearly in that order, and a map of ids took three times as long.
+ * Separates the first final receipt of each message or part, in the order of the ids, from the others; later ones in
+ * the same batch are repeats. It sorts, because receipts arrive nearly in that order, and a map of ids took three times
+ * as long.
  */
 function firstFinals(matched: readonly MatchedReceipt[]) {
   const finals: MatchedReceipt[] = [];
@@ -69,7 +70,10 @@ function firstFinals(matched: readonly MatchedReceipt[]) {
   return { finals, others };
 }
 
-/** When messages were read, each once, in the order of the ids. A receipt of one part says nothing about the whole message. */
+/**
+ * When messages were read, each once, in the order of the ids. A receipt of one part says nothing about the whole
+ * message.
+ */
 function readsOf(matched: readonly MatchedReceipt[]): MessageRead[] {
   const reads = new Map<string, MessageRead>();
   for (const { receipt, accountId, messageId: id, part, receivedAt } of matched)
@@ -120,7 +124,8 @@ type PartsMoved = { readonly ends: StateMove[]; readonly movedParts: ReadonlySet
 async function moveByParts(tx: Db, finals: readonly MatchedReceipt[]): Promise<PartsMoved> {
   if (finals.length === 0) return { ends: [], movedParts: new Set() };
   const moves = finals.map(toPartMove).sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
-  // Each message once: receipts of several parts often come in one batch, and a repeated key would count the parts twice.
+  // Each message once: receipts of several parts often come in one batch, and a repeated key would count the parts
+  // twice.
   const keys = [...new Map(moves.map((move) => [move.messageId, move])).values()];
   const [firstId, lastId] = boundsOf(moves.map((move) => move.messageId));
   await claimStates(tx, { keys, firstId, lastId });

@@ -25,7 +25,9 @@ const DELIVERED = constant(STATUS.DELIVERED);
 const EXPIRED = constant(STATUS.EXPIRED);
 const SMS = constant(bitOf('SMS'));
 
-/** A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share. */
+/**
+ * A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share.
+ */
 export type NewMessage = {
   readonly accountId: number;
   readonly id: string;
@@ -119,8 +121,8 @@ export type QueuedMessage = [
 ];
 
 /**
- * Lists what a carrier needs of these messages. All ids must lie in [firstId, lastId]: the bounds keep the partitions of
- * other days out of the plan.
+ * Lists what a carrier needs of these messages. All ids must lie in [firstId, lastId]: the bounds keep the partitions
+ * of other days out of the plan.
  */
 export async function listQueuedMessages(
   db: Db,
@@ -196,8 +198,8 @@ const SENT = (state: 'old' | 'new') => raw(`(${state}.submitted_at IS NOT NULL O
  * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
  * known outcome replaces an unknown one of the same attempt.
  *
- * @returns the ids of the messages that changed, each with what it adds to the number of sent messages: -1 when a message
- *   that counted as sent proves not to have been sent
+ * @returns the ids of the messages that changed, each with what it adds to the number of sent messages: -1 when a
+ *   message that counted as sent proves not to have been sent
  */
 export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
   const changed = await tuples<[id: string, sent: number]>(
@@ -250,12 +252,12 @@ export type MoveGroup = RowOf<typeof MOVE_GROUP>;
 
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
- * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before the
- * submit.
+ * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before
+ * the submit.
  *
  * @returns only the moves that need further work, in groups, since most need none: those that did not happen, ended a
- *   frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than SMS,
- *   or of campaigns
+ *   frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than
+ *   SMS, or of campaigns
  */
 export async function moveStates(
   db: Db,
@@ -295,8 +297,8 @@ export async function moveStates(
 type Key = { readonly accountId: number; readonly id: string };
 
 /**
- * The FROM items of a statement that reads messages by their keys: the keys as `u`, joined with the messages as `m`. Only
- * the partitions of the messages' days are planned, and they are searched by index.
+ * The FROM items of a statement that reads messages by their keys: the keys as `u`, joined with the messages as `m`.
+ * Only the partitions of the messages' days are planned, and they are searched by index.
  */
 export function messagesByKey(keys: readonly Key[]): Sql {
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
@@ -319,8 +321,8 @@ const RECORDED_READ = columns({
 export type RecordedRead = RowOf<typeof RECORDED_READ>;
 
 /**
- * Records when delivered messages were read, once each. All ids must lie in [firstId, lastId]. Returns the messages that
- * had no such time before.
+ * Records when delivered messages were read, once each. All ids must lie in [firstId, lastId]. Returns the messages
+ * that had no such time before.
  */
 export const updateReadTimes = (
   db: Db,

@@ -218,7 +218,7 @@ propertyTest.prop([fc.array(anyKind, { minLength: 3, maxLength: 3 }), fc.array(a
   },
 );
 
-test('what a combined campaign gets back of a price stays frozen, what is earned leaves it', async () => {
+test('a refund of a combined campaign stays frozen, and what is earned leaves it', async () => {
   const world = await newWorld();
   const kind: Kind = { channel: 'RCS', of: 'combined', refundUndelivered: true };
   const [refused, failed, delivered] = [
@@ -233,7 +233,7 @@ test('what a combined campaign gets back of a price stays frozen, what is earned
   expect(await readBooks(pool, world.accountId)).toMatchObject({ frozen: 2 * PRICE, earned: PRICE });
 });
 
-test('a campaign hears 0, after which nothing follows, of what a carrier may have and our timer gave up', async () => {
+test('a campaign gets UNKNOWN, which nothing follows, for a message that we gave up and a carrier may have', async () => {
   const world = await newWorld();
   const kind: Kind = { channel: 'RCS', of: 'combined', refundUndelivered: true };
   const [doubtful, unsent] = [await queued(world, kind), await queued(world, kind)];
@@ -251,7 +251,7 @@ test('a campaign hears 0, after which nothing follows, of what a carrier may hav
   expect(await deleteCampaignEnds(pool, { accountId: world.accountId, campaignId: world.combined }, 10)).toEqual([]);
 });
 
-test('states know channel and campaign, whichever way they were made', async () => {
+test('states have channel and campaign, whichever way they were made', async () => {
   const world = await newWorld();
   const kind: Kind = { channel: 'WHATSAPP', of: 'single', refundUndelivered: false };
   const ids = [await queued(world, kind), await queued(world, kind), await queued(world, kind)];
@@ -266,7 +266,7 @@ test('states know channel and campaign, whichever way they were made', async () 
   ).toEqual([{ campaign_id: world.single, channel: bitOf('WHATSAPP') }]);
 });
 
-test('a DELIVERED that replaces our own EXPIRED takes the failure back, and costs nothing more', async () => {
+test('a DELIVERED that replaces our own EXPIRED removes the failure, and costs nothing more', async () => {
   const world = await newWorld();
   const id = await queued(world, { channel: 'SMS', of: 'none', refundUndelivered: true });
   await attempt(world, id, 'accepted');
@@ -277,7 +277,7 @@ test('a DELIVERED that replaces our own EXPIRED takes the failure back, and cost
   expect(await costOf(world.accountId)).toBe(0);
 });
 
-test('what a person knows was not sent is not counted as sent, until it is', async () => {
+test('a message that a person settles as not sent is not counted as sent until it is', async () => {
   const world = await newWorld();
   const id = await queued(world, { channel: 'SMS', of: 'single', refundUndelivered: false });
   await attempt(world, id, 'unknown');

@@ -16,8 +16,8 @@ const filesOf = (content: StoredContent): readonly number[] => ('files' in conte
 const keyOf = (accountId: number, id: number): string => `${accountId}/${id}`;
 
 /**
- * Wraps a resolver so that contents get the links of the files that they name as each message goes to its carrier: a link
- * is valid for a day, and a message may wait longer. A content whose file no longer exists resolves to null.
+ * Wraps a resolver so that contents get the links of the files that they name as each message goes to its carrier: a
+ * link is valid for a day, and a message may wait longer. A content whose file no longer exists resolves to null.
  */
 export function withMedia(
   { pool, links, clock }: { readonly pool: Pool; readonly links: MediaLinks; readonly clock: Clock },

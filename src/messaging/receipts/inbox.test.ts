@@ -35,7 +35,7 @@ test('a receipt is committed, and its worker woken, before its promise resolves'
   expect(events).toEqual(['woken', 'answered']);
 });
 
-test('many receipts become few batches, in the order in which they came, apart by connection', async () => {
+test('many receipts become few batches by connection, in the order in which they arrived', async () => {
   const store = createReceiptInbox(pool, () => undefined);
   const names = Array.from({ length: 3000 }, (_, n) => `c${n}`);
   await Promise.all(names.map((name, n) => store({ connectionId: 1 + (n % 2), receipt: receipt(name) })));
@@ -45,7 +45,7 @@ test('many receipts become few batches, in the order in which they came, apart b
   expect(batches.length).toBeLessThanOrEqual(10);
 });
 
-test('a receipt that cannot be stored is an error: the carrier must not be told that it was taken', async () => {
+test('a receipt that cannot be stored is an error: the carrier must not be told that it was accepted', async () => {
   const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
   let woken = false;
   const store = createReceiptInbox(away, () => {
@@ -56,7 +56,7 @@ test('a receipt that cannot be stored is an error: the carrier must not be told 
   await away.end();
 });
 
-test('what a receipt holds is the same when it is taken out', async () => {
+test('a receipt is the same after it was stored and read', async () => {
   const doneAt = new Date('2026-11-21T10:00:00.000Z');
   const full = receipt('A1', { carrierIds: ['A1', '"\\{}'], doneAt, errorCode: '011', raw: 'é 💥 \\u0000 NULL' });
   await createReceiptInbox(pool, () => undefined)({ connectionId: 7, receipt: full });

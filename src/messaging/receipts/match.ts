@@ -16,9 +16,9 @@ export type Match =
   | { readonly kind: 'ambiguous' };
 
 /**
- * Finds the messages that receipts of one connection report on, in the order of the receipts. It searches recent messages
- * for the id exactly as spelled, and then, for the remaining receipts, all messages for every spelling (any case, any
- * leading zeros, hex and decimal). When two messages fit, the match is ambiguous.
+ * Finds the messages that receipts of one connection report on, in the order of the receipts. It searches recent
+ * messages for the id exactly as spelled, and then, for the remaining receipts, all messages for every spelling (any
+ * case, any leading zeros, hex and decimal). When two messages fit, the match is ambiguous.
  */
 export async function matchReceipts(
   db: Db,
@@ -65,8 +65,8 @@ const UNKNOWN: Match = { kind: 'unknown' };
 const AMBIGUOUS: Match = { kind: 'ambiguous' };
 
 /**
- * Combines two matches of one receipt, which must agree on the message. When a message of unknown outcome was sent again,
- * one id may be its own and the other that of its first part.
+ * Combines two matches of one receipt, which must agree on the message. When a message of unknown outcome was sent
+ * again, one id may be its own and the other that of its first part.
  */
 function combine(a: Match = UNKNOWN, b: Match = UNKNOWN): Match {
   if (a.kind === 'unknown' || b.kind === 'ambiguous') return b;

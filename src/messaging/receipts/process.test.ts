@@ -84,14 +84,14 @@ describe('matching', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('prefers the exact spelling to another message that a different one would give', async () => {
+  test('prefers the exact spelling to another message with a different spelling of the id', async () => {
     const exact = await sent({ carrierIds: ['1234'] });
     const other = await sent({ carrierIds: ['4D2'] });
     await arrive([receipt('1234')]);
     expect([await statusOf(exact), await statusOf(other)]).toEqual([STATUS.DELIVERED, STATUS.ACCEPTED]);
   });
 
-  test('tries each spelling that the receipt itself holds', async () => {
+  test('tries each id in the receipt', async () => {
     const id = await sent({ carrierIds: ['77'] });
     await arrive([receipt('', { carrierIds: ['unheard-of', '77'] })]);
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
@@ -123,7 +123,7 @@ describe('matching', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('serves many receipts of several connections and accounts in one go', async () => {
+  test('handles many receipts of several connections and accounts at the same time', async () => {
     const messages = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         sent({ carrierIds: [`id${n >> 1}`], connectionId: 1 + (n % 2), accountId: 1 + (n % 3) }),
@@ -142,7 +142,7 @@ describe('matching', () => {
   });
 });
 
-describe('the time of the end', () => {
+describe('the time of the final state', () => {
   const arrivedAt = new Date('2027-01-31T09:41:23.456Z');
 
   test.each([
@@ -162,7 +162,7 @@ describe('the time of the end', () => {
 });
 
 describe('parking', () => {
-  test('a receipt that comes before the answer to its submit is matched once that is there', async () => {
+  test('a receipt that arrives before the response to its submit is matched once that is recorded', async () => {
     const id = await stored({}, 1);
     await arrive([receipt('A1')]);
     expect(await parked()).toEqual([{ reason: 'unknown', tries: 1 }]);
@@ -174,7 +174,7 @@ describe('parking', () => {
     expect(await parked()).toEqual([]);
   });
 
-  test('a receipt that still fits nothing is put off, again and again, and never dropped', async () => {
+  test('a receipt that still matches nothing is postponed again and again, and never dropped', async () => {
     await arrive([receipt('A1')]);
     for (let tries = 1; tries < 30; tries++) {
       await allDue();
@@ -193,7 +193,7 @@ describe('parking', () => {
     expect(Math.abs(Date.now() - doneAt - 3 * 3_600_000)).toBeLessThan(60_000);
   });
 
-  test('what was ambiguous and then fits nothing says so', async () => {
+  test('a receipt that was ambiguous and then matches nothing has the new reason', async () => {
     await sent({ carrierIds: ['A1'] });
     await sent({ carrierIds: ['A1'] });
     await arrive([receipt('A1')]);
@@ -253,14 +253,14 @@ describe('states', () => {
     expect(await Promise.all(ids.map(statusOf))).toEqual(ids.map(() => STATUS.EXPIRED));
   });
 
-  test('a time before the submit is moved to it: receipts are dated to the minute', async () => {
+  test('a time before the submit becomes that of the submit, because receipts are dated to the minute', async () => {
     const id = await sent({});
     await arrive([receipt('A1', { doneAt: new Date(Date.now() - 3_600_000) })]);
     const state = await stateOf(id);
     expect(state?.doneAt).toEqual(state?.submittedAt);
   });
 
-  test('a receipt settles an unknown and takes it off the list', async () => {
+  test('a receipt settles an unknown outcome and removes it from the list', async () => {
     const [settled, open] = [
       await sent({ unknown: true, carrierIds: [] }, 1),
       await sent({ unknown: true, carrierIds: [] }, 1),
@@ -306,7 +306,7 @@ describe('messages of several parts', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('fail with the first part that does, in its words, and stay failed', async () => {
+  test('fail with the first part that does, with the text of its receipt, and stay failed', async () => {
     const id = await sent({ carrierIds: ['P1', 'P2', 'P3'] });
     const failed = receipt('P2', { state: 'UNDELIVERABLE', errorCode: '011', raw: 'no handset' });
     await arrive([receipt('P1'), failed]);
@@ -327,7 +327,7 @@ describe('messages of several parts', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('of which only the first part was surely taken are not delivered with that part', async () => {
+  test('are not delivered with the first part when the other parts may not have been accepted', async () => {
     const id = await sent({ carrierIds: ['P1'], unknown: true }, 2);
     await arrive([receipt('P1')]);
     expect(await statusOf(id)).toBe(STATUS.UNKNOWN);
@@ -337,7 +337,7 @@ describe('messages of several parts', () => {
 });
 
 describe('several workers', () => {
-  test('work off one inbox together: each receipt once, none left', async () => {
+  test('process one inbox together: each receipt once, none left', async () => {
     const ids = await Promise.all(Array.from({ length: 100 }, (_, n) => sent({ carrierIds: [`c${n}`, `d${n}`] })));
     for (let n = 0; n < 100; n++)
       await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt(`c${n}`), receipt(`d${99 - n}`)] }]);
@@ -368,7 +368,7 @@ describe('several workers', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('lock the messages in one order, whatever the order of the receipts: they cannot lock each other out', async () => {
+  test('lock the messages in one order whatever the order of the receipts, and cannot deadlock', async () => {
     const ids = (await Promise.all(Array.from({ length: 200 }, (_, n) => sent({ carrierIds: [`c${n}`] })))).sort();
     const states = await statesOf(pool, ids);
     const receipts = ids.toReversed().map((id) => receipt(states.get(id)?.carrierId ?? ''));

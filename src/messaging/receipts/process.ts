@@ -19,8 +19,8 @@ type Matched<A extends Arrived> = {
 };
 
 /**
- * Processes the inbox: takes batches, matches their receipts, moves the messages, and parks receipts that match none, in one
- * transaction.
+ * Processes the inbox: takes batches, matches their receipts, moves the messages, and parks receipts that match none,
+ * in one transaction.
  *
  * @param options.recent batches that need not be read again
  * @param options.onParked called when parked receipts are to be tried again soon
@@ -106,9 +106,9 @@ async function matchWithUnknowns(
   return matches.map((one) => (one.kind === 'unknown' ? (resolved[next++] ?? one) : one));
 }
 
-function addMatch<A extends Arrived>(arrived: A, match: Match, result: Matched<A>, receipts: MatchedReceipt[]): void {
-  if (match.kind !== 'hit') return void result.rest.push({ arrived, reason: match.kind });
-  const { accountId, messageId, part } = match;
+function addMatch<A extends Arrived>(arrived: A, found: Match, result: Matched<A>, receipts: MatchedReceipt[]): void {
+  if (found.kind !== 'hit') return void result.rest.push({ arrived, reason: found.kind });
+  const { accountId, messageId, part } = found;
   const { connectionId, receivedAt, receipt } = arrived;
   result.found.push(arrived);
   receipts.push({ accountId, messageId, part, connectionId, receivedAt, receipt });

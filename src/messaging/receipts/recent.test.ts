@@ -8,7 +8,7 @@ import { processReceipts } from './process.ts';
 import { createRecentBatches } from './recent.ts';
 import { insertReceiptBatches } from './sql.ts';
 
-test('batches stay until they are forgotten, or until newer ones need their room', () => {
+test('batches stay until they are forgotten or newer ones need the room', () => {
   const recent = createRecentBatches(3);
   const ids = (): number[] => [...recent.batches().keys()];
   const [one, two] = [[receipt('a')], [receipt('b'), receipt('c')]];
@@ -28,7 +28,7 @@ test('batches stay until they are forgotten, or until newer ones need their room
   expect(ids()).toEqual([3, 4, 5]);
 });
 
-test('what was asked for stays whole, whatever is put or forgotten meanwhile', () => {
+test('a copy of the batches does not change when others are put or forgotten', () => {
   const recent = createRecentBatches(1);
   recent.put(1, [receipt('a')]);
   const before = recent.batches();
@@ -37,7 +37,7 @@ test('what was asked for stays whole, whatever is put or forgotten meanwhile', (
   expect([...before.keys()]).toEqual([1]);
 });
 
-test('a batch that alone is more than there is room for is not kept', () => {
+test('a batch that is larger than the cache is not kept', () => {
   const recent = createRecentBatches(1);
   recent.put(1, [receipt('a'), receipt('b')]);
   expect(recent.batches().size).toBe(0);
@@ -50,7 +50,7 @@ test.each(['raw', 'sender', 'destination', 'errorCode'] as const)('a NUL in %s i
   expect(recent.batches().size).toBe(0);
 });
 
-describe('between the inbox and whoever works it off', () => {
+describe('between the inbox and its processing', () => {
   let database: TestDatabase;
   let pool: Pool;
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe('between the inbox and whoever works it off', () => {
     return rows.map((row) => row.id);
   };
 
-  test('a batch is taken once from memory or from the database, and stays in both when the work on it fails', async () => {
+  test('a batch is taken once, from memory or the database, and stays in both when its processing fails', async () => {
     const recent = createRecentBatches();
     await createReceiptInbox(pool, () => undefined, recent)({ connectionId: 1, receipt: receipt('here') });
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('elsewhere')] }]);

@@ -56,7 +56,7 @@ async function arrive(carrierIds: readonly string[], connectionId = main, receiv
 
 const DAY = { from: at('00:00:00'), to: new Date('2027-02-01T00:00:00Z'), connectionId: null };
 
-test('what was submitted is final, open, or told of by a receipt that fits nothing', async () => {
+test('a submit is final, open, or known from a receipt that matches nothing', async () => {
   for (const id of ['A1', 'A2', 'A3']) await taken([id]);
   await taken(['A4'], { at: at('09:59:59.999') });
   await arrive(['A1', 'A2', 'stranger']);
@@ -74,7 +74,7 @@ test('what was submitted is final, open, or told of by a receipt that fits nothi
   ]);
 });
 
-test('hours and connections are told apart, in order, and the period leaves its end out', async () => {
+test('hours and connections are separate, in order, and the period excludes its end', async () => {
   await taken(['B1'], { at: at('10:00:00') });
   await taken(['B2'], { at: at('09:30:00') });
   await taken(['B3'], { at: at('09:00:00'), connectionId: other });
@@ -99,12 +99,12 @@ test('each part of a long message counts, and all are final when the message is'
   expect(await reconcileReceipts(pool, DAY)).toMatchObject([{ submitted: 3, final: 3, open: 0, oldestOpen: null }]);
 });
 
-test('the same receipt a thousand times speaks of one submit', async () => {
+test('the same receipt a thousand times counts as one submit', async () => {
   await arrive(Array.from({ length: 1000 }, () => 'stranger'));
   expect(await reconcileReceipts(pool, DAY)).toMatchObject([{ submitted: 1, unmatched: 1, finalPercent: 0 }]);
 });
 
-test('what was refused or never answered was not taken', async () => {
+test('a refused or never answered submit does not count as submitted', async () => {
   const outcomes: Outcome[] = [
     { kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text: 'no', carrierIds: [] },
     { kind: 'unknown', text: 'no answer', carrierIds: [] },
@@ -169,7 +169,7 @@ test('the command names the connections, for people and for programs', async () 
   ]);
 });
 
-test('the last day is looked at unless another period is asked for', async () => {
+test('the default period is the last day', async () => {
   await taken(['F1'], { at: new Date(Date.now() - 23 * 3_600_000) });
   await taken(['F2'], { at: new Date(Date.now() - 25 * 3_600_000) });
   expect(JSON.parse((await run('--json')).stdout)).toMatchObject([{ submitted: 1 }]);

@@ -22,8 +22,8 @@ const EMPTY = { final: 0, open: 0, unmatched: 0, oldestOpen: null };
 
 /**
  * Compares what was submitted with its receipts, by connection and hour (UTC): submits by the hour in which they were
- * written, receipts that match none by the hour in which they arrived. A message whose submit was never answered counts only
- * by such a receipt.
+ * written, receipts that match none by the hour in which they arrived. A message whose submit was never answered counts
+ * only by such a receipt.
  */
 export async function reconcileReceipts(db: Db, period: Period): Promise<ReconciledHour[]> {
   const hours = new Map<string, Omit<ReconciledHour, 'submitted' | 'finalPercent'>>();
@@ -44,7 +44,7 @@ function sumUp(hour: Omit<ReconciledHour, 'submitted' | 'finalPercent'>): Reconc
 /** A `ReconciledHour` with the name of its connection. */
 export type NamedHour = Omit<ReconciledHour, 'connectionId'> & { readonly connection: string };
 
-/** Does the same with the names of the connections, for all of them or the named one. Errors: 404. */
+/** Runs `reconcileReceipts` for all connections or the named one, and returns their names. Errors: 404. */
 export async function reconcileNamed(
   db: Db,
   { connection: name, ...period }: Omit<Period, 'connectionId'> & { readonly connection?: string | undefined },

@@ -28,7 +28,7 @@ const park = (count: number, retryMs: number, connectionId = 1): Promise<void> =
   );
 const claim = (limit: number) => transaction(pool, (tx) => db.claimUnmatched(tx, limit));
 
-test('batches are taken oldest first, so many at a time, and each by one taker', async () => {
+test('batches are taken oldest first, up to the limit, and each by one worker', async () => {
   for (const name of ['a', 'b', 'c', 'd'])
     await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt(name)] }]);
   const names = (batches: db.ReceiptBatch[]) => batches.map((b) => b.receipts[0]?.carrierIds[0]);
@@ -39,7 +39,7 @@ test('batches are taken oldest first, so many at a time, and each by one taker',
   expect(await db.deleteReceiptBatches(pool, 2)).toEqual([]);
 });
 
-test('batches at hand are taken like the others, and not read', async () => {
+test('cached batches are taken like the others, and not read', async () => {
   const names = async (...some: string[]) =>
     (await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: some.map((name) => receipt(name)) }]))[0]?.id;
   const [first, second = 0] = [await names('a'), await names('b', 'c')];
@@ -55,7 +55,7 @@ test('batches at hand are taken like the others, and not read', async () => {
   expect(await db.deleteReceiptBatches(pool, 10)).toEqual([]);
 });
 
-test('a batch that was taken is there again when its taker fails', async () => {
+test('a batch is there again when the worker that took it fails', async () => {
   await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('a')] }]);
   const failing = transaction(pool, async (tx) => {
     await db.deleteReceiptBatches(tx, 1);
@@ -76,7 +76,7 @@ test('parked receipts are tried when their time has come, the longest waiting fi
   expect((await claim(10)).map((row) => row.id)).toEqual([4]);
 });
 
-test('a parked receipt that one worker tries is passed over by another', async () => {
+test('a parked receipt that one worker tries is skipped by another', async () => {
   await park(2, 0);
   await transaction(pool, async (tx) => {
     expect(await db.claimUnmatched(tx, 1)).toHaveLength(1);
@@ -116,7 +116,7 @@ test('parked receipts are counted by connection, with the time of the next try',
   expect(next).toBeLessThanOrEqual(30_000);
 });
 
-test('parked receipts are forgotten after so many days and not before', async () => {
+test('parked receipts are deleted after their days and not before', async () => {
   await park(2, 0);
   await exec(pool, sql`UPDATE receipt_unmatched SET received_at = now() - interval '9 days 1 minute' WHERE id = 1`);
   expect(await db.deleteOldUnmatched(pool, 10)).toBe(0);

@@ -8,8 +8,8 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 export type ReceiptBatch = { id: number; connectionId: number; receipts: readonly Receipt[]; receivedAt: Date };
 
 /**
- * A receipt as the inbox stores it until it is processed: without the names of its fields, which are a third of the octets,
- * and with its time as a number. Writing and reading it takes a third of the time.
+ * A receipt as the inbox stores it until it is processed: without the names of its fields, which are a third of the
+ * octets, and with its time as a number. Writing and reading it takes a third of the time.
  */
 type Row = readonly [
   carrierIds: readonly string[],

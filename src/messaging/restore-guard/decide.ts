@@ -2,8 +2,8 @@ import type { FoundMark } from './mark.ts';
 import type { DatabaseFacts } from './sql.ts';
 
 /**
- * The decision about sending. `go`: file and database agree. `adopt`: they disagree, and the worker may send all the same.
- * `wait`: sending is paused.
+ * The decision about sending. `go`: file and database agree. `adopt`: they disagree, and the worker may send all the
+ * same. `wait`: sending is paused.
  */
 export type Verdict =
   | { readonly kind: 'go' | 'adopt' | 'wait' }
@@ -13,7 +13,8 @@ export type Verdict =
 /**
  * Decides whether the workers of this machine may send from this database.
  *
- * @param asked whether a person was asked because of this worker; the person has decided when the state is no longer `paused`
+ * @param asked whether a person was asked because of this worker; the person has decided when the state is no longer
+ *   `paused`
  */
 export function decideSending(mark: FoundMark | null, facts: DatabaseFacts, asked: boolean): Verdict {
   const { state, unsent, vouched } = facts;

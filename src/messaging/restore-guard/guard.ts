@@ -31,9 +31,9 @@ const MACHINE_RETENTION_DAYS = 90;
 
 /**
  * Keeps a restored backup or a copy of a database from sending what the original has sent. DATA_DIR/fence.json and the
- * database hold the same generation, which rises while a worker runs. When they disagree and something waits to be sent,
- * all workers on the database pause until a person has decided (`fence confirm`, `fence discard`). What is recognised and
- * what is not: docs/decisions/0008-restore-fence.md.
+ * database hold the same generation, which rises while a worker runs. When they disagree and something waits to be
+ * sent, all workers on the database pause until a person has decided (`fence confirm`, `fence discard`). What is
+ * recognised and what is not: docs/decisions/0008-restore-fence.md.
  *
  * Sending is paused until the first check.
  */
@@ -56,9 +56,9 @@ export function createRestoreGuard({ dataDir, pool, owner, log }: RestoreGuardDe
   }
 
   /**
-   * Raises the generation in the database first: the other way round, a crash in between would look like a restore. A file
-   * that such a crash has left behind catches up before the next rise, so that it is never behind by two, however often
-   * that happens.
+   * Raises the generation in the database first: the other way round, a crash in between would look like a restore. A
+   * file that such a crash has left behind catches up before the next rise, so that it is never behind by two, however
+   * often that happens.
    */
   async function raiseGeneration(
     mark: FoundMark | null,

@@ -17,15 +17,18 @@ export type FoundMark = Mark & {
   readonly copied: boolean;
 };
 
-/** Less than a sector, so that a power cut leaves the old text or the new one. The size is fixed: the file is written in place. */
+/**
+ * Less than a sector, so that a power cut leaves the old text or the new one. The size is fixed: the file is written in
+ * place.
+ */
 const FILE_BYTES = 400;
 
 const pathOf = (dataDir: string): string => join(dataDir, 'fence.json');
 
 /**
  * Reads DATA_DIR/fence.json; null when there is no such file or its content is not valid. The mark contains the time at
- * which the file was created, which no copy keeps (cp, tar, rsync): a mark with another time is a copy. On a file system
- * that does not record that time, it is 0 everywhere.
+ * which the file was created, which no copy keeps (cp, tar, rsync): a mark with another time is a copy. On a file
+ * system that does not record that time, it is 0 everywhere.
  */
 export async function readMark(dataDir: string): Promise<FoundMark | null> {
   const text = await readIfExists(pathOf(dataDir));
@@ -61,8 +64,8 @@ const isStored = (mark: unknown): mark is Stored =>
   typeof mark.born === 'string';
 
 /**
- * Writes DATA_DIR/fence.json in place, because a new file would have another creation time. Only the owner may read it. The
- * content is on the disk when this resolves.
+ * Writes DATA_DIR/fence.json in place, because a new file would have another creation time. Only the owner may read it.
+ * The content is on the disk when this resolves.
  */
 export async function writeMark(dataDir: string, mark: Mark): Promise<void> {
   await createDataDir(dataDir);

@@ -3,8 +3,8 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
 /**
- * The state of the guard in a database: `new` before the first worker, `open` while workers send, `paused` until a person
- * decides, `confirmed` once a person has decided and before the next worker comes.
+ * The state of the guard in a database: `new` before the first worker, `open` while workers send, `paused` until a
+ * person decides, `confirmed` once a person has decided and before the next worker comes.
  */
 export type GuardState = 'new' | 'open' | 'paused' | 'confirmed';
 
@@ -51,7 +51,9 @@ const databaseFacts = (machine: string | null, owner: number) =>
     state: as<GuardState>('f.state'),
     /** The generation of this machine; null when the database does not know the machine. */
     generation: as<number | null>(sql`(SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid)`),
-    /** The identity of the database: the same in a cluster and its physical copies, another one after dump and restore. */
+    /**
+     * The identity of the database: the same in a cluster and its physical copies, another one after dump and restore.
+     */
     database: as<string>(`(SELECT system_identifier FROM pg_control_system()) || '/' ||
                  (SELECT oid FROM pg_database WHERE datname = current_database())`),
     /** Whether another live worker has found its own mark in order within the last half minute. */
@@ -84,7 +86,10 @@ export async function updateGeneration(
   );
 }
 
-/** Deletes machines that were away for `days`: when one of them comes back after that, a person is asked. Returns how many. */
+/**
+ * Deletes machines that were away for `days`: when one of them comes back after that, a person is asked. Returns how
+ * many.
+ */
 export async function deleteOldMachines(db: Db, { days }: { days: number }): Promise<number> {
   return exec(db, sql`DELETE FROM fence_machine WHERE seen_at < now() - ${days} * interval '1 day'`);
 }

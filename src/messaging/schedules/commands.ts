@@ -5,7 +5,9 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { cancelMissed, releaseMissed } from './decide.ts';
 import { listMissed } from './sql.ts';
 
-/** `schedule missed`, `release` and `cancel`: what was to be sent while the program was down, an hour ago or more. */
+/**
+ * Registers `schedule missed`, `release` and `cancel`, for messages that were due an hour ago or more without a worker.
+ */
 export function registerScheduleCommands(program: Command, context: CommandContext): void {
   const schedule = program.command('schedule').description('scheduled messages whose time was missed');
 
@@ -26,7 +28,9 @@ export function registerScheduleCommands(program: Command, context: CommandConte
     .argument('<id...>', 'as shown by missed')
     .description('send the messages now')
     .action(async (ids: string[]) =>
-      context.report(await context.withDatabase((pool) => each(pool, ids, release)), (done) => told(done, 'sent now')),
+      context.report(await context.withDatabase((pool) => decideEach(pool, ids, release)), (done) =>
+        summary(done, 'sent now'),
+      ),
     );
 
   schedule
@@ -34,20 +38,22 @@ export function registerScheduleCommands(program: Command, context: CommandConte
     .argument('<id...>', 'as shown by missed')
     .description('never send the messages: they end DELETED and their credit is returned')
     .action(async (ids: string[]) =>
-      context.report(await context.withDatabase((pool) => each(pool, ids, cancel)), (done) => told(done, 'cancelled')),
+      context.report(await context.withDatabase((pool) => decideEach(pool, ids, cancel)), (done) =>
+        summary(done, 'cancelled'),
+      ),
     );
 }
 
 type Decided = { readonly id: number; readonly messages: number };
 
-/** One after another, each in a transaction of its own. */
-async function each(pool: Pool, ids: readonly string[], decide: typeof release): Promise<Decided[]> {
+/** Decides about schedules one after another, each in a transaction of its own. */
+async function decideEach(pool: Pool, ids: readonly string[], decide: typeof release): Promise<Decided[]> {
   const done: Decided[] = [];
   for (const id of ids) done.push({ id: Number(id), messages: await decide(pool, Number(id)) });
   return done;
 }
 
-const told = (done: readonly Decided[], what: string): string =>
+const summary = (done: readonly Decided[], what: string): string =>
   done.map(({ id, messages }) => `Schedule ${id}: ${messages} messages are ${what}.`).join('\n');
 
 const release = (pool: Pool, id: number): Promise<number> => releaseMissed(pool, { id, by: operatorName() });

@@ -8,7 +8,7 @@ import { claimMissed, moveMissedToQueue, notifyWake } from './sql.ts';
 
 type Decision = {
   readonly id: number;
-  /** The operator who decides. */
+  /** The name of the operator who decides. */
   readonly by: string;
 };
 
@@ -24,8 +24,8 @@ const record = (tx: PoolClient, accountId: number, { action, id, by, messages }:
   recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
 
 /**
- * Sends a missed schedule after all. Answers how many messages it has.
- * Errors: 404 when it was not missed, or somebody has decided about it.
+ * Sends a missed schedule now. Returns how many messages it has. Errors: 404 when the schedule was not missed, or
+ * somebody has decided about it already.
  */
 export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number> {
   return transaction(pool, async (tx) => {
@@ -41,7 +41,10 @@ export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number>
   });
 }
 
-/** Sends a missed schedule never: its messages end DELETED and their credit returns. Answers how many. Errors as above. */
+/**
+ * Cancels a missed schedule: its messages end DELETED and their credit is returned. Returns how many there were.
+ * Errors: 404 when the schedule was not missed, or somebody has decided about it already.
+ */
 export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly now: Date }): Promise<number> {
   return transaction(pool, async (tx) => {
     const { accountId, ids } = await claim(tx, id);

@@ -43,7 +43,7 @@ test('a schedule is sent up to an hour late, and asks when it was missed by more
   expect((await listChunks(pool)).find((chunk) => chunk.owner === null)?.ids).toEqual(missed);
 });
 
-test('what a worker saw come due was not missed, however long the carrier or the queue keeps it', async () => {
+test('a schedule that came due while a worker ran is not missed, however long the carrier or the queue delays it', async () => {
   const ids = await scheduled(1);
   await scheduled(-10);
   expect(await updateObservedSchedules(pool)).toBe(1);
@@ -52,19 +52,19 @@ test('what a worker saw come due was not missed, however long the carrier or the
   expect(await claimed()).toEqual(ids);
 });
 
-test('what came due while no worker ran is not seen by the first that comes hours later', async () => {
+test('a schedule that came due while no worker ran stays missed when one starts hours later', async () => {
   await scheduled(61);
   expect(await updateObservedSchedules(pool)).toBe(0);
   expect(await claimed()).toEqual([]);
 });
 
-test('only schedules ask: what was queued at once goes out however long it has waited', async () => {
+test('only schedules can be missed: messages that were queued at once are sent however long they have waited', async () => {
   const ids = await queueMessages(pool, { accountId });
   await pass(600);
   expect(await claimed()).toEqual(ids);
 });
 
-test('released, it is sent at once, and its history says who did it', async () => {
+test('a released schedule is sent at once, and the history of its messages names the operator', async () => {
   const ids = await scheduled(120, 2);
   expect(await releaseMissed(pool, { id: await missedId(), ...BY })).toBe(2);
   expect(await listMissed(pool)).toEqual([]);
@@ -78,7 +78,7 @@ test('released, it is sent at once, and its history says who did it', async () =
   expect(audit).toEqual([{ action: 'schedule.release', kind: 'operator', detail: { messages: 2 } }]);
 });
 
-test('cancelled, its messages end DELETED and nothing is left of it', async () => {
+test('the messages of a cancelled schedule end DELETED, and nothing is left of it', async () => {
   const ids = await scheduled(120, 2);
   expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
   const states = await statesOf(pool, ids);
@@ -95,7 +95,7 @@ test('messages that their client has cancelled do not count and are not touched 
   expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
 });
 
-test('a decision about what was not missed, or a second one, finds nothing', async () => {
+test('a decision about a schedule that was not missed, or a second decision, is 404', async () => {
   await scheduled(120);
   const id = await missedId();
   await releaseMissed(pool, { id, ...BY });
@@ -105,7 +105,7 @@ test('a decision about what was not missed, or a second one, finds nothing', asy
   }
 });
 
-test('two people who decide at the same moment: one does', async () => {
+test('of two people who decide at the same time only one succeeds', async () => {
   await scheduled(120);
   const id = await missedId();
   const both = await Promise.allSettled([

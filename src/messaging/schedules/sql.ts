@@ -1,15 +1,14 @@
 import { type Db, exec, maybeOne, many, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { MISSED_AFTER } from '../../network/dispatch/sql.ts';
 import { WAKE_CHANNEL } from '../../network/dispatch/wake.ts';
 
-/** Scheduled messages that wait under one time; `id` is that of their place in the queue. */
-export type Missed = { id: number; accountId: number; account: string; messages: number; dueAt: Date };
-
+/** The condition of a missed schedule, for a chunk `c`. */
 const MISSED = sql`c.scheduled AND c.owner IS NULL AND c.available_at <= now() - ${MISSED_AFTER}`;
 
 /**
- * Notes of schedules whose time has come that a worker saw it come: whatever delays them from here on (a carrier that is
- * away, a long queue before them at a slow one), they were not missed. Answers how many there were.
+ * Marks schedules whose time has come while a worker runs: whatever delays them from now on (a carrier that is away, a
+ * long queue at a slow one), they are not missed. Returns how many there were.
  */
 export async function updateObservedSchedules(db: Db): Promise<number> {
   return exec(
@@ -19,36 +18,53 @@ export async function updateObservedSchedules(db: Db): Promise<number> {
   );
 }
 
-/** Schedules whose time passed long ago without a worker that could have kept it: a person decides about them. */
-export async function listMissed(db: Db): Promise<Missed[]> {
-  return many(
+const MISSED_SCHEDULE = columns({
+  /** The id of the chunk in the queue. */
+  id: as<number>('c.id'),
+  accountId: as<number>('c.account_id'),
+  account: as<string>('a.name'),
+  dueAt: as<Date>('c.available_at'),
+  /** How many of its messages were not cancelled. */
+  messages: as<number>(
+    "(SELECT count(*) FROM unnest(c.ids) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}')))",
+  ),
+});
+/** Messages of one account that were scheduled for the same time, which was missed. */
+export type Missed = RowOf<typeof MISSED_SCHEDULE>;
+
+/** Lists schedules whose time passed long ago while no worker ran: a person decides about them. */
+export const listMissed = (db: Db): Promise<Missed[]> =>
+  many(
     db,
-    sql`SELECT c.id, c.account_id AS "accountId", a.name AS account, c.available_at AS "dueAt",
-               (SELECT count(*) FROM unnest(c.ids) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}'))) AS messages
+    sql`SELECT ${MISSED_SCHEDULE}
         FROM dispatch_chunk c JOIN account a ON a.id = c.account_id WHERE ${MISSED} ORDER BY c.available_at, c.id`,
   );
-}
 
-/** Sends a missed schedule now: it is no schedule any more. */
+/** Moves a missed schedule to the queue, where it is due now and no longer a schedule. */
 export async function moveMissedToQueue(db: Db, { id }: { id: number }): Promise<void> {
   await exec(db, sql`UPDATE dispatch_chunk SET scheduled = false, available_at = now() WHERE id = ${id}`);
 }
 
-/** Tells the workers of a connection that something waits for it. */
+/** Wakes the workers of a connection, because something waits for it. */
 export async function notifyWake(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${WAKE_CHANNEL}, ${String(connectionId)})`);
 }
 
-/** The messages of a missed schedule that were not cancelled, locked with it. */
-export async function claimMissed(
-  db: Db,
-  { id }: { id: number },
-): Promise<{ accountId: number; connectionId: number; ids: string[] } | undefined> {
-  return maybeOne(
+const CLAIMED_SCHEDULE = columns({
+  accountId: as<number>('c.account_id'),
+  connectionId: as<number>('c.connection_id'),
+  ids: as<string[]>(
+    "ARRAY(SELECT i.id::text FROM unnest(c.ids) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}')))",
+  ),
+});
+
+/**
+ * Locks a missed schedule and returns those of its messages that were not cancelled; undefined when it was not missed.
+ */
+export const claimMissed = (db: Db, { id }: { id: number }): Promise<RowOf<typeof CLAIMED_SCHEDULE> | undefined> =>
+  maybeOne(
     db,
-    sql`SELECT c.account_id AS "accountId", c.connection_id AS "connectionId",
-               ARRAY(SELECT i.id::text FROM unnest(c.ids) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}'))) AS ids
+    sql`SELECT ${CLAIMED_SCHEDULE}
         FROM dispatch_chunk c
         WHERE c.id = ${id} AND ${MISSED} FOR UPDATE`,
   );
-}

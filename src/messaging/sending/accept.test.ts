@@ -53,7 +53,7 @@ const queuedTexts = async (): Promise<string[]> => {
 };
 
 describe('what is accepted', () => {
-  test('is committed with all that was asked for, and wakes its connection', async () => {
+  test('is committed with everything that was asked for, and wakes its connection', async () => {
     const validUntil = new Date(Date.now() + 60_000);
     const verdict = await accept.one(
       actor(),
@@ -111,7 +111,7 @@ describe('what is accepted', () => {
     expect(verdicts.map(idOf)).toEqual(queued);
   });
 
-  test('keeps the order of single sends that go into one commit', async () => {
+  test('keeps the order of single sends that share a commit', async () => {
     const verdicts = await Promise.all(numbered(300).map((d) => accept.one(actor(), d)));
     const placeOf = new Map(verdicts.map((verdict, place) => [idOf(verdict), place]));
     const chunks = (await listChunks(pool)).map(({ ids }) => ids.map((id) => placeOf.get(id) ?? -1));
@@ -170,7 +170,7 @@ describe('what is accepted', () => {
     ]);
   });
 
-  test('when simulated has a state and no place in the queue, and needs no route', async () => {
+  test('has a state and no place in the queue when simulated, and needs no route', async () => {
     const id = idOf(await accept.one(actor(), draft({ simulation: true, destination: '+4915112345678' })));
     expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: 1, carrierId: null });
     expect(await listChunks(pool)).toEqual([]);
@@ -179,7 +179,7 @@ describe('what is accepted', () => {
 });
 
 describe('what is refused', () => {
-  test('stores nothing, and what comes with it in the request is accepted', async () => {
+  test('stores nothing, and the rest of the request is accepted', async () => {
     const verdicts = await accept.many(actor(), [
       draft({ destination: 'me', clientId: 'a' }),
       draft({ clientId: 'b' }),
@@ -203,7 +203,7 @@ describe('what is refused', () => {
     expect(await accept.one(actor(), draft({ clientId: 'a' }))).toMatchObject({ kind: 'accepted' });
   });
 
-  test('is all that an empty or refused request needs', async () => {
+  test('may be the whole request, which may also be empty', async () => {
     expect(await accept.many(actor(), [])).toEqual([]);
     expect(await accept.many(actor(), [draft({ body: '' })])).toHaveLength(1);
     expect(woken).toEqual([]);
@@ -211,7 +211,7 @@ describe('what is refused', () => {
 });
 
 describe('a statement that fails', () => {
-  test('stores nothing of its request, wakes nobody, and does not harm the next', async () => {
+  test('stores nothing of its request, wakes nobody, and does not harm the next request', async () => {
     await exec(pool, sql`ALTER TABLE dispatch_chunk ADD CONSTRAINT no_more CHECK (size < 0) NOT VALID`);
     onTestFinished(() => exec(pool, sql`ALTER TABLE dispatch_chunk DROP CONSTRAINT IF EXISTS no_more`).then(() => {}));
     await expect(accept.many(actor(), [draft({ clientId: 'a' }), ...numbered(5)])).rejects.toThrow('no_more');
@@ -244,7 +244,7 @@ describe('a client id', () => {
     expect(await stored()).toBe(1);
   });
 
-  test('counts inside one request as well', async () => {
+  test('counts within one request as well', async () => {
     const [first, repeat, other, free] = await accept.many(actor(), [
       draft({ clientId: 'a' }),
       draft({ clientId: 'a' }),
@@ -265,7 +265,7 @@ describe('a client id', () => {
     expect(idOf(other)).not.toBe(idOf(one_));
   });
 
-  test('used by many requests of several processes at once sends one message, and all get its id', async () => {
+  test('used by many requests of several processes at the same time sends one message, and all get its id', async () => {
     const processes = [newAccept(), newAccept(), newAccept()];
     const ask = (n: number) => (processes[n % 3] ?? accept).one(actor(), draft({ clientId: `c${n % 5}` }));
     const verdicts = await Promise.all(Array.from({ length: 60 }, (_, n) => ask(n)));
@@ -275,7 +275,7 @@ describe('a client id', () => {
     expect(new Set((await listChunks(pool)).flatMap((chunk) => chunk.ids))).toEqual(new Set(ids));
   });
 
-  test('lists that share ids in opposite order do not lock each other out', async () => {
+  test('does not deadlock lists that share ids in opposite order', async () => {
     const list = numbered(500).map((d, n) => ({ ...d, clientId: `c${n}` }));
     const verdicts = await Promise.all([
       newAccept().many(actor(), list),
@@ -285,7 +285,7 @@ describe('a client id', () => {
     expect(await stored()).toBe(500);
   });
 
-  test('is free again after 24 hours, and then means the newest message', async () => {
+  test('is free again after 24 hours, and then refers to the newest message', async () => {
     const first = await accept.one(actor(), draft({ clientId: 'a' }));
     await exec(pool, sql`UPDATE client_message_id SET created_at = now() - interval '23 hours 59 minutes'`);
     expect(await accept.one(actor(), draft({ clientId: 'a' }))).toEqual(first);
@@ -297,7 +297,7 @@ describe('a client id', () => {
   });
 });
 
-test('an id tells when its message was accepted', async () => {
+test('the id of a message contains when it was accepted', async () => {
   const before = Date.now();
   const at = timeOfId(idOf(await accept.one(actor(), draft()))).getTime();
   expect(at).toBeGreaterThanOrEqual(before);

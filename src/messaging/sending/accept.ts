@@ -35,14 +35,14 @@ type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 /** The ways in which messages are accepted. When a promise resolves, the messages are committed. */
 export type Accept = {
   /**
-   * Accepts one message, in one transaction with everything else that arrives while the previous commit is under way. With
-   * `idempotency` the answer is stored in that transaction too; when the key is taken, this rejects (`isKeyTaken`) and
-   * stores nothing.
+   * Accepts one message, in one transaction with everything else that arrives while the previous commit is under way.
+   * With `idempotency` the answer is stored in that transaction too; when the key is taken, this rejects (`isKeyTaken`)
+   * and stores nothing.
    */
   one(actor: Actor, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
   /** Accepts many messages in a transaction of their own: all that are not refused are stored, or the call rejects. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
-  /** Does the same for a request that may be accepted once: returns null, and stores nothing, when it was before. */
+  /** Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was before. */
   once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
 };
 
@@ -61,14 +61,15 @@ type RecordVerdicts = OnceRequest['record'];
 type Attempt<T> = (chunks: NewChunk[]) => Promise<T>;
 
 /**
- * Creates the way into the system for messages: each draft runs through the steps of `prepare`, then client ids, messages,
- * queue chunks and the frozen credit are committed together, in the order of the request. Only then is the queue woken.
+ * Creates the way into the system for messages: each draft runs through the steps of `prepare`, then client ids,
+ * messages, queue chunks and the frozen credit are committed together, in the order of the request. Only then is the
+ * queue woken.
  */
 export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   /**
    * Supposes first that the credit suffices and freezes it as the last statement, so that the balance is locked for the
-   * commit alone. When the credit does not suffice, everything is rolled back and done again with the balance locked from
-   * the start, to find out which messages it covers. Wakes the queue after the commit.
+   * commit alone. When the credit does not suffice, everything is rolled back and done again with the balance locked
+   * from the start, to find out which messages it covers. Wakes the queue after the commit.
    */
   async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
     const chunks: NewChunk[] = [];
@@ -200,7 +201,9 @@ async function insertAffordable(
   return withShort(await claimAndInsert(tx, affordable, chunks, (to, verdicts) => record(to, withShort(verdicts))));
 }
 
-/** The price of each message. A client id in use makes the message a repeat or a conflict, and neither costs anything. */
+/**
+ * The price of each message. A client id in use makes the message a repeat or a conflict, and neither costs anything.
+ */
 async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
   const claims = items.flatMap((item) => {
     const clientId = claimedId(item);
@@ -215,7 +218,10 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
   }));
 }
 
-/** Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns, as a `burst` needs it. */
+/**
+ * Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns,
+ * as a `burst` needs it.
+ */
 async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
   if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
@@ -245,8 +251,8 @@ const accepted = ({ message, unicode }: Prepared): Verdict => ({
 });
 
 /**
- * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use gives the first
- * message again when the content is the same, and a conflict when it differs.
+ * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use gives the
+ * first message again when the content is the same, and a conflict when it differs.
  */
 async function claimClientIds(
   tx: Db,
@@ -293,7 +299,9 @@ function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdic
     : { kind: 'conflict' };
 }
 
-/** Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request. */
+/**
+ * Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request.
+ */
 function chunksOf(items: readonly Prepared[]): NewChunk[] {
   const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
   const chunks: NewChunk[] = [];

@@ -35,7 +35,7 @@ describe('the answer to the specification’s body', () => {
     );
   });
 
-  test('an id used for another content is a conflict', () => {
+  test('an id that was used for other content is a conflict', () => {
     expect(() => answerSend(body, CONFLICT)).toThrow(expect.objectContaining({ status: 409 }));
   });
 });
@@ -43,7 +43,7 @@ describe('the answer to the specification’s body', () => {
 describe('the answer to the message server’s body', () => {
   const body = { destination: '+351912345678', sender: 'ACME', body: 'Hello', simulation: true };
 
-  test('tells parts and alphabet', () => {
+  test('names parts and alphabet', () => {
     expect(answerMessageServer(body, ACCEPTED)).toEqual({
       messageId: 'm',
       simulation: true,
@@ -66,7 +66,7 @@ describe('the answer to the message server’s body', () => {
   });
 });
 
-test('the bulk answer has one line a destination, in order, and counts what was accepted', () => {
+test('the bulk answer has one result for each destination, in order, and counts the accepted ones', () => {
   const bulk = {
     globalId: 'g',
     messages: [

@@ -103,8 +103,8 @@ export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Stati
 }
 
 /**
- * The answer to a send on RCS or WhatsApp. Errors of the whole request: 400 for content that cannot be stored, 409 for a
- * client id that was used for another message.
+ * The answer to a send on RCS or WhatsApp. Errors of the whole request: 400 for content that cannot be stored, 409 for
+ * a client id that was used for another message.
  */
 export function answerRich({ simulation = false }: { simulation?: boolean }, verdict: Verdict) {
   if (verdict.kind === 'conflict') throw idConflict();

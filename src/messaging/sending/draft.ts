@@ -36,8 +36,8 @@ export type Draft = {
 type WithDefault = 'clientId' | 'binary' | 'simulation' | 'wantReceipt' | 'validUntil' | 'scheduledAt' | 'priority';
 
 /**
- * Makes a draft. Fields that are left out have the value that most messages have: a single message that is sent at once,
- * with a receipt.
+ * Makes a draft. Fields that are left out have the value that most messages have: a single message that is sent at
+ * once, with a receipt.
  */
 export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, WithDefault>>): Draft => ({
   clientId: null,
@@ -75,7 +75,9 @@ export type Verdict =
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
 
-/** The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal. */
+/**
+ * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal.
+ */
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, simulation, hops } = draft;
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));

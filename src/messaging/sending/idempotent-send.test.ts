@@ -54,7 +54,7 @@ test.each([
   expect(await stored()).toBe(1);
 });
 
-test('a taken key rejects its own send and stores nothing of it, and those in the same batch are accepted', async () => {
+test('a taken key rejects its own send, and the others in the batch are accepted', async () => {
   await insertAnswers(pool, [seal('taken')('earlier')]);
   const sends = ['taken', 'free', null, 'taken too', null].map((key) =>
     accept.one(actor(), draft(), key === null ? undefined : keyed(key)),
@@ -66,7 +66,7 @@ test('a taken key rejects its own send and stores nothing of it, and those in th
   expect((await answers()).get('taken')).toBe('earlier');
 });
 
-test('of many sends under one key at the same moment, in two processes, one is stored', async () => {
+test('of many sends with one key at the same time, in two processes, one is stored', async () => {
   const both = [accept, newAccept()];
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, i) => (both[i % 2] ?? accept).one(actor(), draft(), keyed('one'))),
@@ -76,7 +76,7 @@ test('of many sends under one key at the same moment, in two processes, one is s
   expect(await stored()).toBe(1);
 });
 
-test('a refusal is an answer too; an error of the whole request is none', async () => {
+test('a refusal is stored as an answer; an error of the whole request is not', async () => {
   const refused = await accept.one(actor(), draft({ destination: '+999123456789' }), keyed('refused'));
   expect(await answers()).toEqual(new Map([['refused', refused]]));
   const fails = keyed('error', () => {

@@ -34,7 +34,10 @@ export type MaybeIdempotent = { readonly idempotency?: IdempotentSend | undefine
 
 const nameOf = ({ accountId, key }: Key): string => `${accountId} ${key}`;
 
-/** Leaves out the items whose key occurs earlier in the same batch: of two requests with one key only the first is processed. */
+/**
+ * Leaves out the items whose key occurs earlier in the same batch: of two requests with one key only the first is
+ * processed.
+ */
 export function firstOfEachKey<T extends MaybeIdempotent>(items: readonly T[]): T[] {
   const seen = new Set<string>();
   return items.filter(({ idempotency }) => {
@@ -55,8 +58,8 @@ export async function withoutTakenKeys<T extends MaybeIdempotent>(db: Db, items:
 }
 
 /**
- * Stores the answers to these sends in the transaction of their messages, which fails when a key is taken. The statement is
- * sent before this returns, as a `burst` needs it.
+ * Stores the answers to these sends in the transaction of their messages, which fails when a key is taken. The
+ * statement is sent before this returns, as a `burst` needs it.
  */
 export async function storeAnswers(
   tx: Db,

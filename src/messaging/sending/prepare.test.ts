@@ -19,7 +19,7 @@ const refusal = (more: Partial<Draft>, route: number | null = 1): string | null 
   return result.kind === 'refused' ? result.refusal : null;
 };
 
-test('what passes is a message of the account with an id of its own, its number in E.164 and its route', () => {
+test('a draft that passes becomes a message of the account with an id, its number in E.164 and its route', () => {
   const result = run({ destination: '351912345678', clientId: 'c' }, 3);
   if (result.kind !== 'prepared') throw new Error('refused');
   expect(result.message).toMatchObject({ accountId: 7, clientId: 'c', destination: '+351912345678', connectionId: 3 });
@@ -32,7 +32,7 @@ test('a number that has opted out is refused, also in a simulation and however i
   expect(refusal({ destination: '+393330000008' })).toBeNull();
 });
 
-test('a route is asked for the number in E.164 and for the channel of the message', () => {
+test('a route is looked up by the number in E.164 and the channel of the message', () => {
   const asked: unknown[] = [];
   const findRoute: FindRoute = (...question) => [asked.push(question)];
   prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => false);
@@ -92,7 +92,7 @@ describe('on RCS and WhatsApp', () => {
     expect(refusal({ ...rich, ...more })).toBe(reason);
   });
 
-  test('no route is refused', () => {
+  test('a message without a route is refused', () => {
     expect(refusal(rich, null)).toBe('no_route');
   });
 
@@ -100,7 +100,7 @@ describe('on RCS and WhatsApp', () => {
     expect(refusal({ ...rich, content: { ...content, message: { type: 'text', a: '\\u0000' } } })).toBeNull();
   });
 
-  test('one client id with another content is another message', () => {
+  test('the same client id with other content is another message', () => {
     const other = { ...content, message: { type: 'text', text: { body: 'Bye' } } };
     expect(contentHash(draft(rich))).toEqual(contentHash(draft(rich)));
     expect(contentHash(draft(rich))).not.toEqual(contentHash(draft({ ...rich, content: other })));
@@ -138,7 +138,7 @@ describe('texts', () => {
     expect(run({ body })).toMatchObject({ unicode, message: { parts } });
   });
 
-  test('octets of up to 140 with their header are one part', () => {
+  test('up to 140 octets with their header are one part', () => {
     const binary = { udh: Buffer.alloc(40), data: Buffer.alloc(100) };
     expect(run({ body: '', binary })).toMatchObject({
       message: { parts: 1, udh: binary.udh, binaryBody: binary.data },
@@ -163,7 +163,7 @@ propertyTest.prop([
 });
 
 describe('the hash of the content', () => {
-  test('is the same for the same content, whatever is not content', () => {
+  test('depends on the content alone', () => {
     const one = draft({ clientId: 'a', wantReceipt: true, priority: 0 });
     const same = draft({ clientId: 'b', wantReceipt: false, priority: 1 });
     expect(contentHash(one)).toEqual(contentHash(same));

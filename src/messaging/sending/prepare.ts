@@ -47,7 +47,10 @@ const MAX_BINARY_BYTES = 140;
 const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/;
 const NUMERIC = /^\+?[0-9]{1,16}$/;
 
-/** Whether a sender is valid on SMS (contract 7): 1..11 alphanumeric characters, or up to 16 digits (number or short code). */
+/**
+ * Whether a sender is valid on SMS (contract 7): 1..11 alphanumeric characters, or up to 16 digits (number or short
+ * code).
+ */
 export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
@@ -129,8 +132,8 @@ export type Prepared = {
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
 
 /**
- * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` must have
- * been made for the draft's destination (src/messaging/consent/check.ts).
+ * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` must
+ * have been made for the draft's destination (src/messaging/consent/check.ts).
  */
 export function prepare(
   by: Requester,

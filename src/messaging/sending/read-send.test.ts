@@ -6,11 +6,11 @@ const NOW = new Date('2026-11-21T10:00:00Z');
 const plain = { sender: '', body: 'Hello' } as const;
 
 describe('the specification’s body', () => {
-  test('asks for a receipt and goes out at once, as a single send', () => {
+  test('asks for a receipt and is sent at once, as a single send', () => {
     expect(readSend({ phoneNumber: '+351912345678', message: 'Hello' })).toEqual(draft(plain));
   });
 
-  test('carries its sender, its id and its simulation', () => {
+  test('sets sender, id and simulation', () => {
     const body = { phoneNumber: '1', message: 'x', senderName: 'ACME', customerMessageId: 'c', simulation: true };
     expect(readSend(body)).toMatchObject({ sender: 'ACME', clientId: 'c', simulation: true });
   });
@@ -23,7 +23,7 @@ describe('the message server’s body', () => {
     expect(readMessageServer(body, NOW)).toEqual(draft());
   });
 
-  test('carries validity, schedule, id and the wish for no receipt', () => {
+  test('sets validity, schedule and id, and can do without a receipt', () => {
     const full = {
       ...body,
       messageId: 'c',
@@ -40,7 +40,7 @@ describe('the message server’s body', () => {
     });
   });
 
-  test('fills in placeholders once: a value that looks like one is sent as it is, an unknown one stays', () => {
+  test('fills in placeholders once: a value that looks like a placeholder is sent as it is, an unknown one stays', () => {
     const filled = readMessageServer(
       {
         ...body,
@@ -90,7 +90,7 @@ describe('the bulk body', () => {
     ]);
   });
 
-  test('its options hold for all messages', () => {
+  test('applies its options to all messages', () => {
     const options = { simulation: true, enableDelivery: false, enableConcatenated: false, enableUnicode: false };
     const [first] = readBulk({ ...options, messages: [message] }, NOW);
     expect(first).toMatchObject({ simulation: true, wantReceipt: false, maxParts: 1, gsmOnly: true });
@@ -98,12 +98,12 @@ describe('the bulk body', () => {
     expect(free).toMatchObject({ simulation: false, wantReceipt: true, maxParts: undefined, gsmOnly: false });
   });
 
-  test('octets take the place of the text', () => {
+  test('sends octets in place of the text', () => {
     const [first] = readBulk({ messages: [{ ...message, hexBody: '00ff', udhData: '0500' }] }, NOW);
     expect(first).toMatchObject({ body: '', binary: { udh: Buffer.of(5, 0), data: Buffer.of(0, 255) } });
   });
 
-  test('every fault is named with its place', () => {
+  test('names every fault with its place', () => {
     const bulk = {
       messages: [
         { ...message, ids: ['only one'] },

@@ -16,7 +16,9 @@ export const readSend = (body: SendIn): Draft =>
     simulation: body.simulation ?? false,
   });
 
-/** Reads the message server's own body as a draft. Errors: 400 naming every field whose fault the schema cannot find. */
+/**
+ * Reads the message server's own body as a draft. Errors: 400 naming every field whose fault the schema cannot find.
+ */
 export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   const text = fillIn(body.body, body.placeholders ?? {});
   refuseFaults(messageServerFaults(body, text, now));
@@ -52,7 +54,9 @@ function messageServerFaults({ udhData, scheduledDate }: MessageServerIn, text: 
   return faults;
 }
 
-/** Fills in placeholders. Values may contain `{{…}}` themselves and are sent as they are; a name without a value stays. */
+/**
+ * Fills in placeholders. Values may contain `{{…}}` themselves and are sent as they are; a name without a value stays.
+ */
 const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
@@ -79,8 +83,8 @@ export function refuseFaults(faults: readonly FieldError[]): void {
 }
 
 /**
- * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field whose
- * fault the schema cannot find.
+ * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field
+ * whose fault the schema cannot find.
  */
 export function readBulk(bulk: BulkIn, now: Date): Draft[] {
   refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));

@@ -35,7 +35,7 @@ const statusesOf = async (ids: readonly string[]): Promise<(number | undefined)[
   return ids.map((id) => states.get(id)?.status);
 };
 
-test('the last digits of the number choose the end, which comes after its time', async () => {
+test('the last digits of the number choose the final state, which comes after its delay', async () => {
   const ids = await simulated(['0001', '0002', '0003', '0004', '0005', '5678'].map((end) => `+35191234${end}`));
   expect(await statusesOf(ids)).toEqual(Array(6).fill(STATUS.ACCEPTED));
   expect(await endSimulated(pool)).toBe(0);
@@ -55,7 +55,7 @@ test('the last digits of the number choose the end, which comes after its time',
   expect(await endSimulated(pool)).toBe(0);
 });
 
-test('RCS and WhatsApp have ends of their own, which are none on SMS', async () => {
+test('RCS and WhatsApp have final states of their own, which SMS does not have', async () => {
   const numbers = ['0001', '0006', '0007', '0008', '0009'].map((end) => `+35191234${end}`);
   const [rich, plain] = [await simulated(numbers, 'WHATSAPP'), await simulated(numbers)];
   await passed(1);
@@ -71,14 +71,14 @@ test('RCS and WhatsApp have ends of their own, which are none on SMS', async () 
   expect(await many(pool, sql`SELECT id FROM message_state WHERE read_at IS NOT NULL`)).toEqual([{ id: rich[1] }]);
 });
 
-test('no figures count them', async () => {
+test('the figures do not count them', async () => {
   await simulated(['+351912345678', '+351912340006'], 'RCS');
   await passed(1);
   await endSimulated(pool);
   expect(await many(pool, sql`SELECT FROM traffic_hour`)).toEqual([]);
 });
 
-test('the end is dated when it was due, and a failure says that it was simulated', async () => {
+test('the final state has the time when it was due, and a failure says that it was simulated', async () => {
   const ids = await simulated(['+351912340001', '+351912345678']);
   const due = await many<{ id: string; at: Date }>(
     pool,
@@ -98,7 +98,7 @@ test('several workers end each message once', async () => {
   expect(ended.reduce((sum, n) => sum + n, 0)).toBe(300);
 });
 
-test('the time of the next end is told, and null when none waits', async () => {
+test('the time until the next final state is returned, and null when there is none', async () => {
   expect(await findNextSimulatedMs(pool)).toBeNull();
   await simulated(['+351912340005']);
   const ms = (await findNextSimulatedMs(pool)) ?? 0;

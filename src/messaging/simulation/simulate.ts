@@ -9,16 +9,15 @@ import * as db from './sql.ts';
 
 const SOON_MS = 1000;
 const LATE_MS = 30_000;
-const BATCH = 1000;
+const BATCH_SIZE = 1000;
 
-type Due = Awaited<ReturnType<typeof db.deleteDueSimulated>>[number];
-
+/** The final state of a simulated message and when it comes; null: never. */
 type Ending = { readonly status: number; readonly delayMs: number } | null;
 
-/** Among planned outcomes: delivered, and read at the same instant. Not a code of the status table. */
+/** A planned outcome that is not in the status table: delivered, and read at the same instant. */
 const READ = 100;
 
-/** Contract 7: the last four digits of the number choose how a simulated message ends; null never gets a receipt. */
+/** The final state of a simulated message by the last four digits of its number (contract 7). */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   '0001': { status: STATUS.UNDELIVERABLE, delayMs: SOON_MS },
   '0002': { status: STATUS.EXPIRED, delayMs: SOON_MS },
@@ -27,7 +26,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   '0005': { status: STATUS.DELIVERED, delayMs: LATE_MS },
 };
 
-/** What only RCS and WhatsApp know. */
+/** The final states on RCS and WhatsApp, which have more of them. */
 const RICH_ENDINGS: Readonly<Record<string, Ending>> = {
   ...ENDINGS,
   '0006': { status: READ, delayMs: SOON_MS },
@@ -41,7 +40,7 @@ function endingOf({ channel, destination }: NewMessage): Ending {
   return ending === undefined ? { status: STATUS.DELIVERED, delayMs: SOON_MS } : ending;
 }
 
-/** Puts simulated messages into ACCEPTED and plans their end, in the caller's transaction. */
+/** Moves simulated messages to ACCEPTED and plans their final states, in the caller's transaction. */
 export async function planSimulation(tx: Db, messages: readonly NewMessage[]): Promise<void> {
   await insertStates(
     tx,
@@ -70,14 +69,14 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
 }
 
 /**
- * Ends the simulated messages whose time has come. Durable and claimed by rows, so that any worker may run it at any
- * time and a restart loses none.
+ * Ends the simulated messages whose time has come. Their plans are rows that workers claim, so that any worker may run
+ * this at any time and a restart loses none.
  *
- * @returns how many ended
+ * @returns how many messages ended
  */
 export function endSimulated(pool: Pool): Promise<number> {
   return transaction(pool, async (tx) => {
-    const due = await db.deleteDueSimulated(tx, BATCH);
+    const due = await db.deleteDueSimulated(tx, BATCH_SIZE);
     if (due.length === 0) return 0;
     const reads = due
       .filter(({ status }) => status === READ)
@@ -87,7 +86,7 @@ export function endSimulated(pool: Pool): Promise<number> {
   });
 }
 
-function toMove({ accountId, messageId, dueAt, ...planned }: Due): StateMove {
+function toMove({ accountId, messageId, dueAt, ...planned }: db.SimulatedOutcome): StateMove {
   const status = planned.status === READ ? STATUS.DELIVERED : planned.status;
   const errorText = status === STATUS.DELIVERED ? null : 'simulated';
   return { accountId, id: messageId, status, doneAt: dueAt, errorCode: null, errorText };

@@ -41,7 +41,9 @@ export async function listRecordsById(
   );
 }
 
-/** Lists the newest message of one account under each of these client ids: in a send with fallbacks, the last one made. */
+/**
+ * Lists the newest message of one account under each of these client ids: in a send with fallbacks, the last one made.
+ */
 export async function listMessageIdsByClientId(
   db: Db,
   { accountId, clientIds }: { accountId: number; clientIds: readonly string[] },
@@ -54,7 +56,8 @@ export async function listMessageIdsByClientId(
 }
 
 /**
- * Finds the network's reason for holding a message back; undefined when it does not hold it, or has sent it in the meantime.
+ * Finds the network's reason for holding a message back; undefined when it does not hold it, or has sent it in the
+ * meantime.
  */
 export async function findHold(db: Db, { accountId, id }: OneMessage): Promise<string | undefined> {
   const row = await maybeOne<{ text: string }>(

@@ -46,14 +46,14 @@ describe('look-up', () => {
     expect(await findRecord(pool, mine, 'foreign')).toBeUndefined();
   });
 
-  test('of one id prefers the client’s own: it may look like one of ours', async () => {
+  test('by one id prefers the client’s own, which may look like one of ours', async () => {
     const ours = await store(1);
     const clients = await store(1, ours);
     expect((await findRecord(pool, mine, ours))?.id).toBe(clients);
     expect((await findRecord(pool, mine, clients))?.id).toBe(clients);
   });
 
-  test('without any id asks nothing', async () => {
+  test('without any id makes no query', async () => {
     expect(await findRecords(pool, mine, { ids: [], clientIds: [] })).toEqual([]);
     expect(await findRecords(pool, mine, { ids: ['nonsense'], clientIds: [] })).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('look-up', () => {
   });
 });
 
-test('a look-up by id plans the days of its ids only, by index', async () => {
+test('a look-up by id plans only the days of its ids, by index', async () => {
   const ids = [await store(1), await store(1)];
   const scans = await explain(pool, (db) => listRecordsById(db, { accountId: 1, ids }));
   expect(scans.map((scan) => scan.how)).not.toContain('Seq Scan');
@@ -121,7 +121,7 @@ describe('the record', () => {
     });
   });
 
-  test('of a message that waits reads ACCEPTED on SMS and UNKNOWN elsewhere, sent when it was accepted', () => {
+  test('of a waiting message is ACCEPTED on SMS and UNKNOWN elsewhere, sent when it was accepted', () => {
     const waiting = { status: null, submittedAt: null, doneAt: null, updatedAt: null };
     expect(toStatusRecord(record(waiting))).toMatchObject({
       deliveryStatus: 'ACCEPTED',
@@ -131,7 +131,7 @@ describe('the record', () => {
     expect(toStatusRecord(record({ ...waiting, channel: 'RCS' }))).toMatchObject({ deliveryStatusCode: 0 });
   });
 
-  test('of what a carrier took on RCS and WhatsApp reads UNKNOWN, and every end as it is', () => {
+  test('of an accepted message on RCS and WhatsApp is UNKNOWN, and every final state is itself', () => {
     const rich = (status: number) => toStatusRecord(record({ channel: 'WHATSAPP', status })).deliveryStatus;
     expect([STATUS.ACCEPTED, STATUS.UNSUPPORTED, STATUS.CONVERSATION_CLOSED].map(rich)).toEqual([
       'UNKNOWN',
@@ -144,12 +144,12 @@ describe('the record', () => {
     expect(toStatusRecord(record({ campaignId: 7 })).campaignId).toBe(7);
   });
 
-  test('has no delivery date before its end', () => {
+  test('has no delivery date before the final state', () => {
     expect(toStatusRecord(record({ status: STATUS.ACCEPTED })).deliveryDate).toBeNull();
     expect(toStatusRecord(record({ status: STATUS.UNKNOWN })).deliveryDate).toBeNull();
   });
 
-  test('keeps the carrier’s own words', () => {
+  test('has the carrier’s own text', () => {
     const failed = record({ status: STATUS.UNDELIVERABLE, errorCode: '011', errorText: 'stat:UNDELIV err:011' });
     expect(toStatusRecord(failed)).toMatchObject({ errorCode: '011', errorMessage: 'stat:UNDELIV err:011' });
   });
@@ -166,13 +166,13 @@ describe('the short form', () => {
     expect(toSimpleStatus(record({ status: STATUS[name] })).status).toBe(SHORT[name] ?? 'ERROR');
   });
 
-  test('of what waits or was accepted reads SENT on every channel', () => {
+  test('of a waiting or accepted message is SENT on every channel', () => {
     for (const channel of ['SMS', 'RCS', 'WHATSAPP'] as const)
       for (const status of [null, STATUS.ACCEPTED])
         expect(toSimpleStatus(record({ channel, status })).status).toBe('SENT');
   });
 
-  test('tells when the status was reached, as far as that is known', () => {
+  test('says when the status was reached, as far as that is known', () => {
     const times = [record(), record({ doneAt: null }), record({ doneAt: null, updatedAt: null })];
     expect(times.map((r) => toSimpleStatus(r).timestamp)).toEqual([
       at(2).toISOString(),
@@ -203,7 +203,7 @@ describe('the status on a network', () => {
     });
   });
 
-  test('says in the words of the network what went wrong, and nothing while nothing did', () => {
+  test('has the network’s own text of an error, and null without one', () => {
     expect(on({ status: STATUS.ERROR, errorText: '131026 undeliverable' }).error).toBe('131026 undeliverable');
     expect(on({ status: STATUS.UNSUPPORTED }).error).toBe('unsupported');
     expect([on({ status: null }).error, on({ status: STATUS.DELIVERED }).error]).toEqual([null, null]);

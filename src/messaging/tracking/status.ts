@@ -86,7 +86,9 @@ export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   };
 }
 
-/** Finds the status of a message by our id, as its network names it. Undefined when that channel has no such message. */
+/**
+ * Finds the status of a message by our id, as its network names it. Undefined when that channel has no such message.
+ */
 export async function findNetworkStatus(
   pool: Db,
   actor: { readonly accountId: number },

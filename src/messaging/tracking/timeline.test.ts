@@ -107,7 +107,7 @@ const beginning = (): string[] => [
 ];
 
 describe('the usual way', () => {
-  test('is told from the message and its state alone, with the words of the receipt', async () => {
+  test('follows from the message and its state alone, with the text of the receipt', async () => {
     const message = await stored();
     await attempt(message, taken('C1'));
     await arrive([receipt('C1', { raw: 'id:C1 stat:DELIVRD err:000', errorCode: '000' })]);
@@ -137,7 +137,7 @@ describe('the usual way', () => {
     expect(await many(pool, sql`SELECT FROM message_event WHERE message_id = ${message.id}`)).toEqual([]);
   });
 
-  test('of a message that its network holds back says so, and the network’s status is RECEIVED until it is sent', async () => {
+  test('says that the network holds a message back, and the network’s status is RECEIVED until it is sent', async () => {
     const message = await stored({ channel: 'WHATSAPP' });
     const statusOf = async () => (await findNetworkStatus(pool, { accountId }, message))?.status;
     await attempt(message, { ...taken('wamid.1'), held: 'held_for_quality_assessment' });
@@ -153,7 +153,7 @@ describe('the usual way', () => {
     expect(await statusOf()).toBe('DELIVERED');
   });
 
-  test('before the first attempt is a message that waits, at once or for its time', async () => {
+  test('shows a message that waits before the first attempt, for its turn or its time', async () => {
     expect(lines(await eventsOf(await stored()))).toEqual(beginning());
     const scheduledAt = new Date('2030-01-01T00:00:00Z');
     const events = lines(await eventsOf(await stored({ scheduledAt, priceMicros: 0, apiKeyId: null })));
@@ -174,7 +174,7 @@ describe('the usual way', () => {
   });
 });
 
-describe('what went otherwise', () => {
+describe('other cases', () => {
   test('shows every attempt, with the answers that later ones replaced, and where it was made', async () => {
     const message = await stored();
     await attempt(message, retry(10, false, 'ESME_RTHROTTLED'));
@@ -207,7 +207,7 @@ describe('what went otherwise', () => {
     ]);
   });
 
-  test('shows an unknown outcome and what was said of it later', async () => {
+  test('shows an unknown outcome and what was decided about it later', async () => {
     const message = await stored();
     await attempt(message, { kind: 'unknown', text: 'no answer', carrierIds: [] });
     expect(lines(await eventsOf(message)).slice(3)).toEqual(['ATTEMPT 1 UNKNOWN main no answer']);
@@ -219,7 +219,7 @@ describe('what went otherwise', () => {
     expect(lines(await eventsOf(message)).slice(4)).toEqual(['FINAL DELIVERED', 'CREDIT charged']);
   });
 
-  test('shows an unknown outcome that was known after all', async () => {
+  test('shows an unknown outcome that became known', async () => {
     const message = await stored();
     await attempt(message, { kind: 'unknown', text: 'the worker stopped', carrierIds: [] });
     const result = resultOf(message.id, taken('C3'), { accountId, connectionId: connections[0] ?? 0 });
@@ -233,7 +233,7 @@ describe('what went otherwise', () => {
     ]);
   });
 
-  test('shows every receipt: intermediate, doubled in one batch and later, late and contradicting', async () => {
+  test('shows every receipt: intermediate, repeated in one batch and later, late and contradictory', async () => {
     const message = await stored();
     await attempt(message, taken('C4'));
     await arrive([receipt('C4', { state: 'ACCEPTED', raw: 'enroute' })]);
@@ -262,7 +262,7 @@ describe('what went otherwise', () => {
     ]);
   });
 
-  test('shows the end that we had set when the carrier speaks after it, and credit moving once', async () => {
+  test('shows our own final state when the carrier reports after it, and that credit moved once', async () => {
     const message = await stored({ refundUndelivered: true });
     await attempt(message, taken('C5'));
     await transaction(pool, (tx) =>
@@ -305,7 +305,7 @@ describe('what went otherwise', () => {
   });
 });
 
-test('another account’s message has no timeline, nor has an id that is none', async () => {
+test('there is no timeline for another account’s message or an invalid id', async () => {
   const message = await stored();
   expect(await findTimeline(pool, { accountId: accountId + 1 }, message.id)).toBeUndefined();
   expect(await findTimeline(pool, { accountId }, 'nonsense')).toBeUndefined();

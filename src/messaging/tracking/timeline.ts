@@ -11,8 +11,8 @@ import { findRecord } from './status.ts';
 
 /**
  * Finds everything that happened to one message of the account, by our id or the client's. Most of it follows from the
- * message and its state by the rules of the ledger; what these cannot hold was stored as events. Undefined when the account
- * has no such message.
+ * message and its state by the rules of the ledger; what these cannot hold was stored as events. Undefined when the
+ * account has no such message.
  */
 export async function findTimeline(
   pool: Db,
@@ -75,7 +75,10 @@ function toTimeline(
   };
 }
 
-/** The first events. They precede the others whatever the clocks say: ids come from the program's clock, the rest from the database's. */
+/**
+ * The first events. They precede the others whatever the clocks say: ids come from the program's clock, the rest from
+ * the database's.
+ */
 function beginning(history: MessageHistory): Entry[] {
   const { scheduledAt, queuedOn, simulation } = history;
   const at = timeOfId(history.id);
@@ -144,7 +147,10 @@ function acceptedAttempt(
   ];
 }
 
-/** Whether the attempt in the state was accepted: it was unless the same transaction recorded that it was never answered. */
+/**
+ * Whether the attempt in the state was accepted: it was unless the same transaction recorded that it was never
+ * answered.
+ */
 function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
   if (submittedAt === null || simulation) return false;
   return !events.some(

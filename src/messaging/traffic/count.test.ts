@@ -30,7 +30,7 @@ const rows = () =>
         FROM traffic_hour GROUP BY hour, campaign_id, channel ORDER BY 1, 2, 3`,
   );
 
-test('messages count in the hour of their ids, by campaign and channel, in one row of a call', async () => {
+test('messages count in the hour of their ids, by campaign and channel, in one row per call', async () => {
   await countTraffic(pool, [
     delta('2026-11-21T09:59:59.999Z', { sent: 1 }),
     delta('2026-11-21T10:00:00.000Z', { sent: 1, costMicros: 7 }),
@@ -49,12 +49,12 @@ test('messages count in the hour of their ids, by campaign and channel, in one r
   expect(await many(pool, sql`SELECT FROM traffic_hour`)).toHaveLength(4);
 });
 
-test('no messages touch no row', async () => {
+test('an empty list changes nothing', async () => {
   await countTraffic(pool, []);
   expect(await rows()).toEqual([]);
 });
 
-test('many at once, whatever the order of their keys, add up and never lock each other out', async () => {
+test('many at the same time add up, whatever the order of their keys, and never deadlock', async () => {
   const deltas = Array.from({ length: 40 }, (_, n) =>
     delta(`2026-11-21T${String(n % 5).padStart(2, '0')}:00:00Z`, {
       accountId: 1 + (n % 4),
@@ -72,7 +72,7 @@ test('many at once, whatever the order of their keys, add up and never lock each
   expect(await one(pool, sql`SELECT sum(sent)::int AS sent FROM traffic_hour`)).toEqual({ sent: 1200 });
 });
 
-test('what is rolled back is not counted', async () => {
+test('a rollback counts nothing', async () => {
   const failing = transaction(pool, async (tx) => {
     await countTraffic(tx, [delta('2026-11-21T10:00:00Z', { sent: 1 })]);
     throw new Error('no');

@@ -4,39 +4,40 @@ import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
 import { insertTraffic, type TrafficRow } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** What one message adds to the figures of its hour, that of its id; negative where an earlier figure proved wrong. */
+/** What one message adds to the figures of the hour of its id; negative where an earlier figure proved wrong. */
 export type TrafficDelta = {
   readonly accountId: number;
   readonly id: string;
   readonly campaignId: number | null;
-  /** Its bit (src/platform/lib/channel.ts). */
+  /** The bit of the channel (src/platform/lib/channel.ts). */
   readonly channel: number;
-  /** It has an outcome: taken by a carrier, refused, or unknown. */
+  /** The message has an outcome: accepted by a carrier, refused, or unknown. */
   readonly sent?: number;
   readonly delivered?: number;
   readonly read?: number;
-  /** Final and not delivered; `unsent` of them were ended before any carrier had them. */
+  /** The message has a final state other than delivered. */
   readonly failed?: number;
+  /** The message is among `failed` and ended before any carrier had it. */
   readonly unsent?: number;
   readonly costMicros?: number;
 };
 
-/** As with `credit_frozen`: those who settle and those who receive would wait for each other's commits. */
+/** Shards, as in `credit_frozen`: the dispatcher and the receipts would otherwise wait for each other's commits. */
 const SHARDS = 8;
 
 /**
- * Adds to the hourly figures, in the transaction that moves the messages: they are exact at any instant. Simulated
- * messages are not counted.
+ * Adds to the hourly figures in the transaction that moves the messages, so that they are exact at any instant.
+ * Simulated messages are not counted.
  *
- * At most once a transaction: the rows of one call are locked in the order of their keys, those of two calls are not.
- * One statement a batch, sent before this returns, as a `burst` wants it.
+ * Call it at most once in a transaction: the rows of one call are locked in the order of their keys, those of two calls
+ * are not. Each batch takes one statement, which is sent before this returns, as a `burst` needs it.
  */
 export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Promise<void> {
   const rows = [...sumUp(deltas)].sort(byKey);
   if (rows.length > 0) await insertTraffic(tx, { rows, shard: randomInt(SHARDS) });
 }
 
-/** Messages of one batch are mostly of one key: each is compared with that of the one before it. */
+/** Most messages of a batch have the same key, so each is compared with the key of the one before it first. */
 function sumUp(deltas: readonly TrafficDelta[]): Iterable<TrafficRow> {
   const rows = new Map<string, TrafficRow>();
   let hour: Hour | undefined;

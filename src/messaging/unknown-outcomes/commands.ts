@@ -10,7 +10,7 @@ import { listUnknowns, type Unknown } from './sql.ts';
 
 type Flags = { readonly account?: string; readonly connection?: string; readonly limit: number };
 
-/** `unknown list` and `unknown settle`. */
+/** Registers `unknown list` and `unknown settle`. */
 export function registerUnknownCommands(program: Command, context: CommandContext): void {
   const unknown = program
     .command('unknown')

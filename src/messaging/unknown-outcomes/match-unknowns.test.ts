@@ -79,8 +79,8 @@ const parked = async (): Promise<string[]> =>
 const stateOf = async (id: string) => (await statesOf(pool, [id])).get(id);
 const statusOf = async (id: string): Promise<number | undefined> => (await stateOf(id))?.status;
 
-describe('the one unknown that a stray receipt fits', () => {
-  test('takes its id and its end, and its price is earned', async () => {
+describe('the only unknown outcome that a stray receipt fits', () => {
+  test('gets its id and its final state, and its price is earned', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-1')]);
     expect(await stateOf(id)).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'LATE-1', errorText: null });
@@ -92,7 +92,7 @@ describe('the one unknown that a stray receipt fits', () => {
     ]);
   });
 
-  test('is known from an intermediate receipt on: the final one finds it by its id', async () => {
+  test('is found by its id after an intermediate receipt', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-2', { state: 'ACCEPTED' })]);
     expect(await stateOf(id)).toMatchObject({ status: STATUS.ACCEPTED, carrierId: 'LATE-2' });
@@ -116,7 +116,7 @@ describe('the one unknown that a stray receipt fits', () => {
     }
   });
 
-  test('is one for repeats of a receipt that spell its id in different ways', async () => {
+  test('is matched once by repeats of a receipt that spell its id differently', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('00000000000000000A1F', { state: 'ACCEPTED' }), receipt('2591')]);
     await tryAgain();
@@ -133,7 +133,7 @@ describe('the one unknown that a stray receipt fits', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('is found whoever the carrier names, when the sender was left to it', async () => {
+  test('is found with any sender in the receipt when the carrier chose the sender', async () => {
     const id = await given(NO_ANSWER, { sender: '' });
     await late([receipt('LATE-4', { sender: '39000111' })]);
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
@@ -147,14 +147,14 @@ describe('the one unknown that a stray receipt fits', () => {
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
   });
 
-  test('takes one of two repeats of a receipt, and the other finds it by its id', async () => {
+  test('is settled by one of two repeats of a receipt, and the other finds it by its id', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-6'), receipt('LATE-6')]);
     await tryAgain();
     expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
   });
 
-  test('is the one whose id of ours the network gives back, among others to the same number', async () => {
+  test('is the one whose own id the network returns, among others to the same number', async () => {
     const ids = [await given(NO_ANSWER), await given(NO_ANSWER)];
     const wamid = (n: number) => receipt(`wamid.${n}`, { carrierIds: [`wamid.${n}`, ids[n] ?? ''] });
     await late([wamid(1)]);
@@ -163,13 +163,13 @@ describe('the one unknown that a stray receipt fits', () => {
     expect(await stateOf(ids[0] ?? '')).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'wamid.0' });
   });
 
-  test('is no message when the network gives back an id of ours that none of them has', async () => {
+  test('does not exist when the network returns an id of ours that none of the messages has', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('wamid.2', { carrierIds: ['wamid.2', newMessage({ accountId }).id] })]);
     expect(await statusOf(id)).toBe(STATUS.UNKNOWN);
   });
 
-  test('is settled once when two workers try at the same moment', async () => {
+  test('is settled once when two workers try at the same time', async () => {
     const id = await given(NO_ANSWER);
     await Promise.all([
       transaction(pool, (tx) => db.moveToAccepted(tx, [{ accountId, messageId: id, carrierId: 'C' }])),
@@ -179,13 +179,13 @@ describe('the one unknown that a stray receipt fits', () => {
 });
 
 describe('a stray receipt settles nothing', () => {
-  test('when two unknowns fit', async () => {
+  test('when two unknown outcomes fit', async () => {
     const ids = [await given(NO_ANSWER), await given(NO_ANSWER)];
     await late([receipt('LATE')]);
     expect([await statusOf(ids[0] ?? ''), await statusOf(ids[1] ?? ''), await parked()]).toEqual([0, 0, ['ambiguous']]);
   });
 
-  test('when receipts of two ids fit the same unknown', async () => {
+  test('when receipts with two ids fit the same unknown outcome', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-A'), receipt('LATE-B')]);
     expect([await statusOf(id), await parked()]).toEqual([0, ['ambiguous', 'ambiguous']]);
@@ -221,13 +221,13 @@ describe('a stray receipt settles nothing', () => {
     }
   });
 
-  test('for a long message: nobody knows which of its parts this is', async () => {
+  test('for a long message: it cannot be known which part it reports on', async () => {
     const id = await given(NO_ANSWER, { parts: 2 });
     await late([receipt('LATE')]);
     expect([await statusOf(id), await parked()]).toEqual([0, ['ambiguous']]);
   });
 
-  test('while another message to the number is on its way; when that one’s id is known, it does', async () => {
+  test('while another message to the number is on its way, and settles it once that one’s id is known', async () => {
     const id = await given(NO_ANSWER);
     const other = await stored({});
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [other] }]);
@@ -241,7 +241,7 @@ describe('a stray receipt settles nothing', () => {
     expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
   });
 
-  test('early for the message on its way: once its id is known, the receipt is its own', async () => {
+  test('when it belongs to a message on its way, which it matches once that one’s id is known', async () => {
     const id = await given(NO_ANSWER);
     const other = await stored({});
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [other] }]);
@@ -253,7 +253,7 @@ describe('a stray receipt settles nothing', () => {
     expect([await statusOf(id), await statusOf(other)]).toEqual([STATUS.UNKNOWN, STATUS.DELIVERED]);
   });
 
-  test('whose message is recorded between the first look and the last', async () => {
+  test('whose message is recorded between the first search and the second', async () => {
     const id = await given(NO_ANSWER);
     const stray = { receipt: receipt('EARLY'), receivedAt: now() };
     const named = await transaction(pool, (tx) => matchUnknowns(tx, 1, [stray], async () => [false]));
@@ -286,7 +286,7 @@ describe('a stray receipt settles nothing', () => {
   });
 });
 
-test('a long message of which the carrier took a part is not sent again, and one whose connection is gone neither', async () => {
+test('a long message with an accepted part is not sent again, nor is one whose connection was removed', async () => {
   const part = await given({ ...NO_ANSWER, carrierIds: ['P1'] }, { parts: 2 });
   const gone = await given(NO_ANSWER, {}, { connectionId: 99 });
   for (const messageId of [part, gone])

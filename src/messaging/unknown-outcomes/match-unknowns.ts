@@ -30,9 +30,10 @@ const toAddressed = ({ receipt: { destination, sender }, receivedAt }: Stray): d
  * Finds the messages of unknown outcome that stray receipts of one connection settle, in the order of the receipts, and
  * gives them the receipts' carrier ids.
  *
- * A receipt settles an unknown outcome when that is the only submit without an id that it can report on. So for every other
- * message to the number it must be known whether the carrier has it and under which id: a message that was on its way when
- * the receipt came has been recorded by the time `isStray` asks again, and the second search finds all the others.
+ * A receipt settles an unknown outcome when that is the only submit without an id that it can report on. So for every
+ * other message to the number it must be known whether the carrier has it and under which id: a message that was on its
+ * way when the receipt came has been recorded by the time `isStray` asks again, and the second search finds all the
+ * others.
  *
  * @param isStray asks, after the first search, whether the ids of these receipts still fit no message
  */
@@ -98,8 +99,8 @@ function contestedIn(strays: readonly Stray[], matches: readonly UnknownMatch[])
 }
 
 /**
- * Gives matched messages the carrier ids of their receipts. The conditional update decides: of two workers with receipts
- * for one message, the second finds that the message has an id already.
+ * Gives matched messages the carrier ids of their receipts. The conditional update decides: of two workers with
+ * receipts for one message, the second finds that the message has an id already.
  */
 async function assignCarrierIds(
   tx: Db,

@@ -31,11 +31,11 @@ export type Settling = {
 };
 
 /**
- * Settles an unknown outcome as a person decides: `not-sent` queues the message again on its connection, any other verdict
- * becomes its final state and settles its credit. When a receipt settles it at the same time, the receipt wins.
+ * Settles an unknown outcome as a person decides: `not-sent` queues the message again on its connection, any other
+ * verdict becomes its final state and settles its credit. When a receipt settles it at the same time, the receipt wins.
  *
- * Errors: 404 when the message is not on the list; 409 when it was settled concurrently, or cannot be sent again because
- * the carrier accepted it or some of its parts, or because its connection was removed.
+ * Errors: 404 when the message is not on the list; 409 when it was settled concurrently, or cannot be sent again
+ * because the carrier accepted it or some of its parts, or because its connection was removed.
  */
 export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promise<db.Unknown> {
   return transaction(pool, async (tx) => {

@@ -58,7 +58,9 @@ export async function findUnknown(db: Db, { messageId }: { messageId: string }):
   return maybeOne(db, sql`${SELECT_UNKNOWN} WHERE o.message_id = ${messageId}`);
 }
 
-/** What a receipt says about its message besides an id: the digits and the sender in lower case, both without a plus. */
+/**
+ * What a receipt says about its message besides an id: the digits and the sender in lower case, both without a plus.
+ */
 export type Addressed = { readonly destination: string; readonly sender: string; readonly receivedAt: Date };
 
 const addressedRows = (receipts: readonly Addressed[]) =>
@@ -69,7 +71,9 @@ const addressedRows = (receipts: readonly Addressed[]) =>
     received_at: timestamptz((r) => r.receivedAt),
   });
 
-/** Whether the sender fits. With an empty sender the carrier chooses one, and some carriers leave it out of receipts. */
+/**
+ * Whether the sender fits. With an empty sender the carrier chooses one, and some carriers leave it out of receipts.
+ */
 const senderFits = (sender: Sql) => sql`(${sender} = '' OR r.sender = '' OR ${sender} = r.sender)`;
 
 const CANDIDATE = columns({
@@ -85,9 +89,9 @@ const CANDIDATE = columns({
 export type Candidate = RowOf<typeof CANDIDATE>;
 
 /**
- * Lists the submits without a carrier id on which each of these receipts may report: those with the same connection, number
- * and sender, accepted before the receipt came (the clocks of program and database may differ by seconds) and still within
- * their time.
+ * Lists the submits without a carrier id on which each of these receipts may report: those with the same connection,
+ * number and sender, accepted before the receipt came (the clocks of program and database may differ by seconds) and
+ * still within their time.
  */
 export const listCandidates = (
   db: Db,
@@ -138,8 +142,8 @@ export async function hasKnownParts(db: Db, { accountId, messageId }: Key): Prom
 }
 
 /**
- * Moves messages of unknown outcome to ACCEPTED with the carrier ids that receipts reported. Returns the ids of those that
- * moved; their states are locked until the transaction ends.
+ * Moves messages of unknown outcome to ACCEPTED with the carrier ids that receipts reported. Returns the ids of those
+ * that moved; their states are locked until the transaction ends.
  */
 export async function moveToAccepted(
   db: Db,
@@ -169,8 +173,8 @@ const WAITING_STATE = columns({
 });
 
 /**
- * Moves a message of unknown outcome back to ACCEPTED, where it waits for its next attempt. Returns its state; undefined
- * when its outcome was not unknown.
+ * Moves a message of unknown outcome back to ACCEPTED, where it waits for its next attempt. Returns its state;
+ * undefined when its outcome was not unknown.
  */
 export const moveToWaiting = (
   db: Db,

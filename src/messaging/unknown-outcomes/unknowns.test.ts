@@ -55,7 +55,7 @@ async function receive(carrierId: string, more: { destination: string; sender: s
   await retryUnmatched(pool, now);
 }
 
-test('unknown outcomes are listed once, counted by connection, and leave for their own account only', async () => {
+test('unknown outcomes are listed once, counted by connection, and removed only for their own account', async () => {
   const [first, second] = [await inDoubt(), await inDoubt({ destination: '+351912345679' })];
   await insertUnknowns(pool, [{ accountId: 1, messageId: first, connectionId: 1, reason: 'again' }]);
   expect(await db.countUnknowns(pool)).toEqual([{ connectionId: 1, count: 2 }]);
@@ -66,15 +66,15 @@ test('unknown outcomes are listed once, counted by connection, and leave for the
   expect(listed).toMatchObject([{ messageId: second, reason: 'no answer' }]);
 });
 
-describe('a late receipt with an id that was never learned', () => {
-  test('settles the one message in doubt that it fits', async () => {
+describe('a late receipt with an unknown id', () => {
+  test('settles the only unknown outcome that it fits', async () => {
     const id = await inDoubt();
     await receive('7001', { destination: NUMBER, sender: 'ACME' });
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
     expect(await listUnknownIds(pool)).toEqual(new Set());
   });
 
-  test('settles none of two that it fits', async () => {
+  test('settles neither of two that it fits', async () => {
     const ids = [await inDoubt(), await inDoubt()];
     await receive('7002', { destination: NUMBER, sender: 'ACME' });
     for (const id of ids) expect(await statusOf(id)).toBe(STATUS.UNKNOWN);
@@ -82,7 +82,7 @@ describe('a late receipt with an id that was never learned', () => {
     expect(await many(pool, sql`SELECT reason FROM receipt_unmatched`)).toHaveLength(1);
   });
 
-  test('settles none when the number or the sender is another', async () => {
+  test('settles nothing when the number or the sender differs', async () => {
     const id = await inDoubt();
     await receive('7003', { destination: '351912345679', sender: 'ACME' });
     await receive('7004', { destination: NUMBER, sender: 'OTHER' });
@@ -109,7 +109,7 @@ describe('a person', () => {
     ).toEqual([{ action: 'message.settle', username: 'op', detail: { as: verdict } }]);
   });
 
-  test('says that it was not sent: it waits in the queue again, with one try counted', async () => {
+  test('decides that it was not sent: it waits in the queue again, with one attempt counted', async () => {
     const id = await inDoubt();
     await settle(id, 'not-sent');
     expect(await listChunks(pool)).toMatchObject([{ connectionId: 1, ids: [id] }]);

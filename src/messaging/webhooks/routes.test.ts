@@ -213,7 +213,7 @@ describe('the test', () => {
     expect((await call('POST', `${A}/test`)).body).toMatchObject({
       acknowledged: false,
       status: null,
-      error: 'the connection ended before the answer did',
+      error: 'the connection was closed before the answer was complete',
     });
   });
 });

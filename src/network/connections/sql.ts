@@ -113,7 +113,9 @@ export async function updateConnectionFigures(
   await exec(
     db,
     sql`WITH news AS (
-          SELECT * FROM ${rowsOf(figures, {
+          SELECT u.connection_id, u.in_flight, u.accepted, u.refused, u.retried, u.unknown, u.per_second, u.last_error,
+                 u.last_error_at
+          FROM ${rowsOf(figures, {
             connection_id: bigint((f) => f.connectionId),
             in_flight: int((f) => f.inFlight),
             accepted: bigint((f) => f.accepted),
@@ -226,14 +228,13 @@ export async function notifyLinks(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${LINKS_CHANNEL}, 'changed')`);
 }
 
+const WORKERS_UP = columns({ connectionId: as<number>('connection_id'), workers: as<number>('count(*)::int') });
+
 /** Counts, for each connection, the other workers that have it up. */
-export async function listWorkersUp(
-  db: Db,
-  { besides }: { besides: number },
-): Promise<{ connectionId: number; workers: number }[]> {
+export async function listWorkersUp(db: Db, { besides }: { besides: number }): Promise<RowOf<typeof WORKERS_UP>[]> {
   return many(
     db,
-    sql`SELECT connection_id AS "connectionId", count(*)::int AS workers FROM connection_status s
+    sql`SELECT ${WORKERS_UP} FROM connection_status s
         WHERE worker <> ${besides} AND ${SEES_IT_UP} GROUP BY connection_id`,
   );
 }

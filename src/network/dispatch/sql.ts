@@ -259,7 +259,12 @@ export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void>
 }
 
 /** A chunk that has moved to another connection, with the number of its messages. */
-export type ChunkMove = { from: number; to: number; messages: number };
+const CHUNK_MOVE = columns({
+  from: as<number>('old.connection_id'),
+  to: as<number>('c.connection_id'),
+  messages: as<number>('c.size'),
+});
+export type ChunkMove = RowOf<typeof CHUNK_MOVE>;
 
 /**
  * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among `up`;
@@ -286,7 +291,7 @@ export async function moveChunksElsewhere(
         SET connection_id = t.connection_id, round = t.round, tries = 0,
             alternates = array_append(array_remove(c.alternates, t.connection_id), c.connection_id)
         FROM turn t WHERE c.id = t.id
-        RETURNING old.connection_id AS "from", c.connection_id AS "to", c.size AS messages`,
+        RETURNING ${CHUNK_MOVE}`,
   );
 }
 
@@ -341,16 +346,16 @@ export async function claimOrphanChunks(db: Db, limit: number): Promise<(Chunk &
   return rows.map(withLists);
 }
 
+const QUEUE_DEPTH = columns({
+  connectionId: as<number>('connection_id'),
+  messages: as<number>('sum(size - intent)::bigint'),
+  oldestSeconds: as<number>(
+    sql`coalesce(extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now()
+                 AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER}))), 0)::float8`,
+  ),
+});
+
 /** Lists, by connection, how many messages wait or are being sent, and the age of the oldest due chunk in seconds. */
-export async function listQueueDepths(
-  db: Db,
-): Promise<{ connectionId: number; messages: number; oldestSeconds: number }[]> {
-  return many(
-    db,
-    sql`SELECT connection_id AS "connectionId", sum(size - intent)::bigint AS messages,
-               coalesce(extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now()
-                        AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER}))), 0)::float8
-                 AS "oldestSeconds"
-        FROM dispatch_chunk GROUP BY connection_id ORDER BY connection_id`,
-  );
+export async function listQueueDepths(db: Db): Promise<RowOf<typeof QUEUE_DEPTH>[]> {
+  return many(db, sql`SELECT ${QUEUE_DEPTH} FROM dispatch_chunk GROUP BY connection_id ORDER BY connection_id`);
 }

@@ -156,6 +156,11 @@ export async function deleteSendersOf(db: Db, { connectionId }: { connectionId: 
   return exec(db, sql`DELETE FROM sender WHERE connection_id = ${connectionId}`);
 }
 
+const OWNER = columns({
+  connectionId: as<number>('s.connection_id'),
+  ownerId: as<number | null>('s.owner_id'),
+});
+
 /**
  * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections without
  * senders are missing.
@@ -163,10 +168,10 @@ export async function deleteSendersOf(db: Db, { connectionId }: { connectionId: 
 export async function listOwnersOfConnections(
   db: Db,
   { connectionIds }: { connectionIds: readonly number[] },
-): Promise<{ connectionId: number; ownerId: number | null }[]> {
+): Promise<RowOf<typeof OWNER>[]> {
   return many(
     db,
-    sql`SELECT DISTINCT s.connection_id AS "connectionId", s.owner_id AS "ownerId"
+    sql`SELECT DISTINCT ${OWNER}
         FROM ${rowsOf(connectionIds, { id: bigint((id) => id) })} AS u JOIN sender s ON s.connection_id = u.id
         ORDER BY 1, 2`,
   );

@@ -1,20 +1,20 @@
 import type { Pool } from 'pg';
-import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
+import { insertBook } from '../../engagement/contacts/book/sql.ts';
+import { createSamples } from '../../engagement/contacts/sample.ts';
+import { parseAccountName } from '../../identity/accounts/rename.ts';
+import { lockFirstAccount, countAccounts, insertAccount, updateAccountRate } from '../../identity/accounts/sql.ts';
 import { createKey } from '../../identity/api-keys/create.ts';
+import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
+import { changeOperator } from '../../identity/users/change.ts';
+import { createUserWithRandomPassword } from '../../identity/users/create.ts';
+import { topUp } from '../../money/credit/charge.ts';
+import { insertBalance } from '../../money/credit/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
-import { topUp } from '../../money/credit/charge.ts';
-import { insertBook } from '../../engagement/contacts/book/sql.ts';
-import { createSamples } from '../../engagement/contacts/sample.ts';
-import { insertBalance } from '../../money/credit/sql.ts';
-import { changeOperator } from '../../identity/users/change.ts';
-import { createUserWithRandomPassword } from '../../identity/users/create.ts';
-import { parseAccountName } from '../../identity/accounts/rename.ts';
-import { lockFirstAccount, countAccounts, insertAccount, updateAccountRate } from '../../identity/accounts/sql.ts';
 
-/** A new account with its first credentials, shown this once. */
+/** A new account with its first credentials, which are shown only once. */
 export type NewAccount = {
   readonly accountId: number;
   readonly name: string;
@@ -26,28 +26,28 @@ export type NewAccount = {
 type AccountInput = {
   readonly name: string;
   readonly plan: Plan;
-  /** What it may spend at once; an `unlimited` plan pays afterwards. */
+  /** The credit that the account has from the start. An account on the plan `unlimited` pays after use. */
   readonly creditMicros?: number;
-  /** Requests a minute of each key; the plan's if absent, 0 for no limit. */
+  /** Requests per minute for each key; 0 for no limit; by default that of the plan. */
   readonly ratePerMinute?: number;
-  /** Its owner is an operator of the gateway. */
+  /** Makes the owner of the account an operator of the gateway. */
   readonly operator?: boolean;
-  /** Who makes it; the user of this machine unless said otherwise. */
+  /** The name of the operator who creates the account; by default that of the system user. */
   readonly by?: string;
 };
 
 const DEMO_CREDIT_MICROS = 10_000_000_000;
 
 /**
- * Makes an account with its owner and an API key with all scopes, in one transaction.
- * Errors: 400 when the name is empty or longer than 200 characters.
+ * Creates an account with its owner and an API key with all scopes, in one transaction. Errors: 400 when the name is empty
+ * or longer than 200 characters.
  */
 export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccount> =>
   transaction(pool, (tx) => createAccountTx(tx, input));
 
 /**
- * The account of a first start, or undefined when there is any account already. Two programs that start at the same
- * time on one empty database make one.
+ * Creates the account of a first start, or returns undefined when there is any account. Two programs that start at the
+ * same time on one empty database create only one.
  */
 export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
   transaction(pool, async (tx) => {
@@ -59,7 +59,7 @@ export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =
     return demo;
   });
 
-/** `createAccount` in the caller's transaction. */
+/** Does the same as `createAccount`, in the caller's transaction. */
 export async function createAccountTx(tx: Db, input: AccountInput): Promise<NewAccount> {
   const name = parseAccountName(input.name);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });

@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import type { Config } from '../../platform/config.ts';
+import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { secretOf } from '../../network/connections/save.ts';
 import { type ConnectionSummary, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
-import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
+import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
 
-/** One thing that was looked at; `advice` says what to do when it is not in order. */
+/** The result of one check; `advice` says what to do when it failed. */
 export type Finding = {
   readonly name: string;
   readonly ok: boolean;
@@ -18,15 +18,15 @@ export type Finding = {
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 const MAX_CLOCK_GAP_MS = 2000;
 
-/** Makes a server as the program would, and throws when it cannot. */
+/** Makes a server as the program does, and throws when that fails. */
 type MakeServer = (config: Config) => unknown;
-type Place = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
+type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
-/** Looks at database, fence, clock, disk, TLS, secrets and carriers, from this machine. */
-export async function examine({ config, pool, makeServer }: Place): Promise<Finding[]> {
+/** Checks database, restore guard, clock, disk, TLS, secrets and carriers, as this machine sees them. */
+export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
-    await checkFence(pool),
+    await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),
     checkTls(config, makeServer),
@@ -42,17 +42,17 @@ async function checkDatabase(pool: Pool): Promise<Finding> {
     name: 'database',
     ok: durable,
     detail: `PostgreSQL ${row.version}, fsync ${row.fsync}, synchronous_commit ${row.commit}`,
-    advice: 'Set fsync and synchronous_commit to on: without them a power cut loses accepted messages.',
+    advice: 'Set fsync and synchronous_commit to on: without them a power failure loses accepted messages.',
   };
 }
 
-async function checkFence(pool: Pool): Promise<Finding> {
+async function checkRestoreGuard(pool: Pool): Promise<Finding> {
   const { state, reason } = await findGuardStatus(pool);
   return {
     name: 'sending',
     ok: state !== 'paused',
     detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
-    advice: 'See `fence show` for what is queued, then decide: `fence confirm` sends it, `fence discard` does not.',
+    advice: 'See what is queued with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
   };
 }
 
@@ -63,8 +63,8 @@ async function checkClock(pool: Pool): Promise<Finding> {
   return {
     name: 'clock',
     ok: gap < MAX_CLOCK_GAP_MS,
-    detail: `${Math.round(gap)} ms from the database's`,
-    advice: 'Synchronise both machines by NTP: message ids and schedules take this clock.',
+    detail: `${Math.round(gap)} ms from the database's clock`,
+    advice: 'Synchronise both machines by NTP: message ids and schedules use this clock.',
   };
 }
 
@@ -75,13 +75,13 @@ async function checkDisk({ dataDir }: Config): Promise<Finding> {
     name: 'disk',
     ok: free > MIN_FREE_BYTES,
     detail: `${(free / 1024 ** 3).toFixed(1)} GiB free in ${dataDir}`,
-    advice: 'Make room, or lower RETENTION_DAYS: below 2 GiB the database may stop.',
+    advice: 'Free some space or lower RETENTION_DAYS: below 2 GiB the database may stop.',
   };
 }
 
 function checkTls(config: Config, makeServer: MakeServer): Finding {
   if (!config.tls) {
-    const detail = config.trustProxy.length > 0 ? 'a proxy in front speaks it' : 'none, loopback only';
+    const detail = config.trustProxy.length > 0 ? 'ends at a proxy in front' : 'none, loopback only';
     return { name: 'tls', ok: true, detail };
   }
   try {
@@ -92,14 +92,14 @@ function checkTls(config: Config, makeServer: MakeServer): Finding {
       name: 'tls',
       ok: false,
       detail: String(error),
-      advice: 'Set TLS_CERT and TLS_KEY to PEM files that belong together.',
+      advice: 'Set TLS_CERT and TLS_KEY to matching PEM files.',
     };
   }
 }
 
 async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
   const key = await loadSecretKey(config);
-  const closed = (await listConnections(pool)).filter((connection) => {
+  const unreadable = (await listConnections(pool)).filter((connection) => {
     try {
       secretOf(connection, key);
       return false;
@@ -109,9 +109,9 @@ async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
   });
   return {
     name: 'secrets',
-    ok: closed.length === 0,
-    detail: closed.length === 0 ? 'readable' : `sealed with another key: ${closed.map((c) => c.name).join(', ')}`,
-    advice: 'Set SECRET_KEY to the key they were sealed with, or enter the passwords again.',
+    ok: unreadable.length === 0,
+    detail: unreadable.length === 0 ? 'readable' : `sealed with another key: ${unreadable.map((c) => c.name).join(', ')}`,
+    advice: 'Set SECRET_KEY to the key with which they were sealed, or enter the passwords again.',
   };
 }
 
@@ -120,13 +120,13 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
   return connections.map((connection) => ({
     name: `${connection.kind} ${connection.name}`,
     ok: connection.up || connection.status === 'paused',
-    detail: connection.status === 'paused' ? 'paused' : linksOf(connection),
-    advice: 'Is a program running? `connection test` connects from here and shows what the carrier answers.',
+    detail: connection.status === 'paused' ? 'paused' : describeLinks(connection),
+    advice: 'Is a worker running? `connection test` connects from here and shows what the carrier answers.',
   }));
 }
 
-/** What it last failed of matters while it is down. */
-function linksOf({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSummary): string {
+/** The last error is shown only while the connection is down. */
+function describeLinks({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSummary): string {
   const links = `${bindsUp} of ${bindsWanted} links up`;
   if (fault !== null) return `${links}, ${fault}`;
   return up || lastError === null ? links : `${links}, last at ${lastErrorAt?.toISOString()}: ${lastError}`;

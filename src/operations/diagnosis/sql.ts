@@ -1,6 +1,6 @@
 import { type Db, one, sql } from '../../platform/db/query.ts';
 
-/** What the server does to keep what it has committed. */
+/** Finds the version of the server and the settings that decide whether commits survive a power loss. */
 export async function findDurability(db: Db): Promise<{ version: string; commit: string; fsync: string }> {
   return one(
     db,
@@ -9,6 +9,7 @@ export async function findDurability(db: Db): Promise<{ version: string; commit:
   );
 }
 
+/** Finds the time of the database server. */
 export async function findClock(db: Db): Promise<{ now: Date }> {
   return one(db, sql`SELECT clock_timestamp() AS now`);
 }

@@ -1,9 +1,9 @@
 import { type Author, operatorAuthor } from '../../identity/audit/record.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 
-/** The name under which logs keep what an operator does at the console. */
+/** Returns the name under which the audit log records what an operator does in the console. */
 export const operatorNameOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';
 
-/** An operator, at work on some account. */
+/** Returns the author of an operator's changes to an account. */
 export const operatorAuthorOf = (actor: Actor, accountId: number): Author =>
   operatorAuthor(accountId, operatorNameOf(actor));

@@ -1,17 +1,35 @@
 import { Type } from 'typebox';
-import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
+import { id } from '../../platform/lib/schema.ts';
 
+/** The path under which the operator API is served. */
 export const OPERATOR_PATH = '/api/operator/v1';
 
+/** The schema of an amount in currency units, or of what `description` says. */
 export const amount = (description = 'Currency units.') => Type.Number({ description });
 
 export const IdParams = Type.Object({ id: id() });
-export const accountId = id();
+export const accountIdField = id();
+export const connectionField = Type.Optional(Type.String({ maxLength: 63, description: 'The name of a connection.' }));
+export const searchField = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
 
-export const search = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
-export const connectionField = Type.Optional(Type.String({ maxLength: 63, description: 'Name of a connection.' }));
+export const PrefixField = Type.String({
+  pattern: String.raw`^\d{0,15}$`,
+  description: 'Leading digits without the plus sign; empty for all numbers.',
+  'x-message': 'must be up to 15 digits',
+});
 
-/** As the interface writes instants. */
+/** A phone number. A plus sign that is not encoded in a query arrives as a blank. */
+export const NumberField = Type.String({
+  pattern: String.raw`^[+ ]?\d{1,15}$`,
+  description: 'E.164; the plus sign is optional.',
+  'x-message': 'must be a number in E.164 form',
+});
+
+/** Returns the digits of a number, without a plus sign or blanks. */
+export const digitsOf = (number: string): string => number.replace(/\D/g, '');
+
+/** Writes an instant as in responses: ISO 8601 in UTC. */
 export const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
+/** The empty response of 204. */
 export const Done = Type.Null({ description: 'Done' });

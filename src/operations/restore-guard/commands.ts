@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import { operatorName } from '../../identity/audit/record.ts';
-import { type CommandContext, table } from '../../platform/cli.ts';
-import { confirmQueued, discardQueued } from './decide.ts';
 import {
-  type GuardStatus,
   findGuardStatus,
+  type GuardStatus,
   listUnsent,
   listUnsentCampaigns,
   type Unsent,
   type UnsentCampaign,
 } from '../../messaging/restore-guard/sql.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { confirmQueued, discardQueued } from './decide.ts';
 
-/** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
+/** `fence show`, `confirm` and `discard`: whether a restored or copied database may send what it has queued. */
 export function registerRestoreGuardCommands(program: Command, context: CommandContext): void {
   const fence = program.command('fence').description('protects against sending from a restored or copied database');
 
@@ -31,22 +31,22 @@ export function registerRestoreGuardCommands(program: Command, context: CommandC
 
   fence
     .command('confirm')
-    .description('resume sending, including everything that is queued')
+    .description('resume sending, including all queued messages')
     .action(async () => {
       await context.withDatabase((pool) => confirmQueued(pool, { by: operatorName() }));
-      context.report({ confirmed: true }, () => 'Confirmed: workers now send the queued messages.');
+      context.report({ confirmed: true }, () => 'Confirmed: the workers now send the queued messages.');
     });
 
   fence
     .command('discard')
     .description(
-      'withdraw everything that was queued before the pause (DELETED, credit returned) and end its campaigns, then resume sending',
+      'withdraw the messages queued before the pause (DELETED, credit returned) and end their campaigns, then resume sending',
     )
     .action(async () => {
       const discarded = await context.withDatabase((pool) =>
         discardQueued(pool, { by: operatorName(), now: new Date() }),
       );
-      context.report({ discarded }, () => `${discarded} messages were withdrawn; workers now send later messages.`);
+      context.report({ discarded }, () => `${discarded} messages were withdrawn; the workers now send later messages.`);
     });
 }
 
@@ -54,14 +54,14 @@ type Shown = GuardStatus & { readonly unsent: readonly Unsent[]; readonly campai
 
 const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): string =>
   [
-    state === 'paused' ? `Sending is PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
-    ...(decidedBy === null ? [] : [`Last decided by ${decidedBy}.`]),
+    state === 'paused' ? `Sending has been PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
+    ...(decidedBy === null ? [] : [`Last decision by ${decidedBy}.`]),
     table(
       ['account', 'queued', 'scheduled', 'oldest'],
       unsent.map((row) => [row.account, row.messages, row.scheduled, row.oldest.toISOString()]),
     ),
     ...(campaigns.length === 0 ? [] : [showCampaigns(campaigns)]),
-    ...(state === 'paused' ? ['`fence confirm` sends it; `fence discard` withdraws what came before the pause.'] : []),
+    ...(state === 'paused' ? ['`fence confirm` sends them; `fence discard` withdraws those from before the pause.'] : []),
   ].join('\n');
 
 const showCampaigns = (campaigns: readonly UnsentCampaign[]): string =>

@@ -1,17 +1,12 @@
-import { type Db, exec, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+// What is deleted after RETENTION_DAYS, table by table. This is the one place that deletes rows of all features, because
+// what is kept and for how long is one rule and should be readable in one piece.
 
-/**
- * What leaves after RETENTION_DAYS, table by table: the one place that deletes rows of all features, because what is
- * kept and for how long is one rule and should be read in one piece.
- */
+import { type Db, exec, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+
 type Old = { readonly before: Date; readonly limit: number };
 
-/** Up to when messages of the usual validity were looked through: younger ones may still hold credit. */
-export async function findLookedThrough(db: Db): Promise<Date> {
-  return (await one<{ doneTo: Date }>(db, sql`SELECT done_to AS "doneTo" FROM expiry_progress`)).doneTo;
-}
-
-/** Whether a message with an id in [firstId, endId) waits in the queue, or for the end of a validity of its own. */
+/** Whether a message with an id in [firstId, endId) is queued, or waits for a deadline of its own. */
 export async function hasWaitingMessage(
   db: Db,
   { firstId, endId }: { firstId: string; endId: string },
@@ -25,7 +20,7 @@ export async function hasWaitingMessage(
   return waits;
 }
 
-/** The clients' ids of messages that are gone. */
+/** Deletes the client's ids of old messages. */
 export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
@@ -48,7 +43,7 @@ export const deleteInboxMessages = (db: Db, { before, limit }: Old): Promise<num
           SELECT account_id, chat_id, id FROM inbox_message WHERE at < ${before} LIMIT ${limit})`,
   );
 
-/** An account with conversations in which nothing was written since. */
+/** Finds an account with conversations that have no message since `before`. */
 export const findInactiveInbox = (
   db: Db,
   { before }: Pick<Old, 'before'>,
@@ -61,7 +56,10 @@ export const findInactiveInbox = (
         LIMIT 1`,
   );
 
-/** Conversations of an account in which nothing was written since, with their counts. Hold its inbox first. */
+/**
+ * Deletes conversations of an account that have no message since `before`, and updates their counts. The caller must have
+ * claimed the account's inbox.
+ */
 export async function deleteConversations(
   db: Db,
   { accountId, before, limit }: Old & { accountId: number },
@@ -83,7 +81,7 @@ export async function deleteConversations(
   return gone;
 }
 
-/** Events whose row in the log is gone will not be told any more. */
+/** Deletes retries of events that are not in the log any more. */
 export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(
     db,
@@ -91,17 +89,18 @@ export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promi
           SELECT FROM webhook_delivery d WHERE d.account_id = r.account_id AND d.id = r.id)`,
   );
 
-/** Events that nobody came to tell. */
+/** Deletes events that were never sent. */
 export const deleteOutbox = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(db, sql`DELETE FROM webhook_outbox WHERE seed < ${beforeId}`);
 
-export type OldCampaign = { readonly accountId: number; readonly campaignId: number };
+const OLD_CAMPAIGN = columns({ accountId: as<number>('k.account_id'), campaignId: as<number>('k.id') });
+export type OldCampaign = RowOf<typeof OLD_CAMPAIGN>;
 
-/** A campaign that ended before and still has its recipients. */
+/** Finds a campaign that ended before `before` and still has its recipients. */
 export const findOldCampaign = (db: Db, { before }: Pick<Old, 'before'>): Promise<OldCampaign | undefined> =>
   maybeOne(
     db,
-    sql`SELECT k.account_id AS "accountId", k.id AS "campaignId" FROM campaign k
+    sql`SELECT ${OLD_CAMPAIGN} FROM campaign k
         JOIN campaign_run r ON r.account_id = k.account_id AND r.campaign_id = k.id
         WHERE k.completed_at < ${before} AND r.recipients > coalesce((k.goal->>'unlisted')::bigint, 0) LIMIT 1`,
   );
@@ -121,8 +120,8 @@ export const deleteRecipients = (
   );
 
 /**
- * How the recipients were reached, and the numbers that the client wrote; their list is told to be empty. The figures of
- * the campaign stay.
+ * Deletes how the recipients of a campaign were reached, and the numbers that the client gave, and notes in the goal that
+ * the recipients are not listed any more. The figures of the campaign stay.
  */
 export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
   const own = sql`WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`;

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { Task } from '../../platform/lib/task.ts';
-import { deleteOldData } from './remove-old.ts';
+import { deleteOldData } from './delete-old-data.ts';
 
 type RetentionDeps = {
   readonly pool: Pool;
@@ -11,7 +11,7 @@ type RetentionDeps = {
   readonly log: Log;
 };
 
-/** Deletes what is older than RETENTION_DAYS. */
+/** The task that deletes what is older than RETENTION_DAYS. */
 export const retentionTasks = ({ config, ...deps }: RetentionDeps): Task[] => [
   { name: 'retention', pausable: true, work: () => deleteOldData(deps, { days: config.retentionDays }) },
 ];

@@ -8,7 +8,7 @@ import { type Channel, CHANNELS, toChannels } from '../../platform/lib/channel.t
 import { changeChannels } from './change.ts';
 import { findChannels } from './sql.ts';
 
-/** `account channels`. */
+/** `account channels`: shows or sets the channels in the plan of an account. */
 export function registerChannelsCommand(account: Command, context: CommandContext): void {
   const set = new Option('--set <channels...>', 'the channels that it may use from its next request on').choices(
     CHANNELS,

@@ -6,27 +6,27 @@ import { CreditOut } from '../../money/credit/schema.ts';
 import { creditOf } from '../../money/credit/show.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { PLANS } from '../../platform/lib/plan.ts';
 import { channelName } from '../../platform/lib/schema.ts';
 
 const SubscriptionOut = Type.Object({
-  plan: Type.Enum([...PLANS], { type: 'string', description: 'What its traffic counts as, and which limits it has.' }),
+  plan: Type.Enum([...PLANS], { type: 'string', description: 'How its traffic is treated, and which limits it has.' }),
   channels: Type.Array(channelName(), {
-    description: 'Sends, campaigns and templates of other channels are 403.',
+    description: 'Sends, campaigns and templates on other channels are refused with 403.',
   }),
   contacts: LimitsOut,
   credit: CreditOut,
 });
 
-/** Contract 12: what the account may use. */
+/** Contract 12: the route that shows what the account may use. */
 export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
     schema: {
       tags: ['Account'],
       operationId: 'findSubscription',
-      summary: 'The plan of the account: its channels, its contacts and its credit',
+      summary: 'Get the plan of the account: its channels, contacts and credit',
       response: { 200: SubscriptionOut },
     },
     handler: async ({ actor }) => {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { CommandContext } from '../../platform/cli.ts';
-import { loadSecretKey } from '../../platform/secret-key.ts';
 import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/templates.ts';
 import { syncNamed } from '../../network/templates/sync.ts';
+import type { CommandContext } from '../../platform/cli.ts';
+import { loadSecretKey } from '../../platform/secret-key.ts';
 
 /** `template sync`. */
 export function registerTemplateCommands(program: Command, context: CommandContext): void {
@@ -11,15 +11,13 @@ export function registerTemplateCommands(program: Command, context: CommandConte
     .description('WhatsApp templates')
     .command('sync')
     .argument('<connection>', 'name of a WhatsApp connection')
-    .description(
-      'fetch the current templates and numbers from the network; a running program does so every ten minutes',
-    )
+    .description('fetch the templates and numbers from the network; a running program does so every ten minutes')
     .action(async (name: string) => {
       const secretKey = await loadSecretKey(context.config());
       const synced = await context.withDatabase((pool) =>
         syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, name),
       );
-      const said = synced.ok ? `${synced.templates} templates.` : `The network cannot be reached: ${synced.why}`;
-      context.report(synced, () => said, synced.ok);
+      const text = synced.ok ? `${synced.templates} templates.` : `The network cannot be reached: ${synced.why}`;
+      context.report(synced, () => text, synced.ok);
     });
 }

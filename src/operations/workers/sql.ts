@@ -1,7 +1,8 @@
 import { type Db, exec, many, raw, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
-/** A task of a worker: when it last ran, and what went wrong then. */
+/** When a task of a worker last ran, and the error of that run. */
 export type TaskReport = { readonly name: string; readonly ranAt: string | null; readonly error: string | null };
 
 export type NewWorker = {
@@ -11,7 +12,7 @@ export type NewWorker = {
   readonly tasks: readonly TaskReport[];
 };
 
-/** A worker says that it is there. */
+/** Inserts a worker, or renews the report of one that is already known. */
 export async function insertWorker(db: Db, { owner, host, pid, tasks }: NewWorker): Promise<void> {
   await exec(
     db,
@@ -21,7 +22,7 @@ export async function insertWorker(db: Db, { owner, host, pid, tasks }: NewWorke
   );
 }
 
-/** Forgets a worker that ends, and those that died more than an hour ago. */
+/** Deletes a worker that is stopping, and workers that died more than an hour ago. */
 export async function deleteWorkers(db: Db, { owner }: { owner: number }): Promise<number> {
   return exec(
     db,
@@ -30,19 +31,18 @@ export async function deleteWorkers(db: Db, { owner }: { owner: number }): Promi
   );
 }
 
-export type WorkerRow = Omit<NewWorker, 'tasks'> & {
-  readonly startedAt: Date;
-  readonly seenAt: Date;
-  readonly alive: boolean;
-  readonly tasks: readonly TaskReport[];
-};
+const WORKER = columns({
+  owner: as<number>('owner'),
+  host: as<string>('host'),
+  pid: as<number>('pid'),
+  startedAt: as<Date>('started_at'),
+  seenAt: as<Date>('seen_at'),
+  tasks: as<readonly TaskReport[]>('tasks'),
+  alive: as<boolean>(isOwnerAlive(raw('worker_process.owner'))),
+});
+export type WorkerRow = RowOf<typeof WORKER>;
 
-/** Those that live, and those that died within the last hour; the oldest first. */
+/** Lists the live workers and those that died within the last hour, oldest first. */
 export async function listWorkers(db: Db): Promise<WorkerRow[]> {
-  return many(
-    db,
-    sql`SELECT owner, host, pid, started_at AS "startedAt", seen_at AS "seenAt", tasks,
-               ${isOwnerAlive(raw('worker_process.owner'))} AS alive
-        FROM worker_process ORDER BY started_at, owner`,
-  );
+  return many(db, sql`SELECT ${WORKER} FROM worker_process ORDER BY started_at, owner`);
 }

@@ -1,8 +1,12 @@
+import { hostname } from 'node:os';
 import type { Pool } from 'pg';
+import type { LastRun } from '../../platform/lib/loop.ts';
 import { every, type Task } from '../../platform/lib/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
-import { reportWorker, type TaskState } from './report.ts';
-import { deleteWorkers } from './sql.ts';
+import { deleteWorkers, insertWorker } from './sql.ts';
+
+/** A task of a worker and how its last run went. */
+type TaskState = { readonly name: string; readonly last: LastRun };
 
 type WorkerReportDeps = {
   readonly pool: Pool;
@@ -12,11 +16,22 @@ type WorkerReportDeps = {
   readonly states: () => readonly TaskState[];
 };
 
-/** Reports this worker and the state of its tasks. */
+/** The task that reports this worker and the state of its tasks. */
 export const workerTasks = ({ pool, owner, states }: WorkerReportDeps): Task[] => [
   {
     name: 'worker report',
-    work: every(10 * SECOND_MS, () => reportWorker(pool, { owner, states: states() })),
+    work: every(10 * SECOND_MS, () =>
+      insertWorker(pool, {
+        owner,
+        host: hostname(),
+        pid: process.pid,
+        tasks: states().map(({ name, last: { ranAt, error } }) => ({
+          name,
+          ranAt: ranAt?.toISOString() ?? null,
+          error,
+        })),
+      }),
+    ),
     close: async () => void (await deleteWorkers(pool, { owner })),
   },
 ];

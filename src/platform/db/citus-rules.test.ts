@@ -86,18 +86,18 @@ const VIOLATIONS: [what: string, statements: string, sentence: string][] = [
   [
     'a foreign key from a distributed to a local table',
     'ALTER TABLE message ADD CONSTRAINT bad FOREIGN KEY (id) REFERENCES chunk (id)',
-    'message: the foreign key bad leads from a distributed table to the local table chunk',
+    'message: the foreign key bad refers from a distributed table to the local table chunk',
   ],
   [
     'a foreign key from a reference to a local table',
     'ALTER TABLE account ADD CONSTRAINT bad FOREIGN KEY (id) REFERENCES chunk (id)',
-    'account: the foreign key bad leads from a reference table to the local table chunk',
+    'account: the foreign key bad refers from a reference table to the local table chunk',
   ],
   [
     'a foreign key from a local to a distributed table',
     `CREATE TABLE bad (a bigint, b bigint, CONSTRAINT bad FOREIGN KEY (a, b) REFERENCES message (account_id, id));
      COMMENT ON TABLE bad IS 'local'`,
-    'bad: the foreign key bad leads from a local table to the distributed table message',
+    'bad: the foreign key bad refers from a local table to the distributed table message',
   ],
 ];
 

@@ -1,8 +1,22 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { bigint, boolean, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from './columns.ts';
-import { many, sql } from './query.ts';
+import {
+  bigint,
+  boolean,
+  bytea,
+  input,
+  insertRows,
+  int,
+  json,
+  type RowColumns,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from './columns.ts';
+import { exec, many, sql } from './query.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -22,7 +36,7 @@ type Row = {
   readonly document: string | null;
 };
 
-/** The rows as PostgreSQL sees them, in its order. */
+/** Reads the rows back from PostgreSQL, in its order. */
 const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
   many(
     database.pool,
@@ -39,7 +53,7 @@ const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
     })} AS u`,
   );
 
-/** What comes back: UTF-8 has no half surrogates, the driver gives octets as a Buffer and parses JSON. */
+/** A row as it comes back: UTF-8 has no unpaired surrogates, and the driver returns bytes as a Buffer and parses JSON. */
 const asRead = (row: Row): Record<string, unknown> => ({
   ...row,
   name: row.name?.toWellFormed() ?? null,
@@ -65,14 +79,14 @@ const row = fc.record<Row>({
 });
 
 propertyTest.prop([fc.array(row, { minLength: 1, maxLength: 50, size: 'max' })])(
-  'rows come out as they went in, in their order',
+  'rows come back as they were, in their order',
   async (rows) => {
     expect(await read(rows)).toEqual(rows.map(asRead));
   },
 );
 
 propertyTest.prop([row, fc.integer({ min: 1, max: 20 }), row])(
-  'a column of one value is sent once and is there in every row',
+  'a column with one value is sent once and is present in every row',
   async (same, count, more) => {
     const rows = Array.from({ length: count }, (_, n) => ({
       ...same,
@@ -84,7 +98,7 @@ propertyTest.prop([row, fc.integer({ min: 1, max: 20 }), row])(
 );
 
 propertyTest.prop([row, fc.integer({ min: 1, max: 20 })])(
-  'rows that are all the same are as many',
+  'a batch of equal rows keeps its number of rows',
   async (same, count) => {
     expect(await read(Array.from({ length: count }, () => same))).toEqual(
       Array.from({ length: count }, () => asRead(same)),
@@ -92,7 +106,7 @@ propertyTest.prop([row, fc.integer({ min: 1, max: 20 })])(
   },
 );
 
-test('a batch without rows is a table without rows', async () => {
+test('an empty batch is an empty table', async () => {
   expect(await read([])).toEqual([]);
 });
 
@@ -130,7 +144,7 @@ test('UUIDs in upper case are the same ids', async () => {
   expect(await read([{ ...empty, id }, empty])).toMatchObject([{ id: id.toLowerCase() }, { id: null }]);
 });
 
-test('a part of a larger buffer is written alone', async () => {
+test('of a view into a larger buffer only the view is written', async () => {
   const octets = Buffer.from('0123456789').subarray(2, 4);
   expect(await read([{ ...empty, octets }, empty])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
 });
@@ -142,3 +156,77 @@ test.each([{ whole: 2 ** 31 }, { small: 2 ** 15 }, { small: -(2 ** 15) - 1 }])(
     await expect((async () => read([{ ...empty, ...more }]))()).rejects.toThrow();
   },
 );
+
+describe('insertRows', () => {
+  type Note = {
+    readonly noteId: number;
+    readonly body: string | null;
+    readonly author: string;
+    readonly draft: boolean;
+  };
+  const NOTES: readonly Note[] = [
+    { noteId: 1, body: 'first', author: 'ada', draft: false },
+    { noteId: 2, body: null, author: 'ada', draft: true },
+  ];
+
+  beforeAll(async () => {
+    await exec(
+      database.pool,
+      sql`CREATE TABLE note (note_id bigint PRIMARY KEY, body text, author text NOT NULL, length int, draft boolean)`,
+    );
+  });
+  const stored = () => many(database.pool, sql`DELETE FROM note RETURNING note_id, body, author, length, draft`);
+
+  test('stores each field in the column of its name in snake case', async () => {
+    const inserted = await exec(
+      database.pool,
+      insertRows('note', NOTES, { noteId: bigint, body: text, author: text, draft: boolean }),
+    );
+    expect(inserted).toBe(2);
+    expect(await stored()).toEqual([
+      { note_id: 1, body: 'first', author: 'ada', length: null, draft: false },
+      { note_id: 2, body: null, author: 'ada', length: null, draft: true },
+    ]);
+  });
+
+  test('stores what a function reads, computes further columns, and leaves out inputs and null', async () => {
+    await exec(
+      database.pool,
+      insertRows(
+        'note',
+        NOTES,
+        { noteId: bigint((n, i) => n.noteId + 10 * i), body: input(text), author: text, draft: null },
+        { length: sql`coalesce(length(u.body), ${-1}::int)` },
+      ),
+    );
+    expect(await stored()).toEqual([
+      { note_id: 1, body: null, author: 'ada', length: 5, draft: null },
+      { note_id: 12, body: null, author: 'ada', length: -1, draft: null },
+    ]);
+  });
+
+  test('takes ON CONFLICT and RETURNING behind it', async () => {
+    const insert = insertRows('note', NOTES, { noteId: bigint, body: text, author: text, draft: null });
+    await exec(database.pool, sql`${insert} ON CONFLICT DO NOTHING`);
+    expect(await many(database.pool, sql`${insert} ON CONFLICT DO NOTHING RETURNING note_id`)).toEqual([]);
+    await stored();
+    expect(await many(database.pool, sql`${insert} RETURNING note_id`)).toEqual([{ note_id: 1 }, { note_id: 2 }]);
+    await stored();
+  });
+
+  test('inserts nothing for a batch without rows', async () => {
+    const none: readonly Note[] = [];
+    expect(
+      await exec(database.pool, insertRows('note', none, { noteId: bigint, body: text, author: text, draft: boolean })),
+    ).toBe(0);
+  });
+
+  test('accepts only columns for all fields, each of a type that fits its field', () => {
+    type All = { noteId: typeof bigint; body: typeof text; author: typeof text; draft: typeof boolean };
+    expectTypeOf<All>().toExtend<RowColumns<Note>>();
+    expectTypeOf<Omit<All, 'body'>>().not.toExtend<RowColumns<Note>>();
+    expectTypeOf<Omit<All, 'draft'> & { draft: null }>().toExtend<RowColumns<Note>>();
+    expectTypeOf<Omit<All, 'noteId'> & { noteId: typeof text }>().not.toExtend<RowColumns<Note>>();
+    expectTypeOf<Omit<All, 'body'> & { body: typeof timestamptz }>().not.toExtend<RowColumns<Note>>();
+  });
+});

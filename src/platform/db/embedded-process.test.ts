@@ -11,9 +11,12 @@ const SENTENCES: [output: string, sentence: string][] = [
     'FATAL:  could not write to file "pg_wal/xlogtemp.29": No space left on device',
     'The disk of /data/postgres is full',
   ],
-  ['FATAL:  could not open file "global/pg_control": Permission denied', 'PostgreSQL may not use /data/postgres: give'],
+  [
+    'FATAL:  could not open file "global/pg_control": Permission denied',
+    'PostgreSQL may not use /data/postgres: restore the owner',
+  ],
   ['FATAL:  could not map anonymous shared memory: Cannot allocate memory', 'did not get the memory it needs'],
-  ['FATAL:  database files are incompatible with server', '/data/postgres was made by another version'],
+  ['FATAL:  database files are incompatible with server', '/data/postgres was created by another version'],
   ['spawn /x/postgres ENOENT', 'The built-in PostgreSQL cannot run here'],
   [
     'postgres: error while loading shared libraries: libicuuc.so.60: cannot open',

@@ -243,7 +243,7 @@ describe('an operator command', () => {
   });
 });
 
-describe('what a person has to put right is said in a sentence', () => {
+describe('an error that a person can fix says what to do', () => {
   async function withChanged(file: string, content: string | undefined, sentence: RegExp): Promise<void> {
     const path = join(dataDir, file);
     const original = await readFile(path);
@@ -262,12 +262,12 @@ describe('what a person has to put right is said in a sentence', () => {
     withChanged(
       'postgres/PG_VERSION',
       '17\n',
-      /is of PostgreSQL 17, and this program has PostgreSQL 18: start the release/,
+      /is from PostgreSQL 17, and this program has PostgreSQL 18: start the release/,
     ));
   test('a password file that is missing', () =>
-    withChanged('postgres.password', undefined, /postgres\.password is missing: restore it/));
+    withChanged('postgres.password', undefined, /postgres\.password, the password of .*, is missing: restore it/));
   test('a password file that belongs to another cluster', () =>
-    withChanged('postgres.password', 'another', /password in DATA_DIR\/postgres\.password is not that of/));
+    withChanged('postgres.password', 'another', /password in DATA_DIR\/postgres\.password does not match/));
   test('a configuration that PostgreSQL refuses', () =>
     withChanged(
       'postgres/postgresql.conf',
@@ -278,14 +278,14 @@ describe('what a person has to put right is said in a sentence', () => {
   test('a DATA_DIR that is a file', async () => {
     const file = join(dataDir, '..', 'file');
     await writeFile(file, '');
-    await expect(start(file)).rejects.toThrow(`DATA_DIR ${file} is not a folder: set it to one.`);
+    await expect(start(file)).rejects.toThrow(`DATA_DIR ${file} is not a folder: set DATA_DIR to a folder.`);
     await expect(start(join(file, 'below'))).rejects.toThrow('is not a folder');
   });
 
   test('a postgres folder that holds something else', async () => {
     const dir = join(dataDir, '..', 'other');
     await mkdir(join(dir, 'postgres'), { recursive: true });
-    await expect(start(dir)).rejects.toThrow('holds no PostgreSQL data');
+    await expect(start(dir)).rejects.toThrow('contains no PostgreSQL data');
     expect(existsSync(join(dir, 'postgres'))).toBe(true);
   });
 });

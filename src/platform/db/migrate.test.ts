@@ -68,12 +68,12 @@ test('an applied file that was changed is refused', async () => {
   expect(await tables()).toEqual(['a']);
 });
 
-test('a database of a newer release is refused', async () => {
+test('a database of a newer release is rejected', async () => {
   await put('0001_a.sql', 'CREATE TABLE a ()');
   await put('0002_b.sql', 'CREATE TABLE b ()');
   await run();
   await rm(join(dir, '0002_b.sql'));
-  await expect(run()).rejects.toThrow('made by a newer release (it has 0002_b)');
+  await expect(run()).rejects.toThrow('belongs to a newer release (it has 0002_b)');
 });
 
 test('a new file with a number below an applied one is refused', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { exec, many, maybeOne, one, sql } from './query.ts';
+import { constant, exec, many, maybeOne, one, sql, tuples } from './query.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ test('one throws on none and on several', async () => {
   await expect(one(database.pool, rows(2))).rejects.toThrow('at most one row, got 2');
 });
 
-test('exec tells how many rows it touched, and none for a statement that touches none', async () => {
+test('exec returns the number of affected rows, and 0 for a statement that affects none', async () => {
   await exec(database.pool, sql`CREATE TABLE thing (n int)`);
   expect(await exec(database.pool, sql`INSERT INTO thing ${rows(5)}`)).toBe(5);
   expect(await exec(database.pool, sql`UPDATE thing SET n = 0 WHERE n > ${3}`)).toBe(2);
@@ -37,4 +37,24 @@ test('exec tells how many rows it touched, and none for a statement that touches
 test('a value is never read as SQL', async () => {
   const text = `'; DROP TABLE thing; --`;
   expect(await one(database.pool, sql`SELECT ${text}::text AS text`)).toEqual({ text });
+});
+
+test('tuples gives the values in the order of the select list', async () => {
+  expect(await tuples<[number, string]>(database.pool, sql`SELECT 1 AS same, 'a' AS same`)).toEqual([[1, 'a']]);
+});
+
+test('a constant is a part of the text, a value is a parameter', async () => {
+  const statement = sql`SELECT n FROM generate_series(1, 3) AS n WHERE n = ${constant(2)} OR n = ${3}`;
+  expect([statement.text, statement.values]).toEqual([
+    'SELECT n FROM generate_series(1, 3) AS n WHERE n = 2 OR n = $1',
+    [3],
+  ]);
+  expect(await many(database.pool, statement)).toEqual([{ n: 2 }, { n: 3 }]);
+});
+
+test('a nested statement becomes a part of the text, with its parameters', async () => {
+  const condition = sql`n > ${1} AND n < ${3}`;
+  const statement = sql`SELECT n FROM (${rows(3)}) AS r WHERE ${condition}`;
+  expect(statement.values).toEqual([3, 1, 3]);
+  expect(await many(database.pool, statement)).toEqual([{ n: 2 }]);
 });

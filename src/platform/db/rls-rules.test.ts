@@ -37,7 +37,11 @@ const VIOLATIONS: [what: string, statements: string, sentence: string][] = [
     'note: has account_id and needs',
   ],
   ['no grant', 'REVOKE SELECT ON note FROM heliograph_tenant', 'note: has account_id and needs'],
-  ['a grant on a partition', 'GRANT SELECT ON note_1 TO heliograph_tenant', 'note_1: a partition is reached through'],
+  [
+    'a grant on a partition',
+    'GRANT SELECT ON note_1 TO heliograph_tenant',
+    'note_1: a partition may only be used through',
+  ],
   ['a grant on a whole table of all', 'GRANT SELECT ON carrier TO heliograph_tenant', 'carrier: has no policy, so'],
   [
     'a right to write what is everybody’s',

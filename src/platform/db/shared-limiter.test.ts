@@ -77,6 +77,6 @@ test('a database that is away refuses nobody', async () => {
   });
   expect(takeMany(limiter, 10, 'k1')).toBe(10);
   await limiter.close();
-  expect(told).toEqual(['counts could not be shared']);
+  expect(told).toEqual(['rate-limit counts could not be shared']);
   expect(takeMany(limiter, 10, 'k1')).toBe(10);
 });

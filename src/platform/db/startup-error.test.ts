@@ -22,7 +22,7 @@ async function mutePort(): Promise<{ port: number; close: () => void }> {
 }
 
 test('a wrong password', async () => {
-  expect(await explain((url) => (url.password = 'wrong'))).toMatch(/refuses the password: correct .* DATABASE_URL/);
+  expect(await explain((url) => (url.password = 'wrong'))).toMatch(/rejected the password: correct .* DATABASE_URL/);
 });
 
 test('a database that does not exist', async () => {
@@ -42,11 +42,11 @@ test('a port where something listens that is silent', async () => {
 });
 
 test('a server without TLS', async () => {
-  expect(await explain((url) => (url.search = '?ssl=true'))).toMatch(/has no TLS: remove sslmode/);
+  expect(await explain((url) => (url.search = '?ssl=true'))).toMatch(/does not support TLS: remove sslmode/);
 });
 
 test('no password', async () => {
-  expect(await explain((url) => (url.password = ''))).toMatch(/names no password/);
+  expect(await explain((url) => (url.password = ''))).toMatch(/has no password/);
 });
 
 test('a full disk and a folder that may not be written', () => {

@@ -74,8 +74,8 @@ test.for<[Role, Scope[] | undefined, 'GET' | 'POST' | 'DELETE', string | undefin
   ['owner', undefined, 'POST', undefined],
   ['operator', undefined, 'DELETE', undefined],
   ['viewer', undefined, 'GET', undefined],
-  ['viewer', undefined, 'POST', 'The role viewer may read only'],
-  ['viewer', undefined, 'DELETE', 'The role viewer may read only'],
+  ['viewer', undefined, 'POST', 'The role viewer is read-only'],
+  ['viewer', undefined, 'DELETE', 'The role viewer is read-only'],
   ['owner', ['contacts'], 'POST', undefined],
   ['owner', ['SMS', 'keys'], 'GET', 'These credentials lack the scope "contacts"'],
 ])('%s with the scopes %s may or may not %s', async ([role, scopes, method, message]) => {

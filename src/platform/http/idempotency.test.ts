@@ -243,11 +243,11 @@ describe('a streamed body', () => {
   });
 });
 
-test('a POST whose handler sees to no answer is refused at its registration', () => {
+test('a POST with a handler that does not store its answer is rejected at registration', () => {
   const careless = createServer(apiDeps());
   acceptIdempotencyKeys(careless, { answers });
   expect(() => careless.post('/careless', async () => ({}))).toThrow(
-    'POST /careless must have a handler made by once()',
+    'POST /careless must have a handler made by idempotentTx()',
   );
   expect(() => careless.put('/careless', async () => ({}))).not.toThrow();
 });

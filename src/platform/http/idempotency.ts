@@ -148,7 +148,7 @@ async function hashWhenRead(keyed: Keyed, raw: IncomingMessage): Promise<Buffer>
   const known = keyed.requestHash();
   if (known) return known;
   await finished(raw.on('data', () => undefined));
-  return keyed.requestHash() ?? Promise.reject(new AppError('invalid', { message: 'The body was cut short' }));
+  return keyed.requestHash() ?? Promise.reject(new AppError('invalid', { message: 'The body is incomplete' }));
 }
 
 /**

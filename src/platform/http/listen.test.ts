@@ -17,10 +17,10 @@ test('answers the origin that it listens on', async () => {
 test('a port in use and a foreign address are told in a sentence that says what to do', async () => {
   await using other = await listening(fresh());
   const attempt = (changes: object) => listen(fresh(), { ...loadConfig({}), ...changes });
-  const busy = new StartupError(`Port ${other.port} is in use: stop the program that has it, or set PORT to another.`);
+  const busy = new StartupError(`Port ${other.port} is in use: stop the program that uses it, or set PORT to another port.`);
   await expect(attempt({ port: other.port })).rejects.toThrow(busy);
   const worker = new StartupError(
-    `Port ${other.port} is in use: stop the program that has it, or set WORKER_PORT to another.`,
+    `Port ${other.port} is in use: stop the program that uses it, or set WORKER_PORT to another port.`,
   );
   const at = { port: other.port, setting: 'WORKER_PORT' } as const;
   await expect(listen(fresh(), loadConfig({}), at)).rejects.toThrow(worker);

@@ -39,7 +39,7 @@ test.each([
   [Type.Integer({ maximum: 9 }), 10, 'must be at most 9'],
   [Type.Array(Type.String(), { minItems: 1 }), [], 'must not be empty'],
   [Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'must have at most 1 entries'],
-  [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'must not hold the same value twice'],
+  [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'must not contain the same value twice'],
   [Type.Enum(['A', 'B']), 'C', 'must be one of A, B'],
   [Type.Literal('A'), 'C', 'must be A'],
   [Type.Unsafe({ not: { type: 'string' } }), 'a', 'is not allowed in this form'],

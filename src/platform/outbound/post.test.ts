@@ -102,7 +102,7 @@ describe('a bad receiver', () => {
     ['header bomb', 'the headers of the answer are too long'],
     ['interim answers', 'too many interim answers'],
     ['chunk extensions', 'the answer is too long'],
-    ['close', 'the connection ended before the answer did'],
+    ['close', 'the connection was closed before the answer was complete'],
     ['garbage', 'the answer is not valid HTTP'],
   ] as const)('with %s fails with the reason in words', async (manner, reason) => {
     receiver.answer({ manner });
@@ -117,7 +117,7 @@ describe('a bad receiver', () => {
     expect(await own.post({ ...request(), url: `${other.url}/good` })).toEqual(answered(200));
     await other.received(2);
     await other[Symbol.asyncDispose]();
-    expect(await bad).toEqual(failed('the connection ended before the answer did'));
+    expect(await bad).toEqual(failed('the connection was closed before the answer was complete'));
   });
 });
 
@@ -127,14 +127,14 @@ describe('who is not reached', () => {
     const strict = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port] }) });
     const before = receiver.connections();
     const result = await strict.post({ ...request(), url: `https://${host}:${receiver.port}/` });
-    expect(result).toEqual(failed('the host has an address that is not public'));
+    expect(result).toEqual(failed('the host has a non-public address'));
     expect(receiver.connections()).toBe(before);
   });
 
   test('a name of which one address is public and another is not', async () => {
     const resolve = () => Promise.resolve(['93.184.215.14', '127.0.0.1']);
     const mixed = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port], resolve }) });
-    expect(await mixed.post(request())).toEqual(failed('the host has an address that is not public'));
+    expect(await mixed.post(request())).toEqual(failed('the host has a non-public address'));
   });
 
   test('a name that changes its address: each new connection is looked at again', async () => {
@@ -148,7 +148,7 @@ describe('who is not reached', () => {
     const rebound = makePoster({ guard });
     const post = () => rebound.post({ ...request(), url: `https://localhost:${receiver.port}/` });
     expect(await post()).toEqual(answered(200));
-    expect(await post()).toEqual(failed('the host has an address that is not public'));
+    expect(await post()).toEqual(failed('the host has a non-public address'));
   });
 
   test('a host that does not resolve', async () => {
@@ -177,9 +177,9 @@ describe('who is not reached', () => {
 
   test('another port than those that are allowed, and plain HTTP', async () => {
     const elsewhere = makePoster({ guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }) });
-    expect(await elsewhere.post(request())).toEqual(failed('the URL is not one that may be called'));
+    expect(await elsewhere.post(request())).toEqual(failed('the URL is not allowed'));
     const http = await poster.post({ ...request(), url: `http://localhost:${receiver.port}/` });
-    expect(http).toEqual(failed('the URL is not one that may be called'));
+    expect(http).toEqual(failed('the URL is not allowed'));
   });
 
   test('nobody at the port', async () => {

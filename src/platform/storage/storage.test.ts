@@ -89,11 +89,11 @@ describe.each(['file', 's3'] as const)('in a store of kind %s', (kind) => {
   });
 
   test.each(['../secret', 'media/../../secret', '/etc/passwd', 'media//x', 'media', 'media/1/.hidden', 'media/a\0b'])(
-    'the key %j leads nowhere',
+    'the key %j is rejected',
     async (key) => {
-      await expect((async () => store().put(key, Buffer.from('x'), TYPE))()).rejects.toThrow('no key');
-      await expect((async () => store().get(key))()).rejects.toThrow('no key');
-      await expect((async () => store().delete(key))()).rejects.toThrow('no key');
+      await expect((async () => store().put(key, Buffer.from('x'), TYPE))()).rejects.toThrow('not a valid key');
+      await expect((async () => store().get(key))()).rejects.toThrow('not a valid key');
+      await expect((async () => store().delete(key))()).rejects.toThrow('not a valid key');
     },
   );
 });

@@ -34,7 +34,8 @@ export async function readContactsRequest(
   accountId: number,
   { listIds, contactIds }: ContactsIn,
 ): Promise<ExportRequest> {
-  if (listIds && contactIds) throw invalidFields([{ field: 'contactIds', message: 'must not be combined with listIds' }]);
+  if (listIds && contactIds)
+    throw invalidFields([{ field: 'contactIds', message: 'must not be combined with listIds' }]);
   if (listIds) refuseUnknown('listIds', await listUnknownLists(db, accountId, listIds));
   if (contactIds) refuseUnknown('contactIds', await listUnknownContacts(db, { accountId, ids: contactIds }));
   return { type: 'CONTACTS', filters: { ...(listIds ? { listIds } : {}), ...(contactIds ? { contactIds } : {}) } };

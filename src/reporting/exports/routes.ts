@@ -155,8 +155,7 @@ export function exportFileRoutes(app: App, { pool, storage, links, clock }: Plat
       security: [],
       operationId: 'downloadExport',
       summary: 'Download the file of an export by its signed link',
-      description:
-        'Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.',
+      description: 'Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.',
       produces: ['application/octet-stream'],
       params: Type.Object({ exportId: Type.String() }),
       response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'The file' })) },

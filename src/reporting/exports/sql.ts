@@ -16,9 +16,7 @@ const STATE = columns({
   id: as<number>('id'),
   format: as<ExportFormat>('format'),
   /** EXPIRED from `expires_at` on, even before a worker has marked the export as expired. */
-  status: as<ExportStatus>(
-    `CASE WHEN status = 'COMPLETED' AND expires_at <= now() THEN 'EXPIRED' ELSE status END`,
-  ),
+  status: as<ExportStatus>(`CASE WHEN status = 'COMPLETED' AND expires_at <= now() THEN 'EXPIRED' ELSE status END`),
   /** Incremented when the export is made again; links name it, so links to an earlier file are not valid any more. */
   version: as<number>('version'),
   /** The number of rows written so far. */

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { until } from '../../../test/support/until.ts';
 import { listRecordsById } from '../../messaging/tracking/sql.ts';
 import { toStatusRecord } from '../../messaging/tracking/status.ts';
-import { expireExports } from './expire.ts';
+import { expireExports } from './lifecycle.ts';
 import type { ExportFormat, ExportRequest } from './filters.ts';
 import * as db from './sql.ts';
 import { createExporter } from './work.ts';

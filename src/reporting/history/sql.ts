@@ -23,8 +23,8 @@ type Part = { readonly limit: number; readonly offset: number };
 
 /**
  * Lists ids of messages, newest first. For the days that are still written to, the primary key is read in its order until
- * there are enough ids: a row of another channel costs one index step, a row with another status also a visit to the
- * table. Past days have an index for it (platform/db/past-days.ts).
+ * there are enough ids: a skipped row costs one index step, and a row with another status must be looked at. Past days have
+ * an index for it (platform/db/past-days.ts).
  */
 export async function listHistoryIds(db: Db, { limit, offset, ...filter }: HistoryFilter & Part): Promise<string[]> {
   const rows = await many<{ id: string }>(

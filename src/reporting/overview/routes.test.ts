@@ -353,7 +353,7 @@ test('whatever is in the tables, the figures are read by index: the hours, the n
   const hours = await explain(db, (to) => listHours(to, { accountId, from: hoursAgo(48) }));
   expect(hours).toMatchObject([{ condition: expect.stringContaining('hour >= ') }]);
   const newest = await explain(db, (to) =>
-    countAccepted(to, { accountId, firstId: firstIdAt(hoursAgo(0)), most: 5000 }).catch(() => undefined),
+    countAccepted(to, { accountId, firstId: firstIdAt(hoursAgo(0)), limit: 5000 }).catch(() => undefined),
   );
   const ofMessages = newest.filter(({ table }) => table?.startsWith('message'));
   expect(ofMessages.length).toBeGreaterThan(0);

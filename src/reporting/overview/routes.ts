@@ -1,9 +1,9 @@
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { OverviewOut, OverviewQuery } from './schema.ts';
 import { createOverview } from './show.ts';
 
-/** What the first page of the console shows. */
+/** The route behind the first page of the console. */
 export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   const show = createOverview(pool);
 
@@ -12,11 +12,11 @@ export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findOverview',
-      summary: 'How the account is doing at this moment, and what needs somebody',
+      summary: 'Get the current state of the account and what needs attention',
       description:
-        'To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations ' +
-        'are not counted. Rates compare with what was read before, so `delivered` and `failed` are ' +
-        'null at first.',
+        'Meant for polling every few seconds. The figures come from the roll-ups and are exact when they are read; ' +
+        'simulations are not counted. The rates compare with the previous request, so `delivered` and `failed` are null ' +
+        'at first.',
       querystring: OverviewQuery,
       response: { 200: OverviewOut },
     },

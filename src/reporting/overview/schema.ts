@@ -9,7 +9,7 @@ export const OverviewQuery = Type.Object({
   hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'How far back the series goes.' }),
 });
 
-/** What somebody should look at. */
+/** What may need a person's attention. */
 export const ATTENTION_KINDS = [
   'carrier_down',
   'sending_paused',
@@ -30,13 +30,13 @@ export const SEVERITIES = ['error', 'warning', 'info'] as const;
 const Attention = Type.Object({
   kind: Type.Enum([...ATTENTION_KINDS], { type: 'string' }),
   severity: Type.Enum([...SEVERITIES], { type: 'string' }),
-  count: orNull(count('How many: unknown outcomes.')),
+  count: orNull(count('The number of unknown outcomes; null for the other kinds.')),
   subject: orNull(
-    Type.String({ description: 'The name of what it is about: connection, campaign, file, template, profile.' }),
+    Type.String({ description: 'The name of the connection, campaign, file, template or profile concerned.' }),
   ),
-  subjectId: orNull(Type.String({ description: 'Its id, where it has one in this interface.' })),
-  since: orNull(instant('UTC; null where nobody noted it.')),
-  detail: orNull(Type.String({ description: 'Why, in the words that were noted; for people.' })),
+  subjectId: orNull(Type.String({ description: 'The id of the subject, where this API has one.' })),
+  since: orNull(instant('UTC; null where it is not known.')),
+  detail: orNull(Type.String({ description: 'The recorded reason, for people to read.' })),
 });
 
 const Running = Type.Object({
@@ -46,34 +46,34 @@ const Running = Type.Object({
   sendingMode: Type.Enum([...SENDING_MODES], { type: 'string' }),
   paused: Type.Boolean(),
   scheduledAt: orNull(instant('UTC')),
-  progress: Type.Number({ description: '0 to 1: how many recipients have come to an end.' }),
-  sent: count('Messages given to carriers, those that ended before included.'),
-  total: count('Recipients that something is sent to.'),
+  progress: Type.Number({ description: 'The share of recipients that are finished, from 0 to 1.' }),
+  sent: count('Messages given to carriers, including those that ended before.'),
+  total: count('Recipients to which something is sent.'),
   ratePerSecond: orNull(perSecond('As in the campaign.')),
   estimatedSecondsLeft: orNull(Type.Integer()),
-  failureReason: orNull(Type.String({ description: 'Why it waits.' })),
+  failureReason: orNull(Type.String({ description: 'Why the campaign waits.' })),
 });
 
 export const OverviewOut = Type.Object({
   asOf: instant('UTC'),
   rate: Type.Object(
     {
-      accepted: perSecond('By the last minute, or the newest 2,000 messages when those came faster.'),
-      delivered: orNull(perSecond('Over about the last minute; null when this was not asked before.')),
-      failed: orNull(perSecond('The same.')),
+      accepted: perSecond('Over the last minute, or over the newest 2,000 messages when those came faster.'),
+      delivered: orNull(perSecond('Over about the last minute; null on the first request.')),
+      failed: orNull(perSecond('Over about the last minute; null on the first request.')),
     },
-    { description: 'Messages a second.' },
+    { description: 'Messages per second.' },
   ),
   totals: Type.Object({
     today: Type.Object(
       {
-        sent: count('Given to carriers.'),
-        delivered: count('Arrived.'),
-        failed: count('Ended undelivered.'),
-        pending: count('Of those sent, without an end.'),
+        sent: count('Messages given to carriers.'),
+        delivered: count('Messages that were delivered.'),
+        failed: count('Messages that ended undelivered.'),
+        pending: count('Messages of `sent` whose final status is not known yet.'),
         cost: Type.Number({ description: 'In the currency of the account.' }),
       },
-      { description: 'Of messages that were accepted since midnight, UTC.' },
+      { description: 'The messages accepted since midnight, UTC.' },
     ),
   }),
   series: Type.Array(
@@ -84,19 +84,22 @@ export const OverviewOut = Type.Object({
       delivered: Type.Integer(),
       failed: Type.Integer(),
     }),
-    { description: 'Every hour up to this one with every channel, the oldest first, by the time of acceptance.' },
+    {
+      description:
+        'An entry for every hour up to the current one and every channel, by the time of acceptance, oldest first.',
+    },
   ),
   credit: Type.Object({
     available: Type.Number(),
     frozen: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
     currency: Type.String(),
-    unlimited: Type.Boolean({ description: 'The account pays afterwards.' }),
+    unlimited: Type.Boolean({ description: 'Whether the account pays after use.' }),
   }),
   campaigns: Type.Array(Running, {
-    description: 'Up to ten that are being sent, then up to five that wait for their time, the next first.',
+    description: 'Up to ten campaigns that are being sent, then up to five scheduled ones, next first.',
   }),
   attention: Type.Array(Attention, {
-    description: 'The worst first. Failures of the last seven days; nothing of areas whose scope the caller lacks.',
+    description: 'Worst first. Failures of the last seven days, as far as the scopes of the caller cover them.',
   }),
 });
 export type OverviewOut = Static<typeof OverviewOut>;

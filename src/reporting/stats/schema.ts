@@ -1,7 +1,10 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../../engagement/campaigns/mode.ts';
-import { UNITS } from './sql.ts';
+import { toChannels } from '../../platform/lib/channel.ts';
+import { fromMicros } from '../../platform/lib/money.ts';
 import { channelName, id } from '../../platform/lib/schema.ts';
+import type { CampaignBucket } from './buckets.ts';
+import { type BucketRow, type Sums, UNITS } from './sql.ts';
 
 const day = (description: string) => Type.String({ format: 'date', description: `yyyy-MM-dd, UTC; ${description}` });
 const MODE = SENDING_MODES.join('|');
@@ -10,7 +13,7 @@ const bucketFields = {
   aggregateOn: Type.Enum([...UNITS], {
     type: 'string',
     default: 'day',
-    description: 'How long a bucket is. UTC; weeks start on Monday.',
+    description: 'The length of a bucket. UTC; weeks start on Monday.',
   }),
   direction: Type.Enum(['ASC', 'DESC'], { type: 'string', default: 'ASC', description: 'Oldest or newest first.' }),
 };
@@ -18,24 +21,24 @@ const bucketFields = {
 export const statsFields = {
   ...bucketFields,
   startDate: day('the first day.'),
-  endDate: day('the last day, itself included; at most 10 years after the first.'),
+  endDate: day('the last day, inclusive; at most 10 years after the first.'),
   sendingMode: Type.Optional(
     Type.String({
       pattern: `^(${MODE})(,(${MODE}))*$`,
-      'x-message': `must be sending modes (${SENDING_MODES.join(', ')}) with commas between them`,
-      description: 'Campaigns of exactly this mode, or of one of these with commas between them. Default: of all.',
+      'x-message': `must be sending modes (${SENDING_MODES.join(', ')}), separated by commas`,
+      description: 'Only campaigns with exactly this mode, or one of several modes separated by commas. Default: all.',
     }),
   ),
   isDraft: Type.Boolean({
     default: true,
-    description: 'false leaves out drafts that were never confirmed; otherwise they count in `campaigns`.',
+    description: 'false leaves out drafts that were never confirmed; otherwise `campaigns` includes them.',
   }),
 };
 
 export const campaignStatsFields = {
   ...bucketFields,
   startDate: Type.Optional(day('the first day. Default: from the beginning.')),
-  endDate: Type.Optional(day('the last day, itself included. Default: to the end.')),
+  endDate: Type.Optional(day('the last day, inclusive. Default: to the end.')),
 };
 
 export const CampaignId = Type.Object({ id: id() });
@@ -43,27 +46,27 @@ export const CampaignId = Type.Object({ id: id() });
 const whole = (description: string) => Type.Integer({ description });
 
 const counts = {
-  sent: whole('Messages that were given to a carrier: taken, refused, or unknown.'),
-  delivered: whole('Messages that arrived, those that were read included.'),
-  read: whole('Messages that were read, as far as the channel tells.'),
-  failed: whole('Messages that ended undelivered, those that ended before they were sent (cancelled) included.'),
-  pending: whole('Messages of `sent` whose end is not known yet.'),
+  sent: whole('Messages given to a carrier, whether it accepted or refused them or the outcome is unknown.'),
+  delivered: whole('Messages delivered, including those that were read.'),
+  read: whole('Messages read, as far as the channel reports it.'),
+  failed: whole('Messages that ended undelivered, including those that ended before they were sent (cancelled).'),
+  pending: whole('Messages of `sent` whose final status is not known yet.'),
   cost: Type.Number({
-    description: 'What these messages cost, in the currency of the account; what was given back left out.',
+    description: 'The cost of these messages without refunds, in the currency of the account.',
   }),
 };
 
 const BUCKET = Type.String({
   format: 'date-time',
-  description: 'Its start, UTC. The first one may start before `startDate`, and holds what is from then on.',
+  description: 'Its start, UTC. The first bucket may start before `startDate`, but counts only from `startDate` on.',
 });
-const SKIPPED = whole('Recipients that nothing is sent to, of the campaigns that began in it.');
+const SKIPPED = whole('Recipients to which nothing is sent, of the campaigns that began in the bucket.');
 
-/** Counted by the time at which a message was accepted, whenever it was sent or arrived. */
+/** Messages count by the time at which they were accepted, whenever they were sent or delivered. */
 export const BucketOut = Type.Object({
   bucket: BUCKET,
   campaigns: whole(
-    'Different campaigns that have messages in it or began in it; besides, drafts that were made in it (`isDraft`).',
+    'Distinct campaigns that have messages in the bucket or began in it, and drafts created in it (`isDraft`).',
   ),
   ...counts,
   skipped: SKIPPED,
@@ -71,10 +74,47 @@ export const BucketOut = Type.Object({
 
 export const CampaignBucketOut = Type.Object({
   bucket: BUCKET,
-  campaigns: whole('1'),
+  campaigns: whole('Always 1.'),
   ...counts,
   skipped: SKIPPED,
   channels: Type.Array(Type.Object({ channel: channelName(), ...counts }), {
-    description: 'The same by channel, those without messages left out.',
+    description: 'The same figures by channel, without channels that have no messages.',
   }),
+});
+
+/** Counts as in responses. `failed` includes messages that no carrier was given, which are not part of `sent`. */
+const toCounts = ({ sent, delivered, read, failed, unsent, costMicros }: Sums) => ({
+  sent,
+  delivered,
+  read,
+  failed,
+  pending: sent - delivered - (failed - unsent),
+  cost: fromMicros(costMicros),
+});
+
+export const toBucketOut = ({ bucket, campaigns, skipped, ...sums }: BucketRow): Static<typeof BucketOut> => ({
+  bucket: bucket.toISOString(),
+  campaigns,
+  ...toCounts(sums),
+  skipped,
+});
+
+const NOTHING: Sums = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0, costMicros: 0 };
+const add = (a: Sums, b: Sums): Sums => ({
+  sent: a.sent + b.sent,
+  delivered: a.delivered + b.delivered,
+  read: a.read + b.read,
+  failed: a.failed + b.failed,
+  unsent: a.unsent + b.unsent,
+  costMicros: a.costMicros + b.costMicros,
+});
+
+export const toCampaignBucketOut = (found: CampaignBucket): Static<typeof CampaignBucketOut> => ({
+  bucket: found.bucket.toISOString(),
+  campaigns: 1,
+  ...toCounts(found.channels.reduce(add, NOTHING)),
+  skipped: found.skipped,
+  channels: found.channels.flatMap(({ channel: bit, ...sums }) =>
+    toChannels(bit).map((channel) => ({ channel, ...toCounts(sums) })),
+  ),
 });

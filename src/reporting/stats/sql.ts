@@ -1,58 +1,56 @@
-import { type Db, join, many, maybeOne, raw, type Sql, sql } from '../../platform/db/query.ts';
 import { textArray } from '../../platform/db/array.ts';
+import { type Db, join, many, maybeOne, raw, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-/** Of buckets: words of date_trunc, for which a week starts on Monday. */
+/** The lengths of buckets, in the words of date_trunc. Its weeks start on Monday. */
 export const UNITS = ['hour', 'day', 'week', 'month'] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** Sums of roll-ups; see db/migrations/0022_channels.sql. */
-export type Sums = {
-  readonly sent: number;
-  readonly delivered: number;
-  readonly read: number;
-  readonly failed: number;
-  readonly unsent: number;
-  readonly costMicros: number;
-};
+/** The sums of roll-ups; see db/migrations/0022_channels.sql. */
+const SUMS = columns({
+  sent: as<number>('sum(sent)::bigint'),
+  delivered: as<number>('sum(delivered)::bigint'),
+  read: as<number>('sum(read)::bigint'),
+  failed: as<number>('sum(failed)::bigint'),
+  /** Those of `failed` that were never given to a carrier. */
+  unsent: as<number>('sum(unsent)::bigint'),
+  costMicros: as<number>('sum(cost_micros)::bigint'),
+});
+export type Sums = RowOf<typeof SUMS>;
 
-/** From `from` on and before `to`. */
+/** The time from `from` on and before `to`. */
 export type Range = { readonly from: Date; readonly to: Date };
 
 export type StatsFilter = Range & {
   readonly accountId: number;
   readonly unit: Unit;
-  /** Null: of all. */
+  /** The sending modes of the campaigns; null: all. */
   readonly modes: readonly string[] | null;
-  /** Whether campaigns that were never confirmed are counted, when they were made. */
+  /** Whether campaigns that were never confirmed count, at the time at which they were created. */
   readonly drafts: boolean;
   readonly descending: boolean;
   readonly limit: number;
   readonly offset: number;
 };
 
-export type BucketRow = Sums & { readonly bucket: Date; readonly campaigns: number; readonly skipped: number };
 
+/** The columns of the roll-ups that `SUMS` adds up. */
 const COUNTS = ['sent', 'delivered', 'read', 'failed', 'unsent', 'cost_micros'];
 const NAMES = join(COUNTS.map((name) => raw(name)));
-const SUMS = join(
-  COUNTS.map((name) => raw(`sum(${name})::bigint AS ${name === 'cost_micros' ? '"costMicros"' : name}`)),
-);
 const NOTHING = raw(COUNTS.map(() => '0').join(', '));
 
 const truncated = (unit: Unit, instant: Sql): Sql => sql`date_trunc(${unit}, ${instant}, 'UTC')`;
 
 /**
- * A page of the buckets that are not empty, and how many there are in all. Days and what is longer come from the daily
- * roll-up and from the hours that are not folded into it yet, hours from the hourly one.
+ * Lists a page of the non-empty buckets, with their total number. Hours come from the hourly roll-up; days and longer
+ * buckets come from the daily roll-up and from the hours that are not folded into it yet.
  */
 export async function listBuckets(db: Db, filter: StatsFilter): Promise<{ total: number; rows: BucketRow[] }> {
   const { limit, offset } = filter;
   const order = raw(filter.descending ? 'bucket DESC' : 'bucket');
   const rows = await many<{ total: number } & (BucketRow | { bucket: null })>(
     db,
-    sql`WITH buckets AS (
-          SELECT bucket, count(DISTINCT campaign_id) AS campaigns, ${SUMS}, sum(skipped)::bigint AS skipped
-          FROM (${join([trafficOf(filter), ...beginningsOf(filter)], ' UNION ALL ')}) AS event GROUP BY bucket)
+    sql`WITH buckets AS (${bucketsOf(filter)})
         SELECT counted.total, page.*
         FROM (SELECT count(*) AS total FROM buckets) AS counted
         LEFT JOIN (SELECT * FROM buckets ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS page ON true
@@ -60,6 +58,16 @@ export async function listBuckets(db: Db, filter: StatsFilter): Promise<{ total:
   );
   return { total: rows[0]?.total ?? 0, rows: rows.filter((row) => row.bucket !== null) };
 }
+
+const BUCKET = columns({
+  bucket: as<Date>('bucket'),
+  campaigns: as<number>('count(DISTINCT campaign_id)'),
+  skipped: as<number>('sum(skipped)::bigint'),
+});
+export type BucketRow = Sums & RowOf<typeof BUCKET>;
+
+const bucketsOf = (filter: StatsFilter): Sql => sql`SELECT ${BUCKET}, ${SUMS}
+  FROM (${join([trafficOf(filter), ...beginningsOf(filter)], ' UNION ALL ')}) AS event GROUP BY bucket`;
 
 function trafficOf(filter: StatsFilter): Sql {
   const { unit } = filter;
@@ -71,19 +79,24 @@ function trafficOf(filter: StatsFilter): Sql {
     SELECT ${unit === 'day' ? start : truncated(unit, start)}, campaign_id, ${NAMES}, 0 FROM ${daysIn(filter)}`;
 }
 
-/** Campaigns at their start, and drafts when they were made. */
+/** Selects the starts of campaigns, and drafts at the time at which they were created. */
 function beginningsOf(filter: StatsFilter): Sql[] {
-  const begun = (at: Sql, skipped: Sql, from: Sql): Sql =>
+  const begin = (at: Sql, skipped: Sql, from: Sql): Sql =>
     sql`SELECT ${truncated(filter.unit, at)}, c.id, ${NOTHING}, ${skipped} FROM ${from}`;
-  const started = begun(sql`c.started_at`, sql`coalesce(r.skipped, 0)`, startedIn(filter));
-  return filter.drafts ? [started, begun(sql`c.created_at`, sql`0`, draftsIn(filter))] : [started];
+  const started = begin(sql`c.started_at`, sql`coalesce(r.skipped, 0)`, startedIn(filter));
+  return filter.drafts ? [started, begin(sql`c.created_at`, sql`0`, draftsIn(filter))] : [started];
 }
 
-/**
- * The hours in which anything was, by days, the oldest first: 1 << 0 to 1 << 23. To cut a page of hours from, since a
- * year has thousands of them.
- */
-export function listActiveHours(db: Db, filter: StatsFilter): Promise<{ day: string; hours: number }[]> {
+const ACTIVE_DAY = columns({
+  /** YYYY-MM-DD. */
+  day: as<string>('day'),
+  /** A bit for each active hour: 1 << 0 to 1 << 23. */
+  hours: as<number>('bit_or(hours)'),
+});
+export type ActiveDay = RowOf<typeof ACTIVE_DAY>;
+
+/** Lists the hours with any activity, by day, oldest first. Callers cut pages from them: a year has thousands of hours. */
+export function listActiveHours(db: Db, filter: StatsFilter): Promise<ActiveDay[]> {
   const at = (instant: Sql, from: Sql): Sql =>
     sql`SELECT (${instant} AT TIME ZONE 'UTC')::date, 1 << extract(hour FROM ${instant} AT TIME ZONE 'UTC')::int
       FROM ${from}`;
@@ -93,10 +106,7 @@ export function listActiveHours(db: Db, filter: StatsFilter): Promise<{ day: str
     at(sql`c.started_at`, startedIn(filter)),
     ...(filter.drafts ? [at(sql`c.created_at`, draftsIn(filter))] : []),
   ];
-  return many(
-    db,
-    sql`SELECT day, bit_or(hours) AS hours FROM (${join(sources, ' UNION ALL ')}) AS active GROUP BY day ORDER BY day`,
-  );
+  return many(db, sql`SELECT ${ACTIVE_DAY} FROM (${join(sources, ' UNION ALL ')}) AS active GROUP BY day ORDER BY day`);
 }
 
 const hoursIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`traffic_hour
@@ -124,23 +134,29 @@ const ofModes = (accountId: number, { modes }: Pick<StatsFilter, 'modes'>, id: S
 
 const dayOf = (midnight: Date): Sql => sql`(${midnight}::timestamptz AT TIME ZONE 'UTC')::date`;
 
-export type ChannelRow = Sums & { readonly bucket: Date; readonly channel: number };
+const channelBucket = (unit: Unit) =>
+  columns({
+    bucket: as<Date>(truncated(unit, sql`hour`)),
+    /** The bit of the channel (src/platform/lib/channel.ts). */
+    channel: as<number>('channel'),
+  });
+export type ChannelRow = Sums & RowOf<ReturnType<typeof channelBucket>>;
 
-/** The buckets of one campaign, the oldest first: a row for each channel that has messages in it. */
+/** Lists the buckets of one campaign, oldest first: a row for each channel with messages in the bucket. */
 export const listChannelBuckets = (
   db: Db,
   { accountId, campaignId, unit, from, to }: Partial<Range> & { accountId: number; campaignId: number; unit: Unit },
 ): Promise<ChannelRow[]> =>
   many(
     db,
-    sql`SELECT ${truncated(unit, sql`hour`)} AS bucket, channel, ${SUMS} FROM traffic_hour
+    sql`SELECT ${channelBucket(unit)}, ${SUMS} FROM traffic_hour
       WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND campaign_id <> 0
         AND hour >= coalesce(${from ?? null}, '-infinity'::timestamptz)
         AND hour < coalesce(${to ?? null}, 'infinity'::timestamptz)
       GROUP BY 1, 2 ORDER BY 1, 2`,
   );
 
-/** When a campaign began and the bucket of that time, both null before; and how many recipients it skipped. */
+/** Finds when a campaign started and the bucket of that time (both null before), and how many recipients it skipped. */
 export const findCampaignStart = (
   db: Db,
   { accountId, campaignId, unit }: { accountId: number; campaignId: number; unit: Unit },

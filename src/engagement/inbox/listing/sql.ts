@@ -1,40 +1,48 @@
 import { textArray } from '../../../platform/db/array.ts';
 import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, join, many, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Direction } from '../sql.ts';
 
-/** A conversation with the names of its people. */
-export type ConversationRow = {
-  chatId: string;
-  channel: Channel;
-  peer: string;
-  identity: string;
-  profileName: string;
-  unread: number;
-  archived: boolean;
-  windowExpiresAt: Date | null;
-  lastDirection: Direction;
-  lastType: string;
-  lastText: string;
-  lastAt: Date;
-  contactId: number | null;
-  contactName: string | null;
-  assigneeId: number | null;
-  assigneeName: string | null;
-  optedOut: boolean;
-};
+const CONVERSATION = columns({
+  chatId: as<string>('v.chat_id'),
+  channel: as<Channel>('v.channel'),
+  /** The person: a number (E.164), or the name by which the network knows them. */
+  peer: as<string>('v.peer'),
+  /** Our number, agent or phone number id, of the newest message. */
+  identity: as<string>('v.identity'),
+  /** The person's name on the network; may be empty. */
+  profileName: as<string>('v.profile_name'),
+  unread: as<number>('v.unread'),
+  archived: as<boolean>('v.archived'),
+  /** WhatsApp: until when a free-form reply reaches the person. */
+  windowExpiresAt: as<Date | null>('v.window_expires_at'),
+  lastDirection: as<Direction>('v.last_direction'),
+  lastType: as<string>('v.last_type'),
+  lastText: as<string>('v.last_text'),
+  lastAt: as<Date>('v.last_at'),
+  contactId: as<number | null>('c.id'),
+  contactName: as<string | null>('c.full_name'),
+  assigneeId: as<number | null>('u.id'),
+  assigneeName: as<string | null>('u.username'),
+  /** Whether the person has opted out of this channel. */
+  optedOut: as<boolean>('o.phone_number IS NOT NULL'),
+});
 
-/** Undefined filters let everything pass. */
+/** A conversation with its contact and its assignee. */
+export type ConversationRow = RowOf<typeof CONVERSATION>;
+
+/** Which conversations of an account to list. An undefined filter matches all of them. */
 export type ConversationFilter = {
   readonly accountId: number;
   readonly archived: boolean;
   readonly channels?: readonly Channel[] | undefined;
   readonly unreadOnly?: boolean | undefined;
   readonly assigneeId?: number | 'none' | undefined;
-  /** At or after. */
+  /** The last message was at this instant or later. */
   readonly since?: Date | undefined;
-  /** Part of the number, of the name on the network, or of the contact's names and e-mail; in any case. */
+  /** A part of the number, the name on the network, or the contact's names and e-mail address; case-insensitive. */
   readonly search?: string | undefined;
 };
 
@@ -64,10 +72,7 @@ const assignedTo = (assigneeId: number | 'none'): Sql =>
 
 /** With whom, for the rows `v` of conversation. */
 const withPeople = (accountId: number, rows: Sql): Sql => sql`
-  SELECT v.chat_id AS "chatId", v.channel, v.peer, v.identity, v.profile_name AS "profileName", v.unread, v.archived,
-         v.window_expires_at AS "windowExpiresAt", v.last_direction AS "lastDirection", v.last_type AS "lastType",
-         v.last_text AS "lastText", v.last_at AS "lastAt", c.id AS "contactId", c.full_name AS "contactName",
-         u.id AS "assigneeId", u.username AS "assigneeName", o.phone_number IS NOT NULL AS "optedOut"
+  SELECT ${CONVERSATION}
   FROM (${rows}) AS v
   LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = v.peer
   LEFT JOIN app_user u ON u.account_id = ${accountId} AND u.id = v.assignee_id
@@ -75,7 +80,7 @@ const withPeople = (accountId: number, rows: Sql): Sql => sql`
 
 type Paging = { readonly limit: number; readonly offset: number };
 
-/** The people of a page only are looked up. */
+/** Lists a page of conversations. Contacts and users are looked up for the page only. */
 export function listConversations(
   db: Db,
   { filter, order, limit, offset }: Paging & { filter: ConversationFilter; order: ConversationOrder },
@@ -86,7 +91,7 @@ export function listConversations(
   return many(db, sql`${withPeople(filter.accountId, page)} ORDER BY ${by}`);
 }
 
-/** From the counts where they know it, else by counting. */
+/** Returns the total of a list: from the counts if they have the filters, else by counting. */
 export async function countConversations(db: Db, { filter }: { filter: ConversationFilter }): Promise<number> {
   const counted = filter.since === undefined && filter.search === undefined && filter.assigneeId === undefined;
   const { total } = await one<{ total: number }>(

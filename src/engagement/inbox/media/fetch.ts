@@ -20,20 +20,20 @@ export type FetchDeps = {
   readonly log: Log;
 };
 
-/** At the same time, and each may be in memory as a whole. */
+/** How many files are fetched at once; each may be in memory as a whole. */
 const FILES_PER_RUN = 3;
-/** The networks let people send up to 100 MB; what is longer than this is not kept. */
+/** People can send up to 100 MB on these networks; a larger file than this is not stored. */
 const MAX_BYTES = 32 * 1024 * 1024;
 /** Longer than any fetch and its storing take. */
 const LEASE_SECONDS = 300;
-/** WhatsApp keeps files for days: after about two of them one is given up. */
+/** The waits between tries. WhatsApp stores files for days: after about two days, a file is given up. */
 const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 6 * 3_600_000, 12 * 3_600_000, 24 * 3_600_000];
 
 /**
- * Fetches files of inbound messages from their networks and puts them into the storage; the thread shows them when they
- * are there, or that they cannot be had.
+ * Fetches files of inbound messages from their networks and stores them. Threads show a file once it is stored, or that it
+ * is not available.
  *
- * @returns how many were worked on
+ * @returns how many files were due
  */
 export async function fetchMedia(deps: FetchDeps): Promise<number> {
   const due = await claimInboxMedia(deps.pool, { limit: FILES_PER_RUN, leaseSeconds: LEASE_SECONDS });
@@ -47,7 +47,7 @@ export async function fetchMedia(deps: FetchDeps): Promise<number> {
   return due.length;
 }
 
-/** Of the connections over which these came, as they are configured now. */
+/** Opens the file sources of the connections from which these files came, with their current settings. */
 async function openSources({ pool, secretKey }: FetchDeps, due: readonly DueMedia[]): Promise<Map<number, FileSource>> {
   const wanted = new Set(due.map((one) => one.connectionId));
   const connections = (await listConnections(pool)).filter(({ id }) => wanted.has(id));
@@ -59,7 +59,7 @@ async function openSources({ pool, secretKey }: FetchDeps, due: readonly DueMedi
   );
 }
 
-const CONNECTION_GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection is no more' };
+const CONNECTION_GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection was deleted' };
 
 async function fetchOne(deps: FetchDeps, one: DueMedia, source: FileSource | undefined): Promise<void> {
   const fetched = source ? await source.fetch(one.media, MAX_BYTES) : CONNECTION_GONE;
@@ -90,7 +90,7 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
-/** Only by whoever still has the job: a file that was fetched twice is shown once. */
+/** Ends a job, if it still exists: a file that was fetched twice is shown once. */
 const endFetch = (pool: Pool, { accountId, id, chatId }: DueMedia, media: ThreadMedia): Promise<void> =>
   transaction(pool, async (tx) => {
     await claimInboxes(tx, { accountIds: [accountId] });

@@ -1,8 +1,9 @@
 import type { InboundMedia } from '../../../carriers/events.ts';
-import { bigint, json, rowsOf, uuid } from '../../../platform/db/columns.ts';
+import { bigint, input, insertRows, json, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** A file that is still at the network. */
+/** A file of an inbound message that is still to be fetched from the network. */
 export type NewInboxMedia = {
   readonly accountId: number;
   readonly id: string;
@@ -14,20 +15,37 @@ export type NewInboxMedia = {
 export const insertInboxMedia = (db: Db, rows: readonly NewInboxMedia[]): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO inbox_media (account_id, message_id, chat_id, connection_id, source)
-        SELECT u.account_id, u.message_id, u.chat_id, u.connection_id, u.source::jsonb FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          message_id: uuid((r) => r.id),
-          chat_id: uuid((r) => r.chatId),
-          connection_id: bigint((r) => r.connectionId),
-          source: json((r) => JSON.stringify(r.media)),
-        })} AS u`,
+    insertRows(
+      'inbox_media',
+      rows.map(({ accountId, id, chatId, connectionId, media }) => ({
+        accountId,
+        messageId: id,
+        chatId,
+        connectionId,
+        source: JSON.stringify(media),
+      })),
+      { accountId: bigint, messageId: uuid, chatId: uuid, connectionId: bigint, source: input(json) },
+      { source: sql`u.source::jsonb` },
+    ),
   );
 
-export type DueMedia = NewInboxMedia & { readonly tries: number };
+const DUE_MEDIA = columns({
+  accountId: as<number>('m.account_id'),
+  /** The id of the message. */
+  id: as<string>('m.message_id'),
+  chatId: as<string>('m.chat_id'),
+  connectionId: as<number>('m.connection_id'),
+  media: as<InboundMedia>('m.source'),
+  /** How many times it was tried, including this time. */
+  tries: as<number>('m.tries'),
+});
+
+/** A file that is due to be fetched. */
+export type DueMedia = Readonly<RowOf<typeof DUE_MEDIA>>;
 
 /**
- * Takes files that are due, and puts them off by `leaseSeconds`: whoever dies over one leaves it to be fetched again.
+ * Claims files that are due by postponing them by `leaseSeconds`: if a worker dies while it fetches a file, the file is
+ * fetched again after that time.
  */
 export const claimInboxMedia = (
   db: Db,
@@ -39,13 +57,12 @@ export const claimInboxMedia = (
         FROM (SELECT account_id, message_id FROM inbox_media WHERE due_at <= now()
               ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS d
         WHERE m.account_id = d.account_id AND m.message_id = d.message_id
-        RETURNING m.account_id AS "accountId", m.message_id AS id, m.chat_id AS "chatId",
-          m.connection_id AS "connectionId", m.source AS media, m.tries`,
+        RETURNING ${DUE_MEDIA}`,
   );
 
 type Key = { readonly accountId: number; readonly id: string };
 
-/** 0 when another worker was faster. */
+/** Deletes the job of a file. Returns 0 when another worker was faster. */
 export const deleteInboxMedia = (db: Db, { accountId, id }: Key): Promise<number> =>
   exec(db, sql`DELETE FROM inbox_media WHERE account_id = ${accountId} AND message_id = ${id}`);
 
@@ -56,7 +73,7 @@ export const updateInboxMediaDue = (db: Db, { accountId, id, delayMs }: Key & { 
         WHERE account_id = ${accountId} AND message_id = ${id}`,
   );
 
-/** In how many milliseconds the next one is due, or null. */
+/** Returns in how many ms the next file is due; null when none is waiting. */
 export async function findNextMediaMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

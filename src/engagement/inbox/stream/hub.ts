@@ -3,18 +3,18 @@ import { tenant } from '../../../platform/db/tenant.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import { findEventBounds, type InboxEvent, listInboxEvents } from './sql.ts';
 
-/** Gets the events of its account in their order, each once. */
+/** Receives the events of one account in their order, each once. */
 export type Listener = (events: readonly InboxEvent[]) => void;
 
 export type Hub = {
-  /** There is news of this account; of all accounts when nobody knows (the session that listens was away). */
+  /** Reads new events of an account; null: of all accounts, because notifications may have been missed. */
   wake(accountId: number | null): void;
   /**
-   * Hands on what comes after the event `after`, until the returned function is called. Rejects with what the database
-   * says when what was missed cannot be read.
+   * Passes the events after the event `after` to a listener, until the returned function is called. Rejects with the error
+   * of the database when the events until now cannot be read.
    */
   listen(accountId: number, after: number, listener: Listener): Promise<() => void>;
-  /** How many listen for this account. */
+  /** Counts the listeners of an account. */
   count(accountId: number): number;
 };
 
@@ -22,15 +22,15 @@ const EVENTS_PER_READ = 200;
 
 type Feed = {
   readonly listeners: Set<Listener>;
-  /** The newest event that was handed on. */
+  /** The newest event that was passed on. */
   at: number;
   reading: boolean;
   again: boolean;
 };
 
 /**
- * Hands the events of inboxes to those who look on at this process: read once for all of them. Events are committed in
- * the order of their ids, so the newest id that was read says what comes next.
+ * Creates a hub that passes the events of inboxes to the listeners of this process; each event is read once for all of them.
+ * Events are committed in the order of their ids, so the newest id that was read determines what comes next.
  */
 export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Log }): Hub {
   const feeds = new Map<number, Feed>();
@@ -52,7 +52,7 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
         if (events.length === EVENTS_PER_READ) feed.again = true;
       }
     } catch (err) {
-      log.warn({ err, accountId }, 'events of an inbox cannot be read, trying again at the next one');
+      log.warn({ err, accountId }, 'events of an inbox cannot be read; retrying at the next event');
     } finally {
       feed.reading = false;
     }
@@ -93,8 +93,8 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
 }
 
 /**
- * One who comes late: what the feed hands on meanwhile waits until what was missed has been read, and of what is in both
- * the second is left out.
+ * Wraps a listener that joins late: new events wait until the missed ones have been read, and events that are in both are
+ * passed on once.
  */
 function createCatchUp(after: number, listener: Listener) {
   let at = after;

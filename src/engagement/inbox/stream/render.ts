@@ -4,12 +4,12 @@ import { listConversationsById } from '../listing/sql.ts';
 import { listThreadMessages } from '../thread/sql.ts';
 import type { InboxEvent } from './sql.ts';
 
-/** An event as it goes to clients. */
+/** An event as it is sent to clients. */
 export type StreamEvent = { readonly id: string; readonly event: string; readonly data: unknown };
 
 /**
- * Events with what they are about, as it is now: an event that was missed shows today's state, and of what is no longer
- * there nothing is shown.
+ * Renders events with the current state of what they are about: a missed event shows the state of now, and events about
+ * something that no longer exists are left out.
  */
 export async function renderEvents(
   db: Db,

@@ -11,19 +11,19 @@ import { findEventBounds, type InboxEvent } from './sql.ts';
 import { renderEvents, type StreamEvent } from './render.ts';
 
 const HEARTBEAT_MS = 15_000;
-/** At this process, for each account. */
+/** How many streams of one account a process serves. */
 const MAX_STREAMS = 200;
-/** Who is so far behind is cut off: they come back, and go on where they were. */
+/** How many events may wait for a client. One that is further behind is disconnected; it reconnects and resumes. */
 const MAX_WAITING = 2000;
 
 type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub };
 
-/** Contract 9: the inbox as it changes. */
+/** Registers the route of contract 9 that streams the changes of an inbox. */
 export function streamRoutes(app: App, path: string, deps: Deps): void {
   app.register(async (scope: App) => {
     await scope.register(fastifySSE, { heartbeatInterval: HEARTBEAT_MS });
     const streams: Streams = { ends: new Set(), closing: false };
-    // A server that closes waits for its answers, and these end by themselves never.
+    // A server that closes waits for its responses, and these never end by themselves.
     scope.addHook('preClose', (done) => {
       streams.closing = true;
       for (const end of streams.ends) end();
@@ -31,17 +31,17 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
     });
     scope.get(`${path}/stream`, {
       onRequest: requireScope('inbox'),
-      // The form of what is refused is ours.
+      // Errors have the usual form of this API.
       sse: 'manual',
       schema: {
         tags: ['Inbox'],
         operationId: 'streamInbox',
-        summary: 'The inbox as it changes: server-sent events',
+        summary: 'Stream the changes of the inbox as server-sent events',
         description:
-          '`message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus), `conversation`; `ready` at ' +
-          'the beginning. With `Last-Event-ID` it goes on behind that event, at any process; `reload` says that this is ' +
-          'longer ago than events are kept (a day). A request whose Accept does not name text/event-stream gets what was ' +
-          'missed, and ends. Credentials are looked at again every 15 seconds.',
+          'The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and ' +
+          '`conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; ' +
+          '`reload` comes first if that event is older than stored events (a day). If the Accept header does not have ' +
+          'text/event-stream, the response has the missed events and ends. Credentials are checked again every 15 seconds.',
         response: {
           200: { description: 'text/event-stream', content: { 'text/event-stream': { schema: Type.String() } } },
         },
@@ -51,7 +51,7 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
   });
 }
 
-/** Browsers and clients of such streams say so; whoever takes anything would wait for an end that never comes. */
+/** Whether a client wants to follow: browsers and SSE clients say so; others would wait for an end that never comes. */
 const isFollowing = ({ headers }: FastifyRequest): boolean => /text\/event-stream/i.test(headers.accept ?? '');
 
 type Streams = { readonly ends: Set<() => void>; closing: boolean };
@@ -60,15 +60,15 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
   const { inboxHub: hub, pool, findFiles } = deps;
   const { accountId } = request.actor;
   if (hub.count(accountId) >= MAX_STREAMS)
-    throw new AppError('rate_limited', { message: 'Too many streams of this account', retryAfterSeconds: 10 });
+    throw new AppError('rate_limited', { message: 'This account has too many streams', retryAfterSeconds: 10 });
   const db = tenant(pool, request.actor);
   const { after, lost } = startingPoint(reply.sse.lastEventId, await findEventBounds(db, { accountId }));
   const sender = createSender(reply, (events) => renderEvents(db, findFiles, { accountId, events }));
   const follows = isFollowing(request) && !streams.closing;
-  // Before the first octet: whoever has that may expect the rest.
+  // Before the first octet is sent: a client that has it may expect the rest.
   const leave = follows ? keepOpen(deps, streams, request, reply) : [];
-  sender.say({ id: String(after), event: lost ? 'reload' : 'ready', data: {} });
-  const off = await hub.listen(accountId, after, sender.tell).catch((error: unknown) => {
+  sender.sendOne({ id: String(after), event: lost ? 'reload' : 'ready', data: {} });
+  const off = await hub.listen(accountId, after, sender.send).catch((error: unknown) => {
     reply.raw.destroy();
     throw error;
   });
@@ -77,7 +77,10 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
   if (!follows) await sender.end();
 }
 
-/** Until the client goes, the server closes or the credentials do; what is put into the list is called then. */
+/**
+ * Keeps a stream open until the client disconnects, the server closes or the credentials are revoked. The functions in the
+ * returned list are called then.
+ */
 function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply: FastifyReply): (() => void)[] {
   const end = (): void => reply.sse.close();
   const recheck = async (): Promise<void> =>
@@ -92,7 +95,10 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply:
   return leave;
 }
 
-/** A key that was revoked since, a person who was removed or an operator who has left the account sees no more. Being over the limit is no such thing. */
+/**
+ * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed, or an operator has left
+ * the account. Being over the rate limit does not end a stream.
+ */
 const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
     ({ actor }) => actor.operations.has('inbox') && actor.accountId === request.actor.accountId,
@@ -102,7 +108,7 @@ const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promis
 
 const EVENT_ID = /^\d{1,15}$/;
 
-/** An id that never was (another database) counts as one that is no longer kept. */
+/** Returns after which event a stream starts. An id that never existed (of another database) counts as too old. */
 function startingPoint(lastEventId: string | null, { newest, oldest }: { newest: number; oldest: number }) {
   if (lastEventId === null || !EVENT_ID.test(lastEventId)) return { after: newest, lost: false };
   const asked = Number(lastEventId);
@@ -110,7 +116,7 @@ function startingPoint(lastEventId: string | null, { newest, oldest }: { newest:
   return { after: lost ? newest : asked, lost };
 }
 
-/** Writes events one after the other, as fast as the client takes them. */
+/** Creates a writer that sends events one after the other, as fast as the client reads them. */
 function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[]) => Promise<StreamEvent[]>) {
   let chain = Promise.resolve();
   let waiting = 0;
@@ -123,14 +129,14 @@ function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[])
     chain = chain
       .then(work)
       .catch((err: unknown) => {
-        reply.log.warn({ err }, 'a stream of the inbox ends');
+        reply.log.warn({ err }, 'a stream of the inbox has ended');
         reply.raw.destroy();
       })
       .finally(() => (waiting -= count));
   };
   return {
-    say: (event: StreamEvent): void => later(1, () => write([event])),
-    tell: (events: readonly InboxEvent[]): void => later(events.length, async () => write(await show(events))),
+    sendOne: (event: StreamEvent): void => later(1, () => write([event])),
+    send: (events: readonly InboxEvent[]): void => later(events.length, async () => write(await show(events))),
     end: (): Promise<void> => chain,
   };
 }

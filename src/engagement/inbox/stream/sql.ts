@@ -1,7 +1,8 @@
-import { bigint, int, rowsOf, text, uuid } from '../../../platform/db/columns.ts';
+import { bigint, insertRows, int, rowsOf, text, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** Told when an inbox has changed; the payload is the account's id. */
+/** The NOTIFY channel for changes of inboxes; the payload is the id of the account. */
 export const INBOX_CHANNEL = 'heliograph_inbox';
 
 export type EventKind = 'message' | 'status' | 'conversation';
@@ -10,11 +11,11 @@ export type NewInboxEvent = {
   readonly accountId: number;
   readonly kind: EventKind;
   readonly chatId: string;
-  /** Null for what is about the conversation itself. */
+  /** Null if the event is about the conversation itself. */
   readonly messageId: string | null;
 };
 
-/** Makes room for so many events of each account, whose inbox is held; answers the ids before them. */
+/** Reserves the ids of `count` events for each account; returns the last id before them. The inboxes must be locked. */
 export const updateLastEvents = (
   db: Db,
   counts: readonly { readonly accountId: number; readonly count: number }[],
@@ -27,7 +28,7 @@ export const updateLastEvents = (
         RETURNING i.account_id AS "accountId", i.last_event - u.count AS before`,
   );
 
-/** Keeps events and tells every process of them, when the transaction commits. */
+/** Inserts events, and notifies every process; they hear it when the transaction commits. */
 export const insertInboxEvents = (
   db: Db,
   rows: readonly (NewInboxEvent & { readonly id: number })[],
@@ -35,32 +36,33 @@ export const insertInboxEvents = (
   exec(
     db,
     sql`WITH written AS (
-          INSERT INTO inbox_event (account_id, id, kind, chat_id, message_id)
-          SELECT * FROM ${rowsOf(rows, {
-            account_id: bigint((r) => r.accountId),
-            id: bigint((r) => r.id),
-            kind: text((r) => r.kind),
-            chat_id: uuid((r) => r.chatId),
-            message_id: uuid((r) => r.messageId),
-          })} AS u
+          ${insertRows('inbox_event', rows, { accountId: bigint, id: bigint, kind: text, chatId: uuid, messageId: uuid })}
           RETURNING account_id)
         SELECT pg_notify(${INBOX_CHANNEL}, account_id::text) FROM (SELECT DISTINCT account_id FROM written) AS w`,
   );
 
-export type InboxEvent = { id: number; kind: EventKind; chatId: string; messageId: string | null };
+const INBOX_EVENT = columns({
+  id: as<number>('id'),
+  kind: as<EventKind>('kind'),
+  chatId: as<string>('chat_id'),
+  /** Null if the event is about the conversation itself. */
+  messageId: as<string | null>('message_id'),
+});
 
-/** In their order. */
+export type InboxEvent = RowOf<typeof INBOX_EVENT>;
+
+/** Lists up to `limit` events of an account after the event `after`, in their order. */
 export const listInboxEvents = (
   db: Db,
   { accountId, after, limit }: { accountId: number; after: number; limit: number },
 ): Promise<InboxEvent[]> =>
   many(
     db,
-    sql`SELECT id, kind, chat_id AS "chatId", message_id AS "messageId" FROM inbox_event
+    sql`SELECT ${INBOX_EVENT} FROM inbox_event
         WHERE account_id = ${accountId} AND id > ${after} ORDER BY id LIMIT ${limit}`,
   );
 
-/** The newest event, and the oldest that is kept (one after the newest when none is). */
+/** Finds the ids of the newest event and of the oldest one that is stored (one after the newest if there is none). */
 export const findEventBounds = (
   db: Db,
   { accountId }: { accountId: number },
@@ -71,7 +73,7 @@ export const findEventBounds = (
         FROM (SELECT coalesce(max(last_event), 0) AS newest FROM inbox WHERE account_id = ${accountId}) AS n`,
   );
 
-/** Forgets up to `limit` events that are older than a day. */
+/** Deletes up to `limit` events that are older than a day. */
 export const deleteOldInboxEvents = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,

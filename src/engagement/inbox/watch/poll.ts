@@ -10,26 +10,26 @@ import { claimWatchedReplies, deleteWatchedReplies, updateWatchedReplies, type W
 import { DAY_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 
 const REPLIES_PER_POLL = 500;
-/** Who has not read an answer by then hardly ever will. */
+/** After this time, a reply that was not read is hardly ever read. */
 const MAX_AGE_MS = 3 * DAY_MS;
 
 type PolledReply = WatchedReply & { readonly now: DeliveryStatus | undefined };
 
 /**
- * Looks what has become of answers that are under way, and tells those who look on of what is new. By looking, since the
- * paths of outcomes and receipts (50,000 messages a second) would pay for a question of which one in thousands says yes.
+ * Polls the statuses of replies that are under way, and publishes new ones to live views. It polls because the paths of
+ * outcomes and receipts (50,000 messages per second) would pay for a check that finds a reply once in thousands of messages.
  *
- * @returns how many were looked at
+ * @returns how many replies were polled
  */
 export function pollReplies(pool: Pool, clock: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
     const due = await claimWatchedReplies(tx, { limit: REPLIES_PER_POLL });
     if (due.length === 0) return 0;
-    const looked = await readStatuses(tx, due);
-    const news = looked.filter(({ status, now }) => now !== undefined && now !== status);
-    if (news.length > 0) await publishStatuses(tx, news);
-    const [over, open] = [looked.filter((one) => isDone(one, clock())), looked.filter((one) => !isDone(one, clock()))];
-    if (over.length > 0) await deleteWatchedReplies(tx, over);
+    const polled = await readStatuses(tx, due);
+    const changed = polled.filter(({ status, now }) => now !== undefined && now !== status);
+    if (changed.length > 0) await publishStatuses(tx, changed);
+    const [done, open] = [polled.filter((one) => isDone(one, clock())), polled.filter((one) => !isDone(one, clock()))];
+    if (done.length > 0) await deleteWatchedReplies(tx, done);
     const later = open.map((one) => ({ ...one, status: one.now ?? one.status, dueAt: nextPollAt(one, clock()) }));
     if (later.length > 0) await updateWatchedReplies(tx, later);
     return due.length;
@@ -38,25 +38,25 @@ export function pollReplies(pool: Pool, clock: () => Date): Promise<number> {
 
 async function readStatuses(tx: Db, due: readonly WatchedReply[]): Promise<PolledReply[]> {
   const byAccount = [...Map.groupBy(due, (one) => one.accountId)];
-  const looked = await Promise.all(
+  const polled = await Promise.all(
     byAccount.map(async ([accountId, own]) => {
       const statuses = await findStatuses(tx, { accountId, ids: own.map((one) => one.messageId) });
       return own.map((one) => ({ ...one, now: statuses.get(one.messageId) }));
     }),
   );
-  return looked.flat();
+  return polled.flat();
 }
 
-async function publishStatuses(tx: Db, news: readonly PolledReply[]): Promise<void> {
-  const accountIds = [...new Set(news.map((one) => one.accountId))].sort((a, b) => a - b);
+async function publishStatuses(tx: Db, changed: readonly PolledReply[]): Promise<void> {
+  const accountIds = [...new Set(changed.map((one) => one.accountId))].sort((a, b) => a - b);
   await claimInboxes(tx, { accountIds });
   await publishInboxChanges(tx, {
     changed: [],
-    events: news.map(({ accountId, chatId, messageId }) => ({ accountId, kind: 'status', chatId, messageId })),
+    events: changed.map(({ accountId, chatId, messageId }) => ({ accountId, kind: 'status', chatId, messageId })),
   });
 }
 
-/** What was delivered may still be read. */
+/** Whether the status of a reply cannot change any more. A delivered reply may still be read. */
 function isDone({ now, messageId }: PolledReply, at: Date): boolean {
   if (now === undefined || now === 'READ' || ageOf(messageId, at) > MAX_AGE_MS) return true;
   return now !== 'DELIVERED' && isFinal(codeOf(now));
@@ -66,6 +66,6 @@ const codeOf = (name: StatusName): number => STATUS[name];
 
 const ageOf = (messageId: string, at: Date): number => at.getTime() - timeOfId(messageId).getTime();
 
-/** Often at first, later once a minute: what is waited for then is that somebody reads. */
+/** Returns when to poll a reply again: often at first, later once a minute, when it only remains to be read. */
 const nextPollAt = ({ messageId }: PolledReply, at: Date): Date =>
   new Date(at.getTime() + Math.min(60 * SECOND_MS, Math.max(SECOND_MS / 2, ageOf(messageId, at) / 4)));

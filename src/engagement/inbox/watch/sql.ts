@@ -1,8 +1,17 @@
 import { bigint, rowsOf, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** An answer whose status may still change. */
-export type WatchedReply = { accountId: number; messageId: string; chatId: string; status: string };
+const WATCHED_REPLY = columns({
+  accountId: as<number>('account_id'),
+  messageId: as<string>('message_id'),
+  chatId: as<string>('chat_id'),
+  /** The status that was published last. */
+  status: as<string>('status'),
+});
+
+/** A reply whose status may still change. */
+export type WatchedReply = RowOf<typeof WATCHED_REPLY>;
 
 export const insertWatchedReply = (
   db: Db,
@@ -14,15 +23,15 @@ export const insertWatchedReply = (
         VALUES (${accountId}, ${messageId}, ${chatId}, ${dueAt})`,
   );
 
-/** Those that are due, held until the transaction ends; those that another worker looks at are passed over. */
+/** Claims replies that are due, until the transaction ends. Those that another worker has claimed are skipped. */
 export const claimWatchedReplies = (db: Db, { limit }: { limit: number }): Promise<WatchedReply[]> =>
   many(
     db,
-    sql`SELECT account_id AS "accountId", message_id AS "messageId", chat_id AS "chatId", status FROM inbox_watch
+    sql`SELECT ${WATCHED_REPLY} FROM inbox_watch
         WHERE due_at <= now() ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
 
-/** In how many milliseconds the next one is due, or null. */
+/** Returns in how many ms the next reply is due; null when none is watched. */
 export async function findNextWatchedMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

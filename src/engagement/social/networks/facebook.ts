@@ -8,7 +8,7 @@ const GRAPH = 'https://graph.facebook.com/v23.0';
 const MAX_PAGES = 2000;
 const PAGE_FIELDS = 'id,name,access_token';
 
-/** Calls with a token carry the proof that they come from the application that it was given to. */
+/** A token with the proof that the call comes from the application to which the token was issued. */
 const tokenWithProof = ({ clientSecret }: Caller, access: string) => ({
   access_token: access,
   appsecret_proof: createHmac('sha256', clientSecret).update(access).digest('hex'),
@@ -17,7 +17,10 @@ const tokenWithProof = ({ clientSecret }: Caller, access: string) => ({
 const requestGraph = (caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) =>
   requestJson(caller.web, `${GRAPH}${path}`, { query: { ...query, ...tokenWithProof(caller, access) } });
 
-/** The token of an hour becomes one of about sixty days. There is no refresh token: after them the person is asked. */
+/**
+ * Exchanges the token of an hour for one of about sixty days. There is no refresh token: after that time, the person must
+ * consent again.
+ */
 async function exchangeForLongLived(caller: Caller, grant: Grant): Promise<Grant> {
   const { clientId, clientSecret } = caller;
   const json = await requestJson(caller.web, `${GRAPH}/oauth/access_token`, {
@@ -29,7 +32,7 @@ async function exchangeForLongLived(caller: Caller, grant: Grant): Promise<Grant
     },
   });
   const access = getText(json, 'access_token');
-  if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
+  if (access === '') throw new NetworkFailure('The network issued no long-lived token', { grantEnded: false });
   return { ...grant, access, expiresAt: expiryFrom(caller, getMember(json, 'expires_in')) };
 }
 
@@ -51,7 +54,7 @@ async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** Page by page. The address of the next page holds the token, so only its place is taken from it. */
+/** Lists the pages of a person. The address of the next page contains the token, so only its cursor is used. */
 async function listPages(caller: Caller, access: string): Promise<unknown[]> {
   const pages: unknown[] = [];
   for (let after = ''; pages.length < MAX_PAGES; ) {
@@ -65,7 +68,7 @@ async function listPages(caller: Caller, access: string): Promise<unknown[]> {
   return pages;
 }
 
-/** Protocol sheet 1. */
+/** Facebook (protocol sheet "social", section 1). */
 export const facebook: Network = {
   platform: 'facebook',
   label: 'Facebook',

@@ -22,9 +22,9 @@ async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** A project that Google has not approved has a quota of nothing and is answered 403 or 429. */
+/** Returns no locations for a project that Google has not approved: its quota is zero, and the response is 403 or 429. */
 function noneWithoutQuota(error: unknown): Linked[] {
-  if (error instanceof NetworkFailure && !error.over) return [];
+  if (error instanceof NetworkFailure && !error.grantEnded) return [];
   throw error;
 }
 
@@ -35,7 +35,7 @@ async function listLocations(caller: Caller, access: string): Promise<Linked[]> 
     const name = getText(account, 'name');
     const query = { readMask: 'name,title', pageSize: '100' };
     const locations = await listAll(caller, access, `${INFORMATION}/${name}/locations`, 'locations', query);
-    // v4 of the interface wants both names, v1 the second.
+    // v4 of the API requires both names, v1 the second.
     const idOf = (location: unknown): string => `${name}/${getText(location, 'name')}`;
     linked.push(...locations.map((each) => ({ id: idOf(each), name: getText(each, 'title'), type: 'LOCATION' })));
   }
@@ -61,7 +61,9 @@ async function listAll(
   return all;
 }
 
-/** Protocol sheet 4. Without `prompt=consent` a refresh token comes with the first consent only. */
+/**
+ * Google (protocol sheet "social", section 4). Without `prompt=consent`, a refresh token comes only with the first consent.
+ */
 export const google: Network = {
   platform: 'google',
   label: 'Google',

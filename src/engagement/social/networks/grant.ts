@@ -3,7 +3,7 @@ import { getList, getMember } from '../../../carriers/json.ts';
 import { type Caller, expiryFrom, type Grant, type Network, scopesOf } from './network.ts';
 import { NetworkFailure, readResponse } from './web.ts';
 
-/** The URL at which a person agrees. `challenge` where the network has PKCE. */
+/** Returns the URL at which a person consents. `challenge` is null if the network does not use PKCE. */
 export function authorizeUrl(
   network: Network,
   { clientId, web }: Caller,
@@ -33,14 +33,14 @@ type AuthorizationResponse = {
 };
 
 /**
- * What a code is worth, after the answer was checked: one `state`, one `iss` if any and ours, no `error`. The code is used
- * once and never again. Rejects with a NetworkFailure.
+ * Exchanges a code for a grant, after the response was checked: one `state`, at most one `iss`, which must be the network's,
+ * and no `error`. The code is used once. Rejects with a NetworkFailure.
  */
 export async function exchangeCode(network: Network, caller: Caller, answered: AuthorizationResponse): Promise<Grant> {
   const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
   const { state, redirectUri, verifier } = answered;
   const parameters = new URLSearchParams(answered.parameters);
-  // Instagram adds it to what it sends back.
+  // Instagram appends this to the code.
   const code = parameters.get('code');
   if (code?.endsWith('#_')) parameters.set('code', code.slice(0, -2));
   return withNetworkFailures(async () => {
@@ -63,7 +63,7 @@ export async function exchangeCode(network: Network, caller: Caller, answered: A
   });
 }
 
-/** New tokens for a refresh token; where the network gives no new one of these, the old one goes on. */
+/** Requests new tokens with a refresh token. If the network issues no new refresh token, the old one remains in use. */
 export function refreshGrant(network: Network, caller: Caller, refresh: string): Promise<Grant> {
   const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
   return withNetworkFailures(async () => {
@@ -82,7 +82,7 @@ const serverOf = (network: Network, { web }: Caller): oauth.AuthorizationServer 
   token_endpoint: web.at(network.tokenUrl),
 });
 
-/** All five want the secret in the body; TikTok names the id otherwise. */
+/** Authenticates the application: all five networks require the secret in the body; TikTok has another name for the id. */
 const authenticate =
   ({ clientIdName }: Network, { clientId, clientSecret }: Caller): oauth.ClientAuth =>
   (_server, _client, body) => {
@@ -92,11 +92,14 @@ const authenticate =
 
 const optionsOf = ({ web }: Caller): oauth.TokenEndpointRequestOptions => ({
   [oauth.customFetch]: (url, { method, headers, body }) => web.fetch(url, { method, headers, body }),
-  // For a network that stands in for the real ones, on this machine; those are asked with https alone.
+  // For simulated networks on this machine; the addresses of the real ones are all https.
   [oauth.allowInsecureRequests]: true,
 });
 
-/** The answer as the standard has it: Instagram wraps it and leaves things out, identity tokens are not asked for. */
+/**
+ * Converts a token response to the form of the standard: Instagram wraps it and leaves out fields. Identity tokens are
+ * removed, because they are not used.
+ */
 async function toStandardResponse(response: Response): Promise<Response> {
   const json = await readResponse(response);
   const wrapped = getList(json, 'data')[0] ?? json;
@@ -119,14 +122,14 @@ const toGrant = (caller: Caller, answer: oauth.TokenEndpointResponse): Grant => 
   scopes: scopesOf(answer.scope),
 });
 
-/** What the library finds wrong, in words of ours: its own errors hold the parameters, codes and tokens among them. */
+/** Replaces errors of the library by our own: its messages contain the parameters, including codes and tokens. */
 async function withNetworkFailures(work: () => Promise<Grant>): Promise<Grant> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof NetworkFailure) throw error;
     const refused = error instanceof oauth.AuthorizationResponseError;
-    const message = refused ? 'The person or the network refused' : 'The answer is not that of this network';
-    throw new NetworkFailure(message, { over: true });
+    const message = refused ? 'The person or the network refused' : 'The response is not from this network';
+    throw new NetworkFailure(message, { grantEnded: true });
   }
 }

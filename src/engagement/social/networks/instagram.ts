@@ -8,17 +8,17 @@ const GRAPH = 'https://graph.instagram.com';
 async function longLived(caller: Caller, path: string, query: Readonly<Record<string, string>>): Promise<Grant> {
   const json = await requestJson(caller.web, `${GRAPH}${path}`, { query });
   const access = getText(json, 'access_token');
-  if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
+  if (access === '') throw new NetworkFailure('The network issued no long-lived token', { grantEnded: false });
   return { access, refresh: null, expiresAt: expiryFrom(caller, getMember(json, 'expires_in')), scopes: [] };
 }
 
-/** The token of an hour becomes one of sixty days. */
+/** Exchanges the token of an hour for one of sixty days. */
 const exchangeForLongLived = async (caller: Caller, { access, scopes }: Grant): Promise<Grant> => {
   const query = { grant_type: 'ig_exchange_token', client_secret: caller.clientSecret, access_token: access };
   return { ...(await longLived(caller, '/access_token', query)), scopes };
 };
 
-/** Sixty days more, for a token that is a day old and has not ended. */
+/** Renews a token for another sixty days, if it is at least a day old and has not expired. */
 const renew = (caller: Caller, access: string): Promise<Grant> =>
   longLived(caller, '/refresh_access_token', { grant_type: 'ig_refresh_token', access_token: access });
 
@@ -37,7 +37,10 @@ async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** Protocol sheet 2: professional accounts, by their own sign-in. It has no way to revoke. */
+/**
+ * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram. It has no way to
+ * revoke a grant.
+ */
 export const instagram: Network = {
   platform: 'instagram',
   label: 'Instagram',

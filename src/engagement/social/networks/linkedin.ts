@@ -8,7 +8,7 @@ const API = 'https://api.linkedin.com/v2';
 const PAGE_SIZE = 100;
 const MAX_ORGANISATIONS = 2000;
 const TARGET = 'organizationalTarget';
-/** Those who may post. */
+/** The roles that may post. */
 const ROLES = new Set(['ADMINISTRATOR', 'CONTENT_ADMINISTRATOR']);
 
 async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
@@ -24,7 +24,7 @@ async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** Applications without the organisation scopes are answered 403: then there are none. */
+/** Lists the organisations of a person. Applications without the organisation scopes get 403: then there are none. */
 async function listOrganisations({ web }: Caller, access: string): Promise<Linked[]> {
   const linked: Linked[] = [];
   const headers = { 'X-Restli-Protocol-Version': '2.0.0' };
@@ -47,7 +47,7 @@ async function listOrganisations({ web }: Caller, access: string): Promise<Linke
 }
 
 function noneIfRefused(error: unknown): undefined {
-  if (error instanceof NetworkFailure && !error.over) return undefined;
+  if (error instanceof NetworkFailure && !error.grantEnded) return undefined;
   throw error;
 }
 
@@ -57,7 +57,10 @@ const organisationOf = (element: unknown): Linked => ({
   type: 'ORGANISATION',
 });
 
-/** Protocol sheet 3. Refresh tokens only for approved applications; the others ask the person after sixty days. */
+/**
+ * LinkedIn (protocol sheet "social", section 3). Only approved applications get refresh tokens; with the others, the person
+ * must consent again after sixty days.
+ */
 export const linkedin: Network = {
   platform: 'linkedin',
   label: 'LinkedIn',

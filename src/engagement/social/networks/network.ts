@@ -1,18 +1,19 @@
 import type { Platform } from '../../../platform/lib/social-platform.ts';
 import type { Web } from './web.ts';
 
-/** What a network gives for a code, or for a refresh. */
+/** What a network issues for a code, or for a refresh token. */
 export type Grant = {
+  /** The access token. */
   readonly access: string;
-  /** Null where the network gives none. */
+  /** The refresh token; null if the network issues none. */
   readonly refresh: string | null;
-  /** Null: the token does not end by time. */
+  /** Null: the token does not expire. */
   readonly expiresAt: Date | null;
-  /** As its answer tells them; empty when it does not. */
+  /** The granted scopes; empty if the response does not have them. */
   readonly scopes: readonly string[];
 };
 
-/** A page, an organisation or a location that comes with a profile. */
+/** A page, an organisation or a location that belongs to a profile. */
 export type Linked = { readonly id: string; readonly name: string; readonly type: string };
 
 export type Profile = {
@@ -20,50 +21,50 @@ export type Profile = {
   readonly username: string | null;
   readonly name: string;
   readonly pictureUrl: string | null;
-  /** What the person granted, where the network is asked for that; null: as the grant says. */
+  /** The scopes that the person granted, if the network is asked for them; null: those of the grant count. */
   readonly scopes: readonly string[] | null;
   readonly linked: readonly Linked[];
-  /** Tokens of their own that linked pages have, by id. */
+  /** The separate tokens of linked pages, by the ids of the pages. */
   readonly linkedTokens: Readonly<Record<string, string>>;
 };
 
-/** The application as the network knows it, and the way to the network. */
+/** The application as the network knows it, and how the network is reached. */
 export type Caller = { readonly clientId: string; readonly clientSecret: string; readonly web: Web; now(): Date };
 
-/** One network: where it is asked for what, and its peculiarities (protocol sheet "social"). */
+/** One network: its addresses and its peculiarities (protocol sheet "social"). */
 export type Network = {
   readonly platform: Platform;
-  /** For people. */
+  /** The name for people. */
   readonly label: string;
-  /** What `iss` of its answers must be, when there is one. */
+  /** The required value of `iss` in its responses, if there is one. */
   readonly issuer: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly clientIdName: 'client_id' | 'client_key';
   readonly scopes: readonly string[];
   readonly scopeSeparator: ',' | ' ';
-  /** Without these there is nothing to connect: people may untick scopes. */
+  /** The scopes without which nothing can be connected: people can deselect scopes. */
   readonly requiredScopes: readonly string[];
   readonly pkce: boolean;
-  /** Of the authorize URL, besides those of OAuth. */
+  /** Parameters of the authorize URL in addition to those of OAuth. */
   readonly extraParameters: Readonly<Record<string, string>>;
-  /** A network whose first token lives for an hour gives another for it. */
+  /** Exchanges the first token, which lives for an hour, for a long-lived one. Undefined: the network has no such tokens. */
   exchangeForLongLived?(caller: Caller, grant: Grant): Promise<Grant>;
   fetchProfile(caller: Caller, access: string): Promise<Profile>;
-  /** Where there is no refresh token but the token itself can be renewed. */
+  /** Renews the access token itself. Undefined: the network has refresh tokens, or no renewal. */
   renew?(caller: Caller, access: string): Promise<Grant>;
-  /** How long before its end a token is renewed. */
+  /** How long before its expiry a token is renewed. */
   readonly leadMs: number;
-  /** Ends the grant there. Undefined: the network has no way; the person can, in its settings. */
+  /** Revokes the grant. Undefined: the network has no way to do this; the person can, in the settings of the network. */
   revoke?(caller: Caller, grant: Pick<Grant, 'access' | 'refresh'> & { readonly externalId: string }): Promise<void>;
 };
 
-/** When a token ends that lives so many seconds from now; null for what is no number. */
+/** Returns when a token expires that lives for `seconds` from now; null if that is not a positive number. */
 export function expiryFrom({ now }: Pick<Caller, 'now'>, seconds: unknown): Date | null {
   return typeof seconds === 'number' && seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
 }
 
-/** Words with commas or spaces between them, or a list of them. */
+/** Reads scopes: a list, or a text with commas or spaces between them. */
 export const scopesOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(/[\s,]+/) : []).filter(
     (scope) => scope !== '',

@@ -6,5 +6,5 @@ import { linkedin } from './linkedin.ts';
 import type { Network } from './network.ts';
 import { tiktok } from './tiktok.ts';
 
-/** The table of networks. */
+/** The networks whose profiles can be connected. */
 export const NETWORKS: Readonly<Record<Platform, Network>> = { facebook, instagram, linkedin, google, tiktok };

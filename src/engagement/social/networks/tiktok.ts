@@ -20,7 +20,7 @@ async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** Protocol sheet 5. Each refresh ends the refresh token that it was asked with. */
+/** TikTok (protocol sheet "social", section 5). Each refresh invalidates the refresh token that it used. */
 export const tiktok: Network = {
   platform: 'tiktok',
   label: 'TikTok',
@@ -31,7 +31,7 @@ export const tiktok: Network = {
   scopes: ['user.info.basic', 'user.info.profile', 'video.publish', 'video.upload'],
   scopeSeparator: ',',
   requiredScopes: ['user.info.basic', 'user.info.profile'],
-  // Its form of PKCE for web applications is not documented, and for others is not that of the standard.
+  // Its PKCE for web applications is not documented, and for other applications it is not that of the standard.
   pkce: false,
   extraParameters: {},
   fetchProfile: fetchProfile,

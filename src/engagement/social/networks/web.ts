@@ -1,10 +1,10 @@
 import { getMember, parseJson, getText } from '../../../carriers/json.ts';
 
-/** How a network is reached: `https://host/path` itself, or below another address that stands for all of them. */
+/** How networks are reached: at their own addresses, or below another address that simulates all of them. */
 export type Web = {
-  /** Where an address of a network is asked. */
+  /** Returns the address to which a request for an address of a network is sent. */
   at(address: string): string;
-  /** Sends as it is told, for at most ten seconds; follows no redirect. Rejects with a NetworkFailure. */
+  /** Sends a request, which may take at most ten seconds; follows no redirect. Rejects with a NetworkFailure. */
   fetch(url: string, init: RequestInit): Promise<Response>;
 };
 
@@ -12,16 +12,16 @@ const TIMEOUT_MS = 10_000;
 const MAX_MESSAGE_LENGTH = 200;
 
 /**
- * A network refused or did not answer. The message is for people, in the network's words where it has any; it never
- * holds an address, since those hold tokens.
+ * A network refused a request, or did not respond. The message is for people, and is that of the network if it sent one. It
+ * never contains an address, because addresses contain tokens.
  */
 export class NetworkFailure extends Error {
-  /** The grant is over: asking again cannot help, the person has to connect again. */
-  readonly over: boolean;
+  /** The grant has ended: retrying cannot help, and the person must connect the profile again. */
+  readonly grantEnded: boolean;
 
-  constructor(message: string, { over: grantEnded }: { over: boolean }) {
+  constructor(message: string, { grantEnded }: { grantEnded: boolean }) {
     super(message);
-    this.over = grantEnded;
+    this.grantEnded = grantEnded;
   }
 }
 
@@ -29,7 +29,7 @@ export const createWeb = ({ baseUrl }: { readonly baseUrl: string | undefined })
   at: (address) => (baseUrl === undefined ? address : `${baseUrl}/${address.replace(/^https:\/\//, '')}`),
   fetch: (url, init) =>
     fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {
-      throw new NetworkFailure('The network did not answer', { over: false });
+      throw new NetworkFailure('The network did not respond', { grantEnded: false });
     }),
 });
 
@@ -41,7 +41,7 @@ type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Asks an address of a network for JSON. Rejects with a NetworkFailure for what is no success. */
+/** Requests JSON from an address of a network. Rejects with a NetworkFailure unless the request succeeds. */
 export async function requestJson(
   web: Web,
   address: string,
@@ -55,19 +55,20 @@ export async function requestJson(
   return readResponse(await web.fetch(url.href, init));
 }
 
-/** The JSON of an answer. Networks tell of errors in four forms, TikTok with 200 too. */
+/** Reads the JSON of a response. Networks report errors in four forms, TikTok even with 200. Rejects with a NetworkFailure. */
 export async function readResponse(response: Response): Promise<unknown> {
   const text = await response.text().catch(() => {
-    throw new NetworkFailure('The network broke off its answer', { over: false });
+    throw new NetworkFailure('The response of the network was incomplete', { grantEnded: false });
   });
   const json = parseJson(withoutBigNumbers(text));
   const failure = failureIn(json);
   if (failure) throw failure;
-  if (!response.ok) throw new NetworkFailure(messageOrStatus(json, response.status), { over: response.status === 401 });
+  if (!response.ok)
+    throw new NetworkFailure(messageOrStatus(json, response.status), { grantEnded: response.status === 401 });
   return json ?? {};
 }
 
-/** Ids of Instagram are numbers beyond what a number here can hold. */
+/** Puts long ids into quotes: those of Instagram are numbers that exceed the precision of JavaScript numbers. */
 const withoutBigNumbers = (text: string): string => text.replace(/("(?:user_)?id"\s*:\s*)(\d{15,})/g, '$1"$2"');
 
 const GRANT_ENDED_CODES = new Set(['invalid_grant', 'access_token_invalid', '190']);
@@ -76,13 +77,13 @@ function failureIn(json: unknown): NetworkFailure | undefined {
   const error = getMember(json, 'error');
   if (typeof error === 'string' && error !== '') {
     const message = sanitize(getText(json, 'error_description') || error);
-    return new NetworkFailure(message, { over: GRANT_ENDED_CODES.has(error) });
+    return new NetworkFailure(message, { grantEnded: GRANT_ENDED_CODES.has(error) });
   }
   const code = codeIn(error);
   if (code === '' || code === 'ok') return undefined;
   const status = getText(error, 'status');
-  const over = GRANT_ENDED_CODES.has(code) || status === 'UNAUTHENTICATED';
-  return new NetworkFailure(sanitize(getText(error, 'message') || code), { over });
+  const grantEnded = GRANT_ENDED_CODES.has(code) || status === 'UNAUTHENTICATED';
+  return new NetworkFailure(sanitize(getText(error, 'message') || code), { grantEnded });
 }
 
 function codeIn(error: unknown): string {

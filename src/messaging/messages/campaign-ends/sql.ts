@@ -50,7 +50,9 @@ export async function insertCampaignEnds(db: Db, rows: readonly CampaignEnds[]):
   );
 }
 
-/** Takes the oldest ends of a campaign that are due, at most `limit` rows; they are gone when the transaction commits. */
+/**
+ * Takes the oldest ends of a campaign that are due, at most `limit` rows; they are gone when the transaction commits.
+ */
 export async function deleteCampaignEnds(
   db: Db,
   { accountId, campaignId }: { accountId: number; campaignId: number },

@@ -40,7 +40,7 @@ test('events of one transaction keep their order, and no message sees those of a
   expect(await textsOf(2, mine)).toEqual([]);
 });
 
-test('words come back as they were said, except for a NUL', async () => {
+test('texts are read as they were written, except for a NUL', async () => {
   const id = newId();
   const text = 'stat:Olá "\\{},;\n\u0001 😀';
   await insertEvents(pool, [
@@ -54,7 +54,7 @@ test('words come back as they were said, except for a NUL', async () => {
   });
 });
 
-test('an event is of the time of its transaction, unless it says when it was', async () => {
+test('an event has the time of its transaction, unless it has one of its own', async () => {
   const id = newId();
   const earlier = new Date('2026-11-21T10:00:00.123Z');
   const before = Date.now();
@@ -64,7 +64,7 @@ test('an event is of the time of its transaction, unless it says when it was', a
   expect(told?.at).toEqual(earlier);
 });
 
-test('nothing to write asks nothing of the database', async () => {
+test('an empty list makes no query', async () => {
   await insertEvents({ query: () => Promise.reject(new Error('asked')) }, []);
 });
 

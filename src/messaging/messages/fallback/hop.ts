@@ -1,7 +1,10 @@
 import type { Content } from '../../../carriers/content.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 
-/** A message on another channel that is sent when the one before it fails or takes too long. It is stored after its checks. */
+/**
+ * A message on another channel that is sent when the one before it fails or takes too long. It is stored after its
+ * checks.
+ */
 export type Hop = {
   readonly channel: Channel;
   readonly sender: string;

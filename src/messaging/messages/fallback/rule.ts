@@ -12,8 +12,8 @@ export const TIMED_OUT = 'TIMED_OUT';
 export type Ended = { readonly status: number; readonly errorCode: string | null };
 
 /**
- * Whether another channel is tried after this final state (promises 3): not after a delivery or an unknown outcome, and not
- * when somebody cancelled the message.
+ * Whether another channel is tried after this final state (promises 3): not after a delivery or an unknown outcome, and
+ * not when somebody cancelled the message.
  *
  * @param onStatus names of the only failures that trigger the fallback; all of them when it is left out
  */

@@ -1,4 +1,4 @@
-import { bigint, int, json, rowsOf, timestamptz, uuid } from '../../../platform/db/columns.ts';
+import { bigint, input, insertRows, int, json, rowsOf, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { boundsOf } from '../../../platform/lib/ids.ts';
@@ -25,21 +25,30 @@ export type NewFallback = Key & {
 export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO message_fallback (account_id, message_id, hops, due_at)
-        SELECT u.account_id, u.id, u.hops, coalesce(u.starts_at, now()) + u.seconds * interval '1 second'
-        FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          id: uuid((r) => r.id),
-          hops: json((r) => JSON.stringify(r.hops)),
-          starts_at: timestamptz((r) => r.from),
-          seconds: int((r) => r.hops[0]?.afterSeconds ?? 0),
-        })} AS u`,
+    insertRows(
+      'message_fallback',
+      rows.map(({ accountId, id, from, hops }) => ({
+        accountId,
+        messageId: id,
+        hops,
+        startsAt: from,
+        seconds: hops[0]?.afterSeconds ?? 0,
+      })),
+      {
+        accountId: bigint,
+        messageId: uuid,
+        hops: json((r) => JSON.stringify(r.hops)),
+        startsAt: input(timestamptz),
+        seconds: input(int),
+      },
+      { due_at: sql`coalesce(u.starts_at, now()) + u.seconds * interval '1 second'` },
+    ),
   );
 }
 
 /**
- * Makes the fallbacks of these messages due and wakes the workers, both when the transaction commits. Messages without a
- * fallback are ignored. The statement is sent before this returns, as a `burst` needs it.
+ * Makes the fallbacks of these messages due and wakes the workers, both when the transaction commits. Messages without
+ * a fallback are ignored. The statement is sent before this returns, as a `burst` needs it.
  */
 export async function updateFallbacksDueNow(db: Db, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;
@@ -132,8 +141,8 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
 }
 
 /**
- * Lists those of these messages that were to be revoked by their network, and whether an answer was recorded: until then,
- * or until their final state, the network is asked again.
+ * Lists those of these messages that were to be revoked by their network, and whether an answer was recorded: until
+ * then, or until their final state, the network is asked again.
  */
 export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
   if (keys.length === 0) return [];
@@ -149,8 +158,8 @@ export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<
 }
 
 /**
- * Postpones claimed fallbacks by `waitMs`; null: until the messages have a final state. A message that has reached one in
- * the meantime stays due.
+ * Postpones claimed fallbacks by `waitMs`; null: until the messages have a final state. A message that has reached one
+ * in the meantime stays due.
  */
 export async function updateClaimedFallbacks(
   db: Db,

@@ -37,7 +37,8 @@ type Keys = { readonly keys: readonly Key[]; readonly firstId: string; readonly 
 
 /**
  * Locks the states of these messages until the transaction ends, lowest id first. Lock them before moving parts: of two
- * transactions that each move one part, neither would see the other's part, and neither would find the message complete.
+ * transactions that each move one part, neither would see the other's part, and neither would find the message
+ * complete.
  */
 export async function claimStates(db: Db, { keys, firstId, lastId }: Keys): Promise<void> {
   await exec(

@@ -9,8 +9,8 @@ const keysOf = (keys: readonly Key[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), message_id: uuid((k) => k.messageId) });
 
 /**
- * The number and the sender as receipts spell them, and how long a receipt may report on the message. The values stand in
- * for a message that no longer exists as well.
+ * The number and the sender as receipts spell them, and how long a receipt may report on the message. The values stand
+ * in for a message that no longer exists as well.
  */
 const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(ltrim(m.sender, '+')), ''),
   coalesce(m.valid_until, coalesce(m.scheduled_at, uuid_extract_timestamp(u.message_id))
@@ -60,8 +60,8 @@ export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<numb
 }
 
 /**
- * Moves messages from the list of unknown outcomes to the submits without a carrier id: a late receipt may still belong to
- * them. Returns how many moved.
+ * Moves messages from the list of unknown outcomes to the submits without a carrier id: a late receipt may still belong
+ * to them. Returns how many moved.
  */
 export async function moveToNameless(db: Db, rows: readonly Key[]): Promise<number> {
   return exec(

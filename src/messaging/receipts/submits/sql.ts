@@ -17,8 +17,9 @@ const HOUR_OF_SUBMITS = columns({
 export type HourOfSubmits = RowOf<typeof HOUR_OF_SUBMITS>;
 
 /**
- * Counts the submits that carriers accepted under an id, by connection and hour of the submit (UTC). Each part of a long
- * message counts as one. A part is final as soon as its message is, even if another part or our own timer ended that.
+ * Counts the submits that carriers accepted under an id, by connection and hour of the submit (UTC). Each part of a
+ * long message counts as one. A part is final as soon as its message is, even if another part or our own timer ended
+ * that.
  */
 export const countSubmitsByHour = (db: Db, { from, to, connectionId }: Period): Promise<HourOfSubmits[]> =>
   many(

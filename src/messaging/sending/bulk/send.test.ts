@@ -33,7 +33,7 @@ const messagesOf = async (accountId: number): Promise<number> =>
   (await many(pool, sql`SELECT FROM message WHERE account_id = ${accountId}`)).length;
 const conflict = expect.objectContaining({ code: 'conflict', status: 409 });
 
-test('every destination has its result, in order: a bad one, however long, stops no other', async () => {
+test('every destination has its result, in order: a bad one, however long, does not stop the others', async () => {
   const id = await createAccountWithCredit(pool, 100);
   const { globalId, accepted, results } = await sendBulk(deps, actor(id), bulk());
   expect([globalId, accepted]).toEqual(['batch-1', 2]);
@@ -61,7 +61,7 @@ test('more than 10,000 destinations are too many, in however many messages', asy
 });
 
 describe('a globalId', () => {
-  test('makes a repeated request send nothing, cost nothing and be answered as the first time', async () => {
+  test('makes a repeated request send nothing, cost nothing and get the first answer', async () => {
     const id = await createAccountWithCredit(pool, 100);
     const first = await sendBulk(deps, actor(id), bulk());
     expect(await sendBulk(deps, actor(id), bulk())).toEqual(first);
@@ -77,7 +77,7 @@ describe('a globalId', () => {
     expect(await messagesOf(id)).toBe(2);
   });
 
-  test('stands for one request also when many come at once: one stores, the others wait for its answer', async () => {
+  test('counts once when many requests come at the same time: one stores, the others wait for its answer', async () => {
     const id = await createAccountWithCredit(pool, 1000);
     const answers = await Promise.all(Array.from({ length: 8 }, () => sendBulk(deps, actor(id), bulk())));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -85,7 +85,7 @@ describe('a globalId', () => {
     expect(await readBooks(pool, id)).toMatchObject({ frozen: 20 });
   });
 
-  test('stands for one request also when many come at once and the credit is short', async () => {
+  test('counts once when many requests come at the same time and the credit is short', async () => {
     const id = await createAccountWithCredit(pool, 15);
     const answers = await Promise.all(Array.from({ length: 8 }, () => sendBulk(deps, actor(id), bulk())));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -93,7 +93,7 @@ describe('a globalId', () => {
     expect(await readBooks(pool, id)).toMatchObject({ available: 5, frozen: 10 });
   });
 
-  test('keeps refusals too: more credit does not change the answer', async () => {
+  test('stores refusals too: more credit does not change the answer', async () => {
     const id = await createAccountWithCredit(pool, 0);
     const first = await sendBulk(deps, actor(id), bulk());
     await exec(pool, sql`UPDATE credit_balance SET unlimited = true WHERE account_id = ${id}`);
@@ -101,7 +101,7 @@ describe('a globalId', () => {
     expect(first.accepted).toBe(0);
   });
 
-  test('keeps the answer of a request whose schedule has passed since', async () => {
+  test('keeps its answer when the schedule of the request has passed', async () => {
     const id = await createAccountWithCredit(pool, 100);
     const scheduling = new Date(time.getTime() + 60_000).toISOString();
     const scheduled = bulk({ messages: bulk().messages.map((message) => ({ ...message, scheduling })) });
@@ -112,7 +112,7 @@ describe('a globalId', () => {
     await expect(sendBulk(deps, actor(id), later)).rejects.toThrow(expect.objectContaining({ status: 400 }));
   });
 
-  test('is each account’s own', async () => {
+  test('is separate for each account', async () => {
     const [one, two] = [await createAccountWithCredit(pool, 100), await createAccountWithCredit(pool, 100)];
     const first = await sendBulk(deps, actor(one), bulk());
     expect((await sendBulk(deps, actor(two), bulk({}, ['+351912345679']))).accepted).toBe(1);
@@ -132,7 +132,7 @@ describe('a globalId', () => {
     expect((await sendBulk(deps, actor(id), bulk({}, ['+351912345678']))).accepted).toBe(1);
   });
 
-  test('is free again after 24 hours, also for another body, and then forgotten', async () => {
+  test('is free again after 24 hours, also for another body, and is then deleted', async () => {
     const id = await createAccountWithCredit(pool, 100);
     await sendBulk(deps, actor(id), bulk());
     const age = sql`UPDATE bulk_request SET created_at = created_at - interval '24 hours' WHERE account_id = ${id}`;

@@ -20,12 +20,12 @@ type Answer = Static<typeof BulkOut>;
 export type PendingBulkAnswer = Key & { seal(answer: Answer): SealedAnswer };
 
 /**
- * Accepts a bulk request (contract 7). With a `globalId` it is accepted once in 24 hours: its first answer is stored in the
- * transaction of its messages and given again to a repeat; of two at the same time the second waits for the first. With an
- * Idempotency-Key (`pendingAnswer`) the answer is stored in that transaction as well.
+ * Accepts a bulk request (contract 7). With a `globalId` it is accepted once in 24 hours: its first answer is stored in
+ * the transaction of its messages and given again to a repeat; of two at the same time the second waits for the first.
+ * With an Idempotency-Key (`pendingAnswer`) the answer is stored in that transaction as well.
  *
- * Errors: 400 naming the fields at fault, 409 when the id was used for another body, 413 for more than 10,000 destinations;
- * `isKeyTaken` when another request has the key.
+ * Errors: 400 naming the fields at fault, 409 when the id was used for another body, 413 for more than 10,000
+ * destinations; `isKeyTaken` when another request has the key.
  */
 export async function sendBulk(
   deps: BulkDeps,

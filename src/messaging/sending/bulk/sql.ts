@@ -6,8 +6,8 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 export type BulkRequest = { readonly accountId: number; readonly globalId: string; readonly bodyHash: Uint8Array };
 
 /**
- * Claims the id for 24 hours; returns 0 when it is in use. Of two transactions at the same time the second waits for the
- * first, and has the id when that one is rolled back.
+ * Claims the id for 24 hours; returns 0 when it is in use. Of two transactions at the same time the second waits for
+ * the first, and has the id when that one is rolled back.
  */
 export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<number> {
   return exec(

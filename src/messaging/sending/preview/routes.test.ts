@@ -64,7 +64,7 @@ describe('on SMS', () => {
     });
   });
 
-  test('the characters that make it UCS-2 are named', async () => {
+  test('the characters that require UCS-2 are named', async () => {
     expect(await sms({ text: 'Perché “no”' })).toMatchObject({
       encoding: 'UCS-2',
       perPart: 70,
@@ -75,12 +75,12 @@ describe('on SMS', () => {
     });
   });
 
-  test('what is not written yet is not judged', async () => {
+  test('fields that are left out have no problems', async () => {
     expect(await sms({})).toMatchObject({ text: '', parts: 1, valid: true, problems: [] });
     expect(await sms({ destination: NUMBER })).toMatchObject({ valid: true, price: 0.04 });
   });
 
-  test('every refusal of the send is told at once, with its field', async () => {
+  test('all refusals are reported together, with their fields', async () => {
     const { problems, valid } = await sms({ destination: '12', sender: '?!', text: '' });
     expect(valid).toBe(false);
     expect(problems.map(({ field }: { field: string }) => field)).toEqual(['destination', 'sender', 'text']);
@@ -91,7 +91,7 @@ describe('on SMS', () => {
     ]);
   });
 
-  test('what has no price has none, and says so', async () => {
+  test('a number without a price has none, and the problem says so', async () => {
     priceMicros = null;
     expect(await sms({ destination: NUMBER, text: 'a' })).toMatchObject({
       unitPrice: null,
@@ -100,7 +100,7 @@ describe('on SMS', () => {
     });
   });
 
-  test('a number that has opted out and a price beyond the credit are told of', async () => {
+  test('an opt-out and a price beyond the credit are problems', async () => {
     priceMicros = 1_000_001;
     const { accountId } = account;
     await insertOptOuts(pool, [{ accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' }]);
@@ -125,12 +125,12 @@ describe('on RCS', () => {
     });
   });
 
-  test('a template that may not be sent is shown all the same', async () => {
+  test('a template that may not be sent is shown anyway', async () => {
     const answer = await rcs({ sender: AGENT, templateId: 'poor', variables: ['Ana'] });
     expect(answer).toMatchObject({ text: 'Hi Ana', valid: false, problems: [{ field: 'templateId' }] });
   });
 
-  test('missing values, unknown templates and senders of others are told of', async () => {
+  test('missing values, unknown templates and senders of other accounts are problems', async () => {
     expect((await rcs({ templateId: 'hello' })).problems).toMatchObject([{ field: 'variables' }]);
     expect((await rcs({ templateId: 'hello', variables: {} })).problems).toMatchObject([{ field: 'variables.name' }]);
     expect((await rcs({ templateId: 'none' })).problems).toEqual([
@@ -140,14 +140,14 @@ describe('on RCS', () => {
     expect(await rcs({})).toMatchObject({ valid: true, problems: [] });
   });
 
-  test('a body is read as it would be sent', async () => {
+  test('a body is shown as it would be sent', async () => {
     const card = { type: 'CARD', card: { title: 'Sale', description: 'Today' } };
     expect(await rcs({ sender: AGENT, body: card })).toMatchObject({ text: 'Sale\nToday', valid: true });
     expect((await rcs({ body: { type: 'CARD', card: {} } })).problems).toMatchObject([{ field: 'body.card' }]);
   });
 });
 
-test('on WhatsApp a body is shown, and a template of a number that is not the account’s is told of', async () => {
+test('on WhatsApp a body is shown, and a template of another account’s number is a problem', async () => {
   const body = { type: 'TEXT', text: 'Hello' };
   expect((await preview({ channel: 'WHATSAPP', body })).body).toMatchObject({ text: 'Hello', valid: true });
   const template = { name: 'x', language: 'en' };
@@ -163,7 +163,7 @@ test('nothing is stored', async () => {
   expect(await one(pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual({ n: 0 });
 });
 
-test('fields of a wrong form are 400, and without the scope of the channel it is 403', async () => {
+test('malformed fields are 400, and a missing scope of the channel is 403', async () => {
   expect(await preview({ channel: 'FAX' })).toMatchObject({ status: 400 });
   expect(await preview({ channel: 'SMS', text: 7 })).toMatchObject({
     status: 400,

@@ -30,8 +30,8 @@ export const composeWhatsapp = async (db: Db, account: Account, input: Whatsapp)
   withoutFaults(await checkWhatsapp(db, account, input));
 
 /**
- * Composes the content of an RCS send. `path` is the place of the input in the request: empty, or ending in a dot. Errors:
- * 400; a template of another account is reported as unknown.
+ * Composes the content of an RCS send. `path` is the place of the input in the request: empty, or ending in a dot.
+ * Errors: 400; a template of another account is reported as unknown.
  */
 export const composeRcs = async (db: Db, account: Account, input: RcsContent, path = ''): Promise<Composed> =>
   withoutFaults(await checkRcs(db, account, input, path));
@@ -41,7 +41,10 @@ function withoutFaults({ composed, faults }: CheckedContent): Composed {
   return composed;
 }
 
-/** Composes the content of a WhatsApp send even if it has faults, and returns these. Errors: 400 when nothing can be composed. */
+/**
+ * Composes the content of a WhatsApp send even if it has faults, and returns these. Errors: 400 when nothing can be
+ * composed.
+ */
 export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<CheckedContent> {
   const { template = {}, body } = input;
   if (body) {

@@ -46,8 +46,8 @@ export function onlyOne(one: string, a: unknown, other: string, b: unknown): Fie
 }
 
 /**
- * Reads the messages that follow a send on the channel `first`, with the same checks as the send itself. Errors: 400; an
- * agent or a template of another account is reported as unknown.
+ * Reads the messages that follow a send on the channel `first`, with the same checks as the send itself. Errors: 400;
+ * an agent or a template of another account is reported as unknown.
  */
 export async function readHops(
   db: Db,

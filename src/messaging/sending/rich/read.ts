@@ -13,8 +13,8 @@ import { faultsOfBody } from './whatsapp-body.ts';
 type Account = { readonly accountId: number };
 
 /**
- * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
- * naming every field at fault; things of another account are reported as unknown.
+ * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors:
+ * 400 naming every field at fault; things of another account are reported as unknown.
  */
 export async function readWhatsappSend(db: Db, account: Account, input: WhatsappSendIn, now: Date): Promise<Draft> {
   const { template, body, phoneNumberId } = input;

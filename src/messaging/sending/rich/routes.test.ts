@@ -94,7 +94,7 @@ test.each([
   expect(await storedOf(await toRcs({ body }))).toMatchObject({ channel: 'RCS', body: text, content: { message } });
 });
 
-test('a template of RCS takes its values by name', async () => {
+test('an RCS template takes its values by name', async () => {
   const answer = await toRcs({ templateId: 'r1', variables: { name: 'Ana' }, messageId: 'mine' });
   expect(await storedOf(answer)).toMatchObject({
     sender: 'acme',
@@ -103,7 +103,7 @@ test('a template of RCS takes its values by name', async () => {
   });
 });
 
-test('the same client id with the same content sends nothing more, with another one it is 409', async () => {
+test('a client id that is used again sends nothing with the same content and is 409 with other content', async () => {
   const template = { id: '900', variables: ['Ana'] };
   const first = await toWhatsapp({ template, messageId: 'once' });
   expect(idOf(await toWhatsapp({ template, messageId: 'once' }))).toBe(idOf(first));
@@ -118,7 +118,7 @@ test('one Idempotency-Key sends one message, and its answer is repeated', async 
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('validity and schedule are kept', async () => {
+test('validity and schedule are stored', async () => {
   const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
   const body = { type: 'TEXT', text: 'Later' };
   expect(await storedOf(await toWhatsapp({ body, scheduledDate, validityPeriod: 10 }))).toMatchObject({
@@ -169,7 +169,7 @@ test.each([
   expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
 });
 
-test('another account may neither send as a foreign sender nor fill a foreign template', async () => {
+test('an account can use neither the sender nor the template of another account', async () => {
   const theirs = await send(RCS, { agentId: 'acme', destination, body: text }, {}, stranger);
   const nobodys = await send(RCS, { agentId: 'none', destination, body: text }, {}, stranger);
   expect(theirs.body).toEqual(nobodys.body);
@@ -189,7 +189,7 @@ const hopsOf = async (answer: Answer) => {
   return row;
 };
 
-test('what follows is stored as it was checked, with the time that each channel has', async () => {
+test('fallbacks are stored as they were checked, with the time that each channel has', async () => {
   const fallbackRcs = { agentId: 'acme@rbm.goog', templateId: 'r1', variables: { name: 'Ana' } };
   const chain = { body: text, fallbackRcs, fallbackSms: { sender: 'ACME', ...sms } };
   const fallback = { after: { WHATSAPP: 600 }, onStatus: ['UNSUPPORTED'] };
@@ -204,7 +204,7 @@ test('what follows is stored as it was checked, with the time that each channel 
   expect(await hopsOf(await toRcs({ body: text }))).toBeUndefined();
 });
 
-test('an RCS send has no fallbackRcs: it is ignored as every unknown field is', async () => {
+test('fallbackRcs is ignored in an RCS send, like every unknown field', async () => {
   const answer = await toRcs({ body: text, fallbackRcs: { agentId: 1 }, fallbackSms: sms });
   expect(await hopsOf(answer)).toMatchObject({ hops: [{ channel: 'SMS' }] });
 });

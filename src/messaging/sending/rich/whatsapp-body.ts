@@ -21,7 +21,10 @@ const mediaId = Type.Optional(
 const replyTo = Type.Optional(BoundedText(255, 'The id (wamid) of the message that this one replies to.'));
 const caption = Type.Optional(BoundedText(1024, 'Up to 1,024 characters.'));
 
-/** The content of a free-form message, which reaches people who wrote within 24 hours (protocol sheet whatsapp, section 2). */
+/**
+ * The content of a free-form message, which reaches people who wrote within 24 hours (protocol sheet whatsapp, section
+ * 2).
+ */
 export const WhatsappBody = Type.Union([
   Type.Object({
     type: Type.Literal('TEXT'),

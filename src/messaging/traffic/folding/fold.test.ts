@@ -41,7 +41,7 @@ const days = () =>
     sql`SELECT account_id AS account, day::text, sent, delivered, cost_micros AS cost FROM traffic_day ORDER BY 1, 2`,
   );
 
-test('rows of past hours become one an hour and one a day; the hours that are under way stay', async () => {
+test('rows of past hours become one row per hour and one per day; current hours stay', async () => {
   for (const shard of [0, 3, 7]) await count(pool, { hour: '2026-03-08T23:00Z', shard });
   await count(pool, { hour: '2026-03-09T00:00Z' });
   await count(pool, { hour: '2026-03-10T11:00Z' });
@@ -61,7 +61,7 @@ test('rows of past hours become one an hour and one a day; the hours that are un
   expect(await foldTraffic(pool, now)).toBe(0);
 });
 
-test('what is counted late, in an hour that was folded, is added when it is folded in turn', async () => {
+test('late figures of an hour that was folded are added when they are folded in turn', async () => {
   const hour = '2026-03-09T04:00Z';
   await count(pool, { hour });
   await foldTraffic(pool, now);
@@ -71,7 +71,7 @@ test('what is counted late, in an hour that was folded, is added when it is fold
   expect(await days()).toEqual([{ account: 1, day: '2026-03-09', sent: 20, delivered: 14, cost: 600 }]);
 });
 
-test('a day knows its hours, whenever they were folded', async () => {
+test('a day has all its hours, whenever they were folded', async () => {
   const active = () => many(pool, sql`SELECT day::text, hours FROM traffic_day ORDER BY 1`);
   await count(pool, { hour: '2026-03-08T00:00Z' });
   await count(pool, { hour: '2026-03-08T23:00Z' });
@@ -82,7 +82,7 @@ test('a day knows its hours, whenever they were folded', async () => {
   expect(await active()).toEqual([{ day: '2026-03-08', hours: 1 | (1 << 4) | (1 << 23) }]);
 });
 
-test('a row that a writer holds is left to the next time, and nothing of it is lost', async () => {
+test('a row that a writer has locked is left for the next time, and nothing of it is lost', async () => {
   const hour = '2026-03-09T04:00Z';
   await count(pool, { hour, shard: 1 });
   await count(pool, { hour, shard: 2 });
@@ -94,7 +94,7 @@ test('a row that a writer holds is left to the next time, and nothing of it is l
   expect(await days()).toEqual([{ account: 1, day: '2026-03-09', sent: 30, delivered: 21, cost: 900 }]);
 });
 
-test('a writer and several folders at once: every count is in the hours once, and in the days once', async () => {
+test('a writer and several folding workers at the same time: every count is in the hours once, and in the days once', async () => {
   const writes = 200;
   let writing = true;
   const write = async (first: number): Promise<void> => {

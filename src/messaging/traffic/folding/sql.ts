@@ -1,14 +1,14 @@
 import { type Db, join, many, one, raw, sql } from '../../../platform/db/query.ts';
 
-/** Of rows that were folded; see db/migrations/0026_traffic_day.sql. */
-const FOLDED = -1;
+/** The shard of rows that were folded; see db/migrations/0026_traffic_day.sql. */
+const FOLDED_SHARD = -1;
 
 const COUNTS = ['sent', 'delivered', 'read', 'failed', 'unsent', 'cost_micros'];
 const NAMES = join(COUNTS.map((name) => raw(name)));
 const SUMS = join(COUNTS.map((name) => raw(`sum(${name})::bigint`)));
 const ADDED = join(COUNTS.map((name) => raw(`${name} = own.${name} + excluded.${name}`)));
 
-/** Accounts with rows of hours before `before` that are not folded yet. */
+/** Lists the accounts that have rows of hours before `before` which are not folded yet. */
 export async function listUnfolded(db: Db, { before }: { before: Date }): Promise<number[]> {
   const rows = await many<{ accountId: number }>(
     db,
@@ -18,8 +18,9 @@ export async function listUnfolded(db: Db, { before }: { before: Date }): Promis
 }
 
 /**
- * Folds up to `limit` rows of an account, the oldest first; answers how many. It waits for no writer: rows that one holds
- * are left for the next time. What a writer adds to a row that is being folded becomes a new row once this is committed.
+ * Folds up to `limit` rows of an account, oldest first. Returns how many. It waits for no writer: rows that a writer
+ * has locked are left for the next time. What a writer adds to a row that is being folded becomes a new row after the
+ * commit.
  */
 export async function foldHours(
   db: Db,
@@ -38,7 +39,7 @@ export async function foldHours(
           RETURNING t.*),
         hours AS (
           INSERT INTO traffic_hour AS own (account_id, hour, campaign_id, channel, shard, ${NAMES})
-          SELECT account_id, hour, campaign_id, channel, ${FOLDED}::smallint, ${SUMS}
+          SELECT account_id, hour, campaign_id, channel, ${FOLDED_SHARD}::smallint, ${SUMS}
           FROM taken GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
           ON CONFLICT (account_id, hour, campaign_id, channel, shard) DO UPDATE SET ${ADDED}),
         days AS (

@@ -19,7 +19,9 @@ export const DeliveryOut = Type.Object({
   statusCode: orNull(Type.Integer({ description: 'The status code of a DELIVERY event.' })),
   status: DeliveryStatus,
   attempts: Type.Integer({ description: 'Attempts since the event was created or last replayed.' }),
-  responseCode: orNull(Type.Integer({ description: 'HTTP status of the last attempt; null when there was no answer.' })),
+  responseCode: orNull(
+    Type.Integer({ description: 'HTTP status of the last attempt; null when there was no answer.' }),
+  ),
   durationMs: orNull(Type.Integer({ description: 'Duration of the last attempt.' })),
   failure: orNull(Type.String({ description: 'Why the last attempt failed, or why there was none.' })),
   nextAttemptAt: orNull(instant('UTC; about, while the webhook fails.')),

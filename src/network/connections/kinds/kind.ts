@@ -48,7 +48,6 @@ export type Kind = {
 export const ROUTED_BY = { SMS: 'prefix', RCS: 'sender', WHATSAPP: 'sender' } as const satisfies Readonly<
   Record<Channel, 'prefix' | 'sender'>
 >;
-export type RoutedBy = (typeof ROUTED_BY)[Channel];
 
 /** A channel whose messages find their connection by their sender, which the network knows by an id. */
 export type SenderChannel = { [C in Channel]: (typeof ROUTED_BY)[C] extends 'sender' ? C : never }[Channel];

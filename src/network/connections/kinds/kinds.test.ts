@@ -6,6 +6,11 @@ import { CONNECTION_KINDS, kindOf } from './kinds.ts';
 const ROOT = join(import.meta.dirname, '../../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+/** The program without its carriers and simulators, which know their own protocols. */
+const PROGRAM = globSync('{src,web/src}/**/*.{ts,tsx}', { cwd: ROOT }).filter(
+  (file) => !/^src\/(carriers|simulators)\/|\.test\.ts$/.test(file),
+);
+
 type Texts = { readonly [key: string]: string | Texts };
 const textAt = (texts: Texts, path: string): string | Texts | undefined =>
   path
@@ -39,6 +44,11 @@ describe.each(CONNECTION_KINDS)('the kind %s', (kind) => {
 
   test('is in docs/carriers.md (npm run generate)', () => {
     expect(read('docs/carriers.md')).toContain(`## ${title}\n`);
+  });
+
+  test('is compared by its name nowhere: what depends on it is a property of `Kind`', () => {
+    const comparison = new RegExp(`([!=]==|case) '${kind}'|includes\\('${kind}'\\)`);
+    expect(PROGRAM.filter((file) => comparison.test(read(file)))).toEqual([]);
   });
 
   test(`has a carrier that runs the conformance suite (src/carriers/${kind}/*.test.ts)`, () => {

@@ -17,7 +17,12 @@ const SECRET = jsonSecret(
       type: 'json',
       generated: false,
     },
-    { name: 'clientToken', description: 'Google signs the callbacks with it.', type: 'text', generated: true },
+    {
+      name: 'clientToken',
+      description: 'The token with which Google signs the callbacks.',
+      type: 'text',
+      generated: true,
+    },
   ],
   parseRcsSecrets,
 );

@@ -25,7 +25,7 @@ const SECRET = jsonSecret(
     },
     {
       name: 'verifyToken',
-      description: 'Meta sends it when it verifies the callback URL.',
+      description: 'The token that Meta sends when it verifies the callback URL.',
       type: 'text',
       generated: true,
     },
@@ -53,7 +53,7 @@ export const whatsappKind: Kind = {
   senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
   callbacks: {
     verification: {
-      summary: 'The question of Meta whether this address is ours',
+      summary: 'Verify the callback URL for Meta',
       description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
     },
     createReader(settings, secret) {

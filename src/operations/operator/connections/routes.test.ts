@@ -45,9 +45,9 @@ const untilUp = (name: string) =>
 test('the kinds are listed with their settings, for forms', async () => {
   const { data } = await operator.ask<{ data: Listed[] }>('GET', '/connection-kinds');
   expect(data.map(({ kind }) => kind)).toEqual(CONNECTION_KINDS);
-  const [smpp, whatsapp] = data;
-  expect(smpp).toMatchObject({ channel: 'SMS', routedBy: 'prefix', hasCallbacks: false, syncsTemplates: false });
-  expect(smpp?.settings[0]).toEqual({
+  const [sms, whatsapp] = data;
+  expect(sms).toMatchObject({ channel: 'SMS', routedBy: 'prefix', hasCallbacks: false, syncsTemplates: false });
+  expect(sms?.settings[0]).toEqual({
     name: 'host',
     type: 'text',
     group: 'access',
@@ -59,8 +59,8 @@ test('the kinds are listed with their settings, for forms', async () => {
     maximum: null,
     maxLength: 253,
   });
-  expect(smpp?.settings).toContainEqual(expect.objectContaining({ name: 'port', default: 2775, maximum: 65_535 }));
-  expect(smpp?.settings).toContainEqual(expect.objectContaining({ name: 'interfaceVersion', options: [51, 52, 80] }));
+  expect(sms?.settings).toContainEqual(expect.objectContaining({ name: 'port', default: 2775, maximum: 65_535 }));
+  expect(sms?.settings).toContainEqual(expect.objectContaining({ name: 'interfaceVersion', options: [51, 52, 80] }));
   expect(whatsapp).toMatchObject({ routedBy: 'sender', hasCallbacks: true, syncsTemplates: true });
   expect(whatsapp?.settings).toContainEqual(expect.objectContaining({ default: ['lookaside.fbsbx.com'] }));
   expect(whatsapp?.secret.filter(({ generated }) => generated)).toMatchObject([{ name: 'verifyToken', type: 'text' }]);

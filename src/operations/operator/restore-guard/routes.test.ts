@@ -30,7 +30,7 @@ test('paused by an operator nothing is sent; resumed, what is queued goes out', 
   expect(await operator.ask('GET', '/fence')).toMatchObject({ paused: false, state: 'open' });
   expect(await operator.ask('POST', '/fence/pause', { reason: 'a wrong price list' })).toMatchObject({
     paused: true,
-    reason: `the operator ${operator.username} said so: a wrong price list`,
+    reason: `decision of the operator ${operator.username}: a wrong price list`,
   });
   expect((await operator.request('POST', '/fence/pause', { reason: 'again' })).status).toBe(409);
   await untilPaused();

@@ -106,7 +106,4 @@ export const listTexts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly string[] },
 ): Promise<MessageText[]> =>
-  many(
-    db,
-    sql`SELECT ${MESSAGE_TEXT} FROM message WHERE account_id = ${accountId} AND id = ANY(${[...ids]}::uuid[])`,
-  );
+  many(db, sql`SELECT ${MESSAGE_TEXT} FROM message WHERE account_id = ${accountId} AND id = ANY(${[...ids]}::uuid[])`);

@@ -1,89 +1,98 @@
-import { type Db, join, many, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { CAMPAIGN, UNFINISHED } from '../../../engagement/campaigns/states.ts';
+import { constant, type Db, join, many, raw, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Attention, AttentionKind } from '../schema.ts';
 
 type Of = { readonly accountId: number };
 
-/** As it comes from the database. */
-export type AttentionRow = Omit<Attention, 'since'> & { readonly since: Date | null };
+/** How many of the newest rows are checked for failures; more are on the pages of their features. */
+const MAX_CHECKED = constant(200);
+const RECENTLY = sql`now() - interval '7 days'`;
+/** How many unknown outcomes are counted at most: the console shows "10,000 or more". */
+const MAX_UNKNOWNS = constant(10_000);
+const FAILED = constant(CAMPAIGN.FAILED);
 
-/** Newest rows looked at for failures: more are listed by their own pages. */
-const NEWEST = raw('200');
-const LATELY = sql`now() - interval '7 days'`;
-/** Unknown outcomes counted: the console says "10,000 or more". */
-const MOST_UNKNOWNS = raw('10000');
+/** The casts are for the kinds that select NULL, which has no type of its own. */
+const ATTENTION = columns({
+  kind: as<AttentionKind>('kind'),
+  severity: as<Attention['severity']>('severity'),
+  count: as<number | null>('count::int'),
+  subject: as<string | null>('subject'),
+  subjectId: as<string | null>('"subjectId"'),
+  since: as<Date | null>('since::timestamptz'),
+  detail: as<string | null>('detail'),
+});
+export type AttentionRow = RowOf<typeof ATTENTION>;
+const NAMES = raw(ATTENTION.names.map((name) => `"${name}"`).join(', '));
 
-const COLUMNS = raw('kind, severity, count, subject, "subjectId", since, detail');
-/** A NULL alone has no type that the others could agree with. */
-const TYPED = raw('kind, severity, count::int, subject, "subjectId", since::timestamptz, detail');
-
-/** Rows of one kind: the values of COLUMNS but the first, and where they come from. */
-const kindOf = (kind: AttentionKind, values: Sql, from: Sql): Sql =>
+/** Selects the rows of one kind: `values` are the columns of `ATTENTION` after the first. */
+const rowsOfKind = (kind: AttentionKind, values: Sql, from: Sql): Sql =>
   sql`SELECT ${raw(`'${kind}'`)}::text, ${values} ${from}`;
 
 const SOURCES: Readonly<Partial<Record<AttentionKind, (accountId: number) => Sql>>> = {
   webhook_failing: (id) =>
-    kindOf(
+    rowsOfKind(
       'webhook_failing',
       sql`'warning', NULL, NULL, NULL, failing_since, NULL`,
       sql`FROM webhook_endpoint WHERE account_id = ${id} AND status = 'active' AND failing_since IS NOT NULL`,
     ),
   webhook_disabled: (id) =>
-    kindOf(
+    rowsOfKind(
       'webhook_disabled',
       sql`'error', NULL, NULL, NULL, updated_at, disabled_reason`,
       sql`FROM webhook_endpoint WHERE account_id = ${id} AND status = 'disabled'`,
     ),
   unknown_outcomes: (id) =>
-    kindOf(
+    rowsOfKind(
       'unknown_outcomes',
       sql`'warning', count(*)::int, NULL, NULL, min(created_at), NULL`,
-      sql`FROM (SELECT created_at FROM unknown_outcome WHERE account_id = ${id} LIMIT ${MOST_UNKNOWNS}) AS u
+      sql`FROM (SELECT created_at FROM unknown_outcome WHERE account_id = ${id} LIMIT ${MAX_UNKNOWNS}) AS u
           HAVING count(*) > 0`,
     ),
   campaign_failed: (id) =>
-    kindOf(
+    rowsOfKind(
       'campaign_failed',
       sql`'error', NULL, name, id::text, completed_at, failure_reason`,
-      sql`FROM campaign WHERE account_id = ${id} AND status = 4 AND completed_at > ${LATELY}`,
+      sql`FROM campaign WHERE account_id = ${id} AND status = ${FAILED} AND completed_at > ${RECENTLY}`,
     ),
-  // A person who pauses one gives no reason, and knows.
+  // Without a reason a person has paused the campaign, and knows.
   campaign_paused: (id) =>
-    kindOf(
+    rowsOfKind(
       'campaign_paused',
       sql`'warning', NULL, name, id::text, paused_at, failure_reason`,
-      sql`FROM campaign WHERE account_id = ${id} AND status IN (1, 2) AND confirmed_at IS NOT NULL
+      sql`FROM campaign WHERE account_id = ${id} AND status IN (${UNFINISHED}) AND confirmed_at IS NOT NULL
             AND paused_at IS NOT NULL AND cancelled_at IS NULL AND failure_reason IS NOT NULL`,
     ),
   import_failed: (id) =>
-    kindOf(
+    rowsOfKind(
       'import_failed',
       sql`'warning', NULL, file_name, id::text, completed_at, failure`,
-      sql`FROM (SELECT * FROM contact_import WHERE account_id = ${id} ORDER BY id DESC LIMIT ${NEWEST}) AS i
-          WHERE status = 'FAILED' AND completed_at > ${LATELY}`,
+      sql`FROM (SELECT * FROM contact_import WHERE account_id = ${id} ORDER BY id DESC LIMIT ${MAX_CHECKED}) AS i
+          WHERE status = 'FAILED' AND completed_at > ${RECENTLY}`,
     ),
   export_failed: (id) =>
-    kindOf(
+    rowsOfKind(
       'export_failed',
       sql`'warning', NULL, type, id::text, completed_at, failure`,
-      sql`FROM (SELECT * FROM export WHERE account_id = ${id} ORDER BY id DESC LIMIT ${NEWEST}) AS e
-          WHERE status = 'FAILED' AND completed_at > ${LATELY}`,
+      sql`FROM (SELECT * FROM export WHERE account_id = ${id} ORDER BY id DESC LIMIT ${MAX_CHECKED}) AS e
+          WHERE status = 'FAILED' AND completed_at > ${RECENTLY}`,
     ),
   social_disconnected: (id) =>
-    kindOf(
+    rowsOfKind(
       'social_disconnected',
       sql`'warning', NULL, profile_name, platform, NULL, disconnected`,
       sql`FROM social_profile WHERE account_id = ${id} AND disconnected IS NOT NULL`,
     ),
   template_rejected: (id) =>
-    kindOf(
+    rowsOfKind(
       'template_rejected',
       sql`'warning', NULL, name, id, updated_at, coalesce(reason, status)`,
-      sql`FROM template WHERE owner_id = ${id} AND status IN ('REJECTED', 'PAUSED', 'DISABLED') AND updated_at > ${LATELY}`,
+      sql`FROM template WHERE owner_id = ${id} AND status IN ('REJECTED', 'PAUSED', 'DISABLED') AND updated_at > ${RECENTLY}`,
     ),
 };
 
-/** What an account's own rows say, of these kinds: fifty of each at most, the newest first. */
+/** Lists what the account's own rows say, for these kinds: at most fifty of each, newest first. */
 export async function listAttention(
   db: Db,
   { accountId, kinds }: Of & { kinds: readonly AttentionKind[] },
@@ -91,14 +100,15 @@ export async function listAttention(
   const sources = kinds.flatMap((kind) => SOURCES[kind]?.(accountId) ?? []);
   if (sources.length === 0) return [];
   const limited = sources.map(
-    (source) => sql`(SELECT ${TYPED} FROM (${source}) AS s (${COLUMNS}) ORDER BY since DESC LIMIT 50)`,
+    (source) => sql`(SELECT ${ATTENTION} FROM (${source}) AS s (${NAMES}) ORDER BY since DESC LIMIT 50)`,
   );
-  return many(db, join(limited, ' UNION ALL '));
+  return many<AttentionRow>(db, join(limited, ' UNION ALL '));
 }
 
 /**
- * Connections that messages of an account go over and that no worker has up: of the routes of its channels, and of its
- * senders. `covered`: for each of its routes another one is up. For the owner of the database: accounts may not read these.
+ * Lists the connections that messages of an account use, by the routes of its channels or its senders, and that no worker
+ * has up. `covered`: for each of these routes another connection is up. Needs the rights of the program, because accounts
+ * may not read these tables.
  */
 export const listDownConnections = (
   db: Db,

@@ -1,33 +1,33 @@
 import { type Static, Type } from 'typebox';
 import { chainOf } from '../../../engagement/campaigns/mode.ts';
 import { bitOf } from '../../../platform/lib/channel.ts';
-import type { FunnelRow } from './sql.ts';
 import { channelName } from '../../../platform/lib/schema.ts';
+import type { FunnelRow } from './sql.ts';
 
 const count = (description: string) => Type.Integer({ description });
 
 export const FunnelOut = Type.Object({
-  recipients: count('Who gets something.'),
-  skipped: count('Who gets nothing.'),
-  waiting: count('Recipients for whom no message was made yet.'),
+  recipients: count('Recipients to which something is sent.'),
+  skipped: count('Recipients to which nothing is sent.'),
+  waiting: count('Recipients without a message so far.'),
   steps: Type.Array(
     Type.Object({
-      step: count('From 1.'),
+      step: count('The position of the channel, from 1.'),
       channel: channelName(),
-      attempted: count('Messages that were given to a carrier, or ended before.'),
-      delivered: count('Those that were read included.'),
-      read: count('As far as the channel tells.'),
-      failed: count('Ended undelivered, those included whose recipients went on.'),
-      fellBack: count('Recipients who went on from here to another channel.'),
-      pending: count('Given to a carrier and without an end.'),
+      attempted: count('Messages that were given to a carrier, or ended before that.'),
+      delivered: count('Messages delivered, including those that were read.'),
+      read: count('Messages read, as far as the channel reports it.'),
+      failed: count('Messages that ended undelivered, including those followed by another channel.'),
+      fellBack: count('Recipients for whom another channel followed.'),
+      pending: count('Messages given to a carrier whose final status is not known yet.'),
     }),
-    { description: 'The channels of the mode, in the order in which they are tried.' },
+    { description: 'The channels of the sending mode, in the order in which they are tried.' },
   ),
 });
 
 const NOTHING = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0 };
 
-/** A campaign as the steps that its recipients go through. */
+/** Converts the figures of a campaign into the steps that its recipients go through. */
 export function toFunnelOut({
   sendingMode,
   recipients,

@@ -1,35 +1,40 @@
 import type { SendingMode } from '../../../engagement/campaigns/mode.ts';
 import { type Db, maybeOne, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** A campaign's messages by channel, and who went on from where. */
-export type FunnelRow = {
-  readonly sendingMode: SendingMode;
-  /** Who gets something, and how many messages were made for them, those on later channels included. */
-  readonly recipients: number;
-  readonly skipped: number;
-  readonly messages: number;
-  readonly traffic: readonly {
-    /** Its bit. */
-    readonly channel: number;
-    readonly sent: number;
-    readonly delivered: number;
-    readonly read: number;
-    readonly failed: number;
-    readonly unsent: number;
-  }[];
-  readonly hops: readonly { readonly channel: string; readonly count: number }[];
+type ChannelFigures = {
+  /** The bit of the channel (src/platform/lib/channel.ts). */
+  readonly channel: number;
+  readonly sent: number;
+  readonly delivered: number;
+  readonly read: number;
+  readonly failed: number;
+  readonly unsent: number;
 };
 
-/** The roll-ups of its hours, and one pass over those who went on. */
+/** How many recipients another channel followed for, by the channel that they left. */
+type Hop = { readonly channel: string; readonly count: number };
+
+const FUNNEL = columns({
+  sendingMode: as<SendingMode>('c.sending_mode'),
+  skipped: as<number>('coalesce(r.skipped, 0)'),
+  /** How many messages were made, including those on later channels. */
+  messages: as<number>('coalesce(r.messages, 0)'),
+  /** How many recipients something is sent to. */
+  recipients: as<number>('CASE WHEN r.expanded THEN r.recipients - r.skipped ELSE c.total_destinations END'),
+  traffic: as<readonly ChannelFigures[]>(`coalesce(t.rows, '[]')`),
+  hops: as<readonly Hop[]>(`coalesce(h.rows, '[]')`),
+});
+export type FunnelRow = RowOf<typeof FUNNEL>;
+
+/** Finds the figures of a campaign: the roll-ups of its hours, and one pass over the changes of channel. */
 export const findFunnel = (
   db: Db,
   { accountId, campaignId }: { accountId: number; campaignId: number },
 ): Promise<FunnelRow | undefined> =>
   maybeOne(
     db,
-    sql`SELECT c.sending_mode AS "sendingMode", coalesce(r.skipped, 0) AS skipped, coalesce(r.messages, 0) AS messages,
-               CASE WHEN r.expanded THEN r.recipients - r.skipped ELSE c.total_destinations END AS recipients,
-               coalesce(t.rows, '[]') AS traffic, coalesce(h.rows, '[]') AS hops
+    sql`SELECT ${FUNNEL}
         FROM campaign c
         LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
         CROSS JOIN (

@@ -7,7 +7,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { deleteOldData } from './remove-old.ts';
+import { deleteOldData } from './delete-old-data.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
 const DAYS = 90;
