@@ -22,7 +22,7 @@ function forgetfulClient(tx: PoolClient): PoolClient {
 `;
 
 export const checksOff: readonly Replacement[] = [
-  { file, find: '/** The account whose rows are accessed; an actor is one. */', put: FORGET },
+  { file, find: 'type Tenant = {', put: `${FORGET}type Tenant = {` },
   {
     file,
     find: 'await enterAndQuery<R>(client, accountId, statement);',

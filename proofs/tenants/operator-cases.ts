@@ -18,6 +18,7 @@ const NAMES = [
   `PUT ${OPERATOR}/prices`,
   `DELETE ${OPERATOR}/prices/:id`,
   `GET ${OPERATOR}/prices/check`,
+  `GET ${OPERATOR}/connection-kinds`,
   `GET ${OPERATOR}/connections`,
   `GET ${OPERATOR}/connections/:name`,
   `GET ${OPERATOR}/connections/:name/minutes`,
@@ -55,7 +56,7 @@ const NAMES = [
   `GET ${OPERATOR}/audit`,
 ];
 
-/** The routes of src/operator/, by method and URL. */
+/** The routes of src/operations/operator/, by method and URL. */
 export const OPERATOR_CASES: Readonly<Record<string, typeof OPERATORS_ONLY>> = Object.fromEntries(
   NAMES.map((name) => [name, OPERATORS_ONLY]),
 );

@@ -1,45 +1,45 @@
+import { campaignRoutes } from '../engagement/campaigns/routes.ts';
+import { importRoutes } from '../engagement/contacts/imports/routes.ts';
+import { listRoutes } from '../engagement/contacts/lists/routes.ts';
+import { contactRoutes } from '../engagement/contacts/routes.ts';
+import { inboxRoutes } from '../engagement/inbox/routes.ts';
+import { socialCallbackRoutes } from '../engagement/social/callbacks.ts';
+import { socialRoutes } from '../engagement/social/routes.ts';
 import { securityRoutes } from '../identity/accounts/security/routes.ts';
 import { apiKeyRoutes } from '../identity/api-keys/routes.ts';
 import { auditRoutes } from '../identity/audit/routes.ts';
-import { campaignRoutes } from '../engagement/campaigns/routes.ts';
+import { sessionRoutes, signInRoutes } from '../identity/sessions/routes.ts';
+import { userRoutes } from '../identity/users/routes.ts';
+import { fileRoutes } from '../media/files/routes.ts';
+import { mediaRoutes } from '../media/routes.ts';
 import { callbackRoutes } from '../messaging/callbacks/callbacks.ts';
-import { importRoutes } from '../engagement/contacts/imports/routes.ts';
-import { contactRoutes } from '../engagement/contacts/routes.ts';
+import { richMessageRoutes } from '../messaging/sending/rich/routes.ts';
+import { messageRoutes } from '../messaging/sending/routes.ts';
+import { trackingRoutes } from '../messaging/tracking/routes.ts';
+import { deliveryRoutes } from '../messaging/webhooks/deliveries/routes.ts';
+import { webhookRoutes } from '../messaging/webhooks/routes.ts';
 import { creditRoutes } from '../money/credit/routes.ts';
-import { exportFileRoutes, exportRoutes } from '../reporting/exports/routes.ts';
-import { historyRoutes } from '../reporting/history/routes.ts';
+import { senderRoutes } from '../network/senders/routes.ts';
+import { templateRoutes } from '../network/templates/routes.ts';
+import { operatorRoutes } from '../operations/operator/routes.ts';
+import { subscriptionRoutes } from '../operations/subscription/routes.ts';
+import type { App } from '../platform/http/app.ts';
 import { authentication } from '../platform/http/auth.ts';
 import { createConsole } from '../platform/http/console.ts';
-import type { App } from '../platform/http/app.ts';
 import { docsRoutes } from '../platform/http/docs.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { acceptIdempotencyKeys } from '../platform/http/idempotency.ts';
 import { describeApi } from '../platform/http/openapi.ts';
-import type { ApiDeps } from './deps.ts';
 import { createServer } from '../platform/http/server.ts';
-import { inboxRoutes } from '../engagement/inbox/routes.ts';
-import { listRoutes } from '../engagement/contacts/lists/routes.ts';
-import { fileRoutes } from '../media/files/routes.ts';
-import { mediaRoutes } from '../media/routes.ts';
-import { richMessageRoutes } from '../messaging/sending/rich/routes.ts';
-import { messageRoutes } from '../messaging/sending/routes.ts';
+import { exportFileRoutes, exportRoutes } from '../reporting/exports/routes.ts';
+import { historyRoutes } from '../reporting/history/routes.ts';
 import { overviewRoutes } from '../reporting/overview/routes.ts';
-import { operatorRoutes } from '../operations/operator/routes.ts';
-import { senderRoutes } from '../network/senders/routes.ts';
-import { sessionRoutes, signInRoutes } from '../identity/sessions/routes.ts';
-import { socialCallbackRoutes } from '../engagement/social/callbacks.ts';
-import { socialRoutes } from '../engagement/social/routes.ts';
 import { statsRoutes } from '../reporting/stats/routes.ts';
-import { subscriptionRoutes } from '../operations/subscription/routes.ts';
-import { templateRoutes } from '../network/templates/routes.ts';
-import { trackingRoutes } from '../messaging/tracking/routes.ts';
-import { userRoutes } from '../identity/users/routes.ts';
-import { deliveryRoutes } from '../messaging/webhooks/deliveries/routes.ts';
-import { webhookRoutes } from '../messaging/webhooks/routes.ts';
+import type { ApiDeps } from './deps.ts';
 
 /**
- * The whole interface on one Fastify server: the list of all routes of the program. Not listening, and building it
- * asks the database nothing, so the OpenAPI file can be made without one.
+ * Builds the whole API on one Fastify server: this is the list of all routes of the program. The server does not listen
+ * yet. Building it takes no query, so the OpenAPI file can be generated without a database.
  */
 export function buildApi(deps: ApiDeps): App {
   const console = createConsole(deps.config);
@@ -58,7 +58,7 @@ export function buildApi(deps: ApiDeps): App {
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
     acceptIdempotencyKeys(closed, deps);
-    // One line a feature, in the order of contract.md.
+    // One line per feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);
     richMessageRoutes(closed, deps);

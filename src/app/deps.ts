@@ -7,7 +7,7 @@ import type { TemplateRouteDeps } from '../network/templates/routes.ts';
 import type { PlatformDeps } from '../platform/http/app.ts';
 import type { HealthDeps } from '../platform/http/health.ts';
 
-/** Everything that the routes of the program need: what each room declares for its own, put together. */
+/** Everything that the routes of the program need: the combined dependencies that the rooms declare for their routes. */
 export type ApiDeps = PlatformDeps &
   HealthDeps &
   CallbackDeps &

@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
+import { examine, type Finding } from '../operations/diagnosis/examine.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import { createNodeServer } from '../platform/http/server.ts';
-import { examine, type Finding } from '../operations/diagnosis/examine.ts';
 
-/** `doctor`: checks database, sending, clock, disk, TLS, secrets and carriers, and says what to do. Exit code 1 if a check fails. */
+/**
+ * `doctor`: checks database, sending, clock, disk, TLS, secrets and carriers, and says what to do. The exit code is 1 when a
+ * check fails.
+ */
 export function registerDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')

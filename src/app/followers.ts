@@ -3,7 +3,7 @@ import { receiveIntoInbox } from '../engagement/inbox/receive-inbound.ts';
 import type { OnInbound } from '../messaging/inbound/receive.ts';
 import type { OnTemplatesChange } from '../network/templates/network.ts';
 
-/** Events of lower rooms that features of higher rooms follow. Each follower runs in the transaction of the event. */
+/** The listeners of higher rooms for events of lower rooms. Each runs in the transaction of the event. */
 export type Followers = {
   readonly onInbound: OnInbound;
   readonly onTemplatesChange: OnTemplatesChange;

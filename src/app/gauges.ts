@@ -1,16 +1,16 @@
 import type { Pool } from 'pg';
 import { Gauge, type Registry } from 'prom-client';
-import { listConnectionStatus } from '../network/connections/sql.ts';
-import { listQueueDepths } from '../network/dispatch/sql.ts';
 import { countUnmatched } from '../messaging/receipts/sql.ts';
 import { countUnknowns } from '../messaging/unknown-outcomes/sql.ts';
 import { countEvents } from '../messaging/webhooks/delivery-log/sql.ts';
 import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
+import { listConnectionStatus } from '../network/connections/sql.ts';
+import { listQueueDepths } from '../network/dispatch/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;
 
-/** Adds what the database knows of the traffic; read at each scrape, one query a gauge. */
+/** Registers the gauges that read the database: each scrape takes one query per gauge, and one for connection names. */
 export function registerGauges(registry: Registry, pool: Pool): void {
   registerConnectionGauges(registry, pool);
   registerWebhookGauges(registry, pool);
@@ -19,7 +19,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
 function registerWebhookGauges(registry: Registry, pool: Pool): void {
   new Gauge({
     name: 'heliograph_webhook_events',
-    help: 'Events that wait for their first attempt or for another one, and that were given up and can be replayed',
+    help: 'Events that wait for their first or another attempt, and events that were given up and can be sent again',
     labelNames: ['state'],
     registers: [registry],
     async collect() {
@@ -28,7 +28,7 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
   });
   new Gauge({
     name: 'heliograph_webhooks_disabled',
-    help: 'Webhooks that nothing is sent to any more',
+    help: 'Webhooks that are disabled: nothing is sent to them',
     registers: [registry],
     async collect() {
       this.set(await countDisabled(pool));
@@ -50,21 +50,21 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
       },
     });
   };
-  const named = (known: Names, id: number): string => known.get(id) ?? `#${id}`;
+  const nameOf = (names: Names, id: number): string => names.get(id) ?? `#${id}`;
 
-  gauge('connection_up', '1 when a bind of the connection can submit', async () =>
+  gauge('connection_up', '1 when a bind of the connection can submit messages', async () =>
     (await listConnectionStatus(pool)).map((c) => ({ connection: c.name, value: c.up ? 1 : 0 })),
   );
-  gauge('queue_messages', 'Messages that wait for the carrier', async (n) =>
-    (await listQueueDepths(pool)).map((q) => ({ connection: named(n, q.connectionId), value: q.messages })),
+  gauge('queue_messages', 'Messages that wait for the carrier', async (names) =>
+    (await listQueueDepths(pool)).map((q) => ({ connection: nameOf(names, q.connectionId), value: q.messages })),
   );
-  gauge('queue_oldest_seconds', 'Age of the oldest message that is due', async (n) =>
-    (await listQueueDepths(pool)).map((q) => ({ connection: named(n, q.connectionId), value: q.oldestSeconds })),
+  gauge('queue_oldest_seconds', 'Age of the oldest due message', async (names) =>
+    (await listQueueDepths(pool)).map((q) => ({ connection: nameOf(names, q.connectionId), value: q.oldestSeconds })),
   );
-  gauge('outcomes_unknown', 'Messages written to the carrier whose answer never came', async (n) =>
-    (await countUnknowns(pool)).map((u) => ({ connection: named(n, u.connectionId), value: u.count })),
+  gauge('outcomes_unknown', 'Messages written to the carrier that were never answered', async (names) =>
+    (await countUnknowns(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),
   );
-  gauge('receipts_unmatched', 'Receipts that fit no message, or several', async (n) =>
-    (await countUnmatched(pool)).map((u) => ({ connection: named(n, u.connectionId), value: u.count })),
+  gauge('receipts_unmatched', 'Receipts that match no message, or several', async (names) =>
+    (await countUnmatched(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),
   );
 }

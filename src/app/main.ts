@@ -1,25 +1,25 @@
-import { registerAccountCommands } from '../operations/accounts/commands.ts';
-import { registerKeyCommands } from '../identity/api-keys/commands.ts';
-import { type CommandGroup, runCommand } from '../platform/cli.ts';
-import { registerConnectionCommands } from '../network/connections/commands.ts';
-import { registerConsentCommands } from '../messaging/consent/commands.ts';
 import { registerContactCommands } from '../engagement/contacts/commands.ts';
-import { registerCreditCommands } from '../money/credit/commands.ts';
-import { registerDoctorCommand } from './doctor.ts';
-import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
+import { registerKeyCommands } from '../identity/api-keys/commands.ts';
+import { registerOperatorCommands } from '../identity/users/commands.ts';
+import { registerConsentCommands } from '../messaging/consent/commands.ts';
 import { registerInboundCommands } from '../messaging/inbound/commands.ts';
-import { registerPriceCommands } from '../money/pricing/commands.ts';
 import { registerReceiptCommands } from '../messaging/receipts/commands.ts';
-import { registerRouteCommands } from '../network/routing/commands.ts';
-import { registerTemplateCommands } from '../operations/templates/commands.ts';
-import { registerServeCommands } from './serve-commands.ts';
-import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerScheduleCommands } from '../messaging/schedules/commands.ts';
 import { registerUnknownCommands } from '../messaging/unknown-outcomes/commands.ts';
-import { registerOperatorCommands } from '../identity/users/commands.ts';
 import { registerWebhookCommands } from '../messaging/webhooks/commands.ts';
+import { registerCreditCommands } from '../money/credit/commands.ts';
+import { registerPriceCommands } from '../money/pricing/commands.ts';
+import { registerSenderCommands } from '../network/assignments/commands.ts';
+import { registerConnectionCommands } from '../network/connections/commands.ts';
+import { registerRouteCommands } from '../network/routing/commands.ts';
+import { registerAccountCommands } from '../operations/accounts/commands.ts';
+import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
+import { registerTemplateCommands } from '../operations/templates/commands.ts';
+import { type CommandGroup, runCommand } from '../platform/cli.ts';
+import { registerDoctorCommand } from './doctor.ts';
+import { registerServeCommands } from './serve-commands.ts';
 
-/** All commands, in the order of `--help`. */
+/** THE list of commands, in the order of `--help`. */
 const GROUPS: readonly CommandGroup[] = [
   registerServeCommands,
   registerAccountCommands,
@@ -42,5 +42,5 @@ const GROUPS: readonly CommandGroup[] = [
   registerDoctorCommand,
 ];
 
-// A command that reported what it found may have set the code itself: `doctor` does.
+// A command such as `doctor` may have set the exit code itself.
 process.exitCode = (await runCommand(GROUPS, process)) || process.exitCode;

@@ -7,13 +7,13 @@ import type { Log } from '../platform/lib/log.ts';
 export type OpenDatabase = {
   readonly connectionString: string;
   readonly embedded: boolean;
-  /** Stops the embedded server; leaves a server of the operator's alone. */
+  /** Stops the embedded server. A server of the operator is not touched. */
   close(): Promise<void>;
 };
 
 /**
- * The database of a running program: DATABASE_URL, or PostgreSQL of its own in DATA_DIR. Throws a StartupError when
- * another program runs on the same DATA_DIR.
+ * Opens the database of the program: the one of DATABASE_URL, or an embedded PostgreSQL in DATA_DIR. Throws a StartupError
+ * when another program runs on the same DATA_DIR.
  */
 export async function openDatabase(config: Config, log: Log): Promise<OpenDatabase> {
   if (config.databaseUrl !== undefined)

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import { listConnectionStatus } from '../network/connections/sql.ts';
 import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
+import { listConnectionStatus } from '../network/connections/sql.ts';
 import type { Probe } from '../platform/http/health.ts';
 
-/** What /health/ready asks: the database, and what messages that were taken wait for. */
+/** Creates the checks of /health/ready: the database, and what accepted messages may be waiting for. */
 export const createProbes = (pool: Pool): Probe[] => [
   {
     name: 'database',
@@ -14,7 +14,7 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
   {
-    // Not critical: messages are taken and wait for the person who is asked.
+    // Not critical: messages are accepted, and wait until a person decides.
     name: 'sending',
     critical: false,
     async check() {
@@ -23,7 +23,7 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
   {
-    // Not critical: messages are taken and wait while a carrier is away.
+    // Not critical: messages are accepted, and wait while a carrier is away.
     name: 'carriers',
     critical: false,
     async check() {

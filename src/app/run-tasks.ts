@@ -12,11 +12,11 @@ export type TaskRunner = {
   onNotify(channel: string, payload: string): void;
   /** The tasks that were started and how their last runs went. */
   states(): readonly { readonly name: string; readonly last: LastRun }[];
-  /** Interrupts the tasks, lets the runs under way end, and closes the tasks in reverse order. */
+  /** Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. */
   stop(): Promise<void>;
 };
 
-/** Runs tasks, each in its own loop. Pausable ones look again every second while `paused` answers true. */
+/** Creates a runner that runs each task in its own loop. While `paused` returns true, pausable tasks check every second. */
 export function createTaskRunner(
   tasks: readonly Task[],
   { paused, log }: { readonly paused: () => boolean; readonly log: Log },

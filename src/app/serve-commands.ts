@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
 import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
+import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
 
-/** `serve`, `api`, `worker`, `migrate` and `sandbox`: the commands that stay until they are told to stop. */
+/** `serve`, `api`, `worker` and `sandbox`, which run until they are stopped, and `migrate`. */
 export function registerServeCommands(program: Command, context: CommandContext): void {
   const role = (name: string, description: string, roles: Roles): void => {
     program
@@ -31,8 +31,8 @@ export function registerServeCommands(program: Command, context: CommandContext)
     .option('--system-id <id>', 'accept only this system_id')
     .option('--password <password>', 'accept only this password')
     .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
-    .option('--deliver-window <n>', 'maximum unacknowledged deliver_sm per bind', Number, 100)
-    .option('--ledger <file>', 'append everything that was accepted and delivered, as NDJSON')
+    .option('--deliver-window <n>', 'maximum number of unacknowledged deliver_sm per bind', Number, 100)
+    .option('--ledger <file>', 'append all accepted and delivered messages to a file, as NDJSON')
     .action(async (options: SandboxFlags) => {
       const smsc = await startSandboxSmsc({
         port: options.port,
@@ -68,18 +68,18 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
   await program.stop();
 }
 
-/** Ctrl+C arrives twice under npm: from the terminal, and handed on by npm. That is one wish. */
-const SAME_WISH_MS = 1000;
+/** Under npm, Ctrl+C arrives twice: from the terminal and through npm. Within this time both count as one. */
+const DUPLICATE_SIGNAL_MS = 1000;
 
-type Signalled = { on(signal: NodeJS.Signals, told: () => void): unknown; exit(code: number): unknown };
+type SignalSource = { on(signal: NodeJS.Signals, listener: () => void): unknown; exit(code: number): unknown };
 
-/** Resolves at the first SIGTERM or SIGINT; another one, after a while, ends the process at once. */
-export function waitForStopSignal(own: Signalled = process, now = () => performance.now()): Promise<void> {
+/** Resolves at the first SIGTERM or SIGINT. Another signal more than a second later ends the process at once. */
+export function waitForStopSignal(own: SignalSource = process, now = () => performance.now()): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  let askedAt: number | undefined;
+  let firstAt: number | undefined;
   const stop = (): void => {
-    askedAt ??= now();
-    if (now() - askedAt > SAME_WISH_MS) own.exit(1);
+    firstAt ??= now();
+    if (now() - firstAt > DUPLICATE_SIGNAL_MS) own.exit(1);
     resolve();
   };
   own.on('SIGTERM', stop);
@@ -89,7 +89,7 @@ export function waitForStopSignal(own: Signalled = process, now = () => performa
 
 function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {
   if (address === null)
-    return `The Heliograph worker is running${health === null ? '' : `; its health is at ${health}/health/ready`}. Ctrl+C stops it.`;
+    return `The Heliograph worker is running${health === null ? '' : ` (health: ${health}/health/ready)`}. Ctrl+C stops it.`;
   const head = `Heliograph is running: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo, address)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
@@ -97,7 +97,7 @@ function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Pr
 
 const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>, address: string): string[] => [
   '',
-  'A demo account was made (kept in demo.json in the data folder):',
+  'A demo account was created (saved in demo.json in the data folder):',
   `  user      ${username}`,
   `  password  ${password}`,
   `  API key   ${apiKey}`,

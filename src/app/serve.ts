@@ -1,41 +1,41 @@
-import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
+import { createHub } from '../engagement/inbox/stream/hub.ts';
+import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
-import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
-import { buildApi } from './api.ts';
-import type { Config } from '../platform/config.ts';
-import { createReceivers, type Receivers } from '../network/connections/receivers.ts';
 import { createCallbackStore } from '../messaging/callbacks/store.ts';
+import { createAccept } from '../messaging/sending/accept.ts';
+import type { Tables } from '../messaging/sending/prepare.ts';
+import { createPriceList } from '../money/pricing/price-list.ts';
+import { createReceivers, type Receivers } from '../network/connections/receivers.ts';
+import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
+import { createWaker, type Waker } from '../network/dispatch/wake.ts';
+import { createRouter } from '../network/routing/router.ts';
+import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
+import type { Config } from '../platform/config.ts';
 import { MIGRATIONS_DIR, migrate } from '../platform/db/migrate.ts';
 import { ensurePartitions } from '../platform/db/partitions.ts';
 import { createPool } from '../platform/db/pool.ts';
 import { readOrCreate } from '../platform/db/private-file.ts';
 import { isDatabaseStarting } from '../platform/db/startup-error.ts';
 import { openWorkerSession } from '../platform/db/worker-session.ts';
-import { createWaker, type Waker } from '../network/dispatch/wake.ts';
-import { FOLLOWERS } from './followers.ts';
-import { registerGauges } from './gauges.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { listen } from '../platform/http/listen.ts';
 import { createServer } from '../platform/http/server.ts';
 import { closeWithin } from '../platform/http/shutdown.ts';
-import { createHub } from '../engagement/inbox/stream/hub.ts';
-import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
 import { startLoop } from '../platform/lib/loop.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { type AppLog, createLog } from '../platform/log.ts';
-import { createAccept } from '../messaging/sending/accept.ts';
-import type { Tables } from '../messaging/sending/prepare.ts';
-import { createPriceList } from '../money/pricing/price-list.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../platform/metrics.ts';
-import { openDatabase } from './open-database.ts';
-import { createProbes } from './probes.ts';
-import { createRouter } from '../network/routing/router.ts';
+import { type Outbound, createOutbound } from '../platform/outbound/outbound.ts';
+import { loadSecretKey } from '../platform/secret-key.ts';
+import { openStorage } from '../platform/storage/open.ts';
+import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import {
   assignSandboxNumbers,
   retireSandbox,
@@ -43,41 +43,44 @@ import {
   startSandbox,
   isSandboxWanted,
 } from '../simulators/sandbox/sandbox.ts';
-import { loadSecretKey } from '../platform/secret-key.ts';
-import { openStorage } from '../platform/storage/open.ts';
-import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
-import type { Storage } from '../platform/storage/storage.ts';
-import { type Outbound, createOutbound } from '../platform/outbound/outbound.ts';
+import { buildApi } from './api.ts';
+import { FOLLOWERS } from './followers.ts';
+import { registerGauges } from './gauges.ts';
+import { openDatabase } from './open-database.ts';
+import { createProbes } from './probes.ts';
 import { startWorker } from './worker.ts';
 
-/** What one process does: `serve` is all of it. */
+/** The parts of the program that one process runs; `serve` runs all of them. */
 export type Roles = { readonly api: boolean; readonly worker: boolean; readonly sandbox: boolean };
 
 export type Program = {
-  /** Where the API listens; null without one. */
+  /** The origin at which the API listens; null without the API. */
   readonly address: string | null;
-  /** Where a worker alone tells how it is (WORKER_PORT); null with the API, which does, and without that setting. */
+  /**
+   * The origin at which a process without the API serves health and metrics (WORKER_PORT); null without that setting, and
+   * with the API, which serves them itself.
+   */
   readonly health: string | null;
-  /** The demo account, when this start made it. */
+  /** The demo account, when this start created it. */
   readonly demo: NewAccount | undefined;
-  /** Answers what is under way, drains the windows, commits. Resolves within 10 s. */
+  /** Completes the requests in progress, drains the windows and commits the outcomes. Resolves within 10 s. */
   stop(): Promise<void>;
 };
 
-/** Changes of the routes are heard of at once; this is for one that was missed. */
+/** Notifications announce changes of routes and prices at once; this interval is for missed ones. */
 const ROUTES_MS = 10_000;
 
 const STOP_HTTP_MS = 3000;
 
 type Closer = () => Promise<unknown>;
 
-/** How long PostgreSQL may take to come up, or to recover from a crash, beside us. */
+/** How long PostgreSQL may take to start, or to recover from a crash, while this program starts. */
 const DATABASE_START_MS = 30_000;
 const DATABASE_RETRY_MS = 500;
 
 /**
- * Starts the program, again from the beginning while its database is starting; see `startOnce`. Other processes of a
- * machine are often started beside it, or by what restarts them all after a crash.
+ * Starts the program. While its database is still starting, as after a crash of the whole machine, the start is repeated
+ * from the beginning for up to 30 seconds.
  */
 export async function startProgram(config: Config, roles: Roles): Promise<Program> {
   const deadline = performance.now() + DATABASE_START_MS;
@@ -92,8 +95,8 @@ export async function startProgram(config: Config, roles: Roles): Promise<Progra
 }
 
 /**
- * Starts the program: database, schema, sandbox carriers, workers, API, in this order. What was opened is closed in
- * the opposite one, also when a later step fails.
+ * Opens database, schema, sandbox carriers, worker and API, in this order. Everything is closed in the reverse order, also
+ * when a later step fails.
  */
 async function startOnce(config: Config, roles: Roles): Promise<Program> {
   const closers: Closer[] = [];
@@ -108,7 +111,7 @@ async function startOnce(config: Config, roles: Roles): Promise<Program> {
   }
 }
 
-/** What every role stands on. */
+/** What all roles need. */
 type Base = {
   readonly config: Config;
   readonly log: AppLog;
@@ -126,12 +129,12 @@ type Routing = { readonly tables: Tables; readonly receivers: Receivers; readonl
 async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
   const { base, embedded } = await openBase(config, onStop);
   const sandbox = roles.sandbox ? await openSandbox(base) : null;
-  const demo = embedded && roles.api ? await makeDemo(config, () => createDemoAccount(base.pool)) : undefined;
+  const demo = embedded && roles.api ? await createDemo(config, base.pool) : undefined;
   if (demo && sandbox) await assignSandboxNumbers(base.pool, demo);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
-  else await hearOfRoutes(base, routing);
+  else await followRouteChanges(base, routing);
   const address = roles.api ? await openApi(base, { waker, routing, sandbox }) : null;
   return { address, health: roles.api ? null : await openHealth(base), demo };
 }
@@ -153,7 +156,7 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   return { base: { config, log, secretKey, connectionString, pool, outlet, storage, links, onStop }, embedded };
 }
 
-/** Starts the sandbox carriers when they are wanted. */
+/** Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them. */
 async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
   if (!(await isSandboxWanted(base.config, base.pool))) {
     await retireSandbox(base.pool);
@@ -182,14 +185,19 @@ async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Rout
 type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };
 
 async function openWorker({ onStop, ...base }: Base, { waker, routing, sandbox }: WorkerParts): Promise<void> {
-  const { tables, reloadSoon: onRoutingChange } = routing;
-  const parts = { waker, tables, clock: systemClock, sandbox: () => sandbox, onRoutingChange };
-  const worker = await startWorker({ ...base, ...parts });
+  const worker = await startWorker({
+    ...base,
+    waker,
+    tables: routing.tables,
+    clock: systemClock,
+    sandbox: () => sandbox,
+    onRoutingChange: routing.reloadSoon,
+  });
   onStop(() => worker.stop(5000));
 }
 
-/** For a process without a worker, which would hear of them. */
-async function hearOfRoutes({ connectionString, log, onStop }: Base, { reloadSoon }: Routing): Promise<void> {
+/** Reloads routes and prices when they change. For a process without a worker, which would listen for changes itself. */
+async function followRouteChanges({ connectionString, log, onStop }: Base, { reloadSoon }: Routing): Promise<void> {
   const channels = [ROUTING_CHANNEL];
   const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
   onStop(session.close);
@@ -215,18 +223,21 @@ async function openApi(
     },
   });
   onStop(session.close);
-  const accept = createAccept({ pool, tables: routing.tables, waker });
-  const answers = createAnswerStore({ pool, secretKey });
-  const probes = createProbes(pool);
-  const parts = { config, pool, log, metrics, authenticate, checkPassword, probes, clock: systemClock };
-  const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }) };
-  const { tables } = routing;
+  const { tables, receivers } = routing;
   const app = buildApi({
-    ...parts,
-    ...callbacks,
-    accept,
+    config,
+    pool,
+    log,
+    metrics,
+    clock: systemClock,
+    probes: createProbes(pool),
+    authenticate,
+    checkPassword,
+    receivers,
+    storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }),
+    accept: createAccept({ pool, tables, waker }),
     tables,
-    answers,
+    answers: createAnswerStore({ pool, secretKey }),
     secretKey,
     outlet,
     storage,
@@ -243,7 +254,7 @@ async function openApi(
   return address;
 }
 
-/** Health and metrics of a process without the API. */
+/** Serves health and metrics of a process without the API. Returns the origin, or null without WORKER_PORT. */
 async function openHealth({ config, pool, log, onStop }: Base): Promise<string | null> {
   if (config.workerPort === undefined) return null;
   const metrics = openMetrics(pool);
@@ -261,12 +272,9 @@ function openMetrics(pool: Pool): Metrics {
   return metrics;
 }
 
-/** The credentials are written before they are shown, so that a crash in between does not lose them. */
-async function makeDemo(
-  config: Config,
-  create: () => Promise<NewAccount | undefined>,
-): Promise<NewAccount | undefined> {
-  const demo = await create();
+/** Creates the demo account on a first start. Its credentials are saved before they are shown, so a crash does not lose them. */
+async function createDemo(config: Config, pool: Pool): Promise<NewAccount | undefined> {
+  const demo = await createDemoAccount(pool);
   if (demo) await readOrCreate(join(config.dataDir, 'demo.json'), () => `${JSON.stringify(demo, null, 2)}\n`);
   return demo;
 }

@@ -62,26 +62,29 @@ export type WorkerDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
-  /** Routes, prices and senders in memory. */
+  /** The routes, prices and senders, in memory. */
   readonly tables: Tables;
   readonly outlet: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the sandbox carriers run, and with them their connections. */
+  /** Whether the sandbox carriers run, so that their connections are supervised. */
   readonly sandbox: () => boolean;
-  /** Called when routes or connections changed. */
+  /** Called when routes or connections have changed. */
   readonly onRoutingChange: () => void;
 };
 
 export type Worker = {
   readonly supervisor: Supervisor;
-  /** Claims nothing more, drains the windows, commits the outcomes, gives the rest back. */
+  /** Stops claiming, drains the windows, commits the outcomes, and returns the rest to the queue. */
   stop(deadlineMs: number): Promise<void>;
 };
 
-/** Starts everything that runs behind the API: connections to carriers, delivery of webhooks, and all tasks. */
+/**
+ * Starts everything that runs behind the API: the connections to carriers, the delivery of webhooks, and the tasks, of which
+ * this is THE list.
+ */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, config, waker } = deps;
   const owner = newOwnerKey();
@@ -98,7 +101,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const parts = { ...deps, ...FOLLOWERS, owner, now, paused, recent, receiptsStored, revoke, supervisor };
   const accept = createAccept(deps);
 
-  // The order of start; tasks are closed in the reverse order, so that the restore guard moves on last.
+  // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
   const tasks: readonly Task[] = [
     ...restoreGuardTasks(guard),
     ...workerTasks({ pool, owner, states: () => runner.states() }),
@@ -171,7 +174,7 @@ type SuperviseParts = {
   readonly onReceiptsStored: () => void;
 };
 
-/** Runs a carrier and a pump for each connection; what carriers report goes into the durable inboxes. */
+/** Runs a carrier and a pump for each connection. What carriers report goes into the durable inboxes. */
 function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });

@@ -42,7 +42,7 @@ describe('pictures', () => {
     expect((await sharp(octets).metadata()).orientation).toBeUndefined();
   });
 
-  test('an animation keeps its frames, their times and how often it is played', async () => {
+  test('an animation keeps its frames, their durations and its number of loops', async () => {
     const frames = await Promise.all(
       ['red', 'green', 'blue'].map((background) =>
         sharp({ create: { ...plain.create, background } })
@@ -62,7 +62,7 @@ describe('pictures', () => {
     });
   });
 
-  test('what hides behind a JPEG does not come along', async () => {
+  test('data hidden behind a JPEG is removed', async () => {
     const { octets } = await inspect(Buffer.concat([JPEG, Buffer.from('a tail of a phone')]), NO_CLAIM);
     expect(octets.includes('a tail of a phone')).toBe(false);
   });
@@ -141,7 +141,7 @@ const FITTING: [octets: Buffer, fileName: string, contentType: string][] = [
   [PNG, 'shot 2026.09.01', 'application/octet-stream'],
   [GIF, 'a.gif', 'IMAGE/GIF'],
 ];
-test.each(FITTING)('a name and a type that fit are taken (%#)', async (octets, fileName, contentType) => {
+test.each(FITTING)('a matching name and type are accepted (%#)', async (octets, fileName, contentType) => {
   expect(await inspect(octets, { fileName, contentType })).toMatchObject({ width: 640 });
 });
 

@@ -61,7 +61,7 @@ async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<U
 const inbound = (content: AsyncIterable<Uint8Array>, maxBytes = 1000) =>
   storeInbound({ pool: database.pool, storage }, { accountId, content, maxBytes, name: 'photo\0' });
 
-test('a file that is sent has a URL of its account alone, the same for an hour and good for a day', async () => {
+test('a file to send has a URL for its account only, the same for an hour and valid for a day', async () => {
   const { id } = await add();
   const sent = await mediaForSend(database.pool, links, { accountId, id, now: NOW });
   expect(sent).toMatchObject({ id, mimeType: 'image/png', sizeBytes: 9, width: 4, height: 2, name: 'A' });
@@ -79,7 +79,7 @@ test('a file that is sent has a URL of its account alone, the same for an hour a
   expect(await mediaForSend(database.pool, links, { accountId: strangerId, id, now: NOW })).toBeUndefined();
 });
 
-test('a file that nobody added goes, and one that was added stays', async () => {
+test('a file that was never added is deleted, and one that was added stays', async () => {
   const forgotten = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
   const added = await add();
   await exec(database.pool, sql`UPDATE file_removal SET due_at = now()`);
@@ -89,7 +89,7 @@ test('a file that nobody added goes, and one that was added stays', async () => 
   expect(await storage.exists(added.fileKey)).toBe(true);
 });
 
-test('what came in is kept as it is, under the type of its content', async () => {
+test('a received file is stored unchanged, with the type of its content', async () => {
   const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.from('-JFIF and more')]);
   const stored = await inbound(pieces(jpeg.subarray(0, 3), jpeg.subarray(3)));
   if (!stored.ok) throw new Error(stored.reason);
@@ -105,13 +105,13 @@ test('what came in is kept as it is, under the type of its content', async () =>
   expect(await mediaForSend(database.pool, links, { accountId, id: stored.id, now: NOW })).toBeUndefined();
 });
 
-test('what came in and is no known type is octets', async () => {
+test('a received file of an unknown type is application/octet-stream', async () => {
   expect(await inbound(pieces('<html><script>alert(1)</script>'))).toMatchObject({
     mimeType: 'application/octet-stream',
   });
 });
 
-test('what came in and is empty, too large or cut short is not kept', async () => {
+test('a received file that is empty, too large or truncated is not stored', async () => {
   const count = async () => (await one<{ n: number }>(database.pool, sql`SELECT count(*) AS n FROM media`)).n;
   const before = await count();
   expect(await inbound(pieces())).toEqual({ ok: false, reason: 'empty' });
@@ -125,7 +125,7 @@ test('what came in and is empty, too large or cut short is not kept', async () =
   expect(await count()).toBe(before);
 });
 
-test('what came in leaves after its time, and uploads stay', async () => {
+test('received files are deleted after the retention time, and uploads stay', async () => {
   const old = await inbound(pieces('an old one'));
   const recent = await inbound(pieces('a new one'));
   const upload = await add();

@@ -63,7 +63,7 @@ async function follow(url: string, headers: Record<string, string> = {}, method 
   return { ...answer, text: String(answer.body) };
 }
 
-test('a picture is uploaded, shown, listed and deleted', async () => {
+test('a picture is uploaded, found, listed and deleted', async () => {
   const { id, body } = await uploaded('a.png', { fields: { name: 'Teal', description: 'A plain one', folderId: 7 } });
   expect(body).toMatchObject({
     id,
@@ -87,7 +87,7 @@ test('a picture is uploaded, shown, listed and deleted', async () => {
   expect((await request('GET', `${MEDIA}?folderId=7`)).body).toMatchObject({ total: 0, data: [] });
 });
 
-test('a video tells its duration and has no thumbnail', async () => {
+test('a video has a duration and no thumbnail', async () => {
   const { status, body } = await upload('clip.mp4', Uint8Array.from(makeMp4()));
   expect(status).toBe(201);
   expect(body).toMatchObject({
@@ -99,7 +99,7 @@ test('a video tells its duration and has no thumbnail', async () => {
   });
 });
 
-test('the list begins with the newest, goes by pages, and filters by type', async () => {
+test('the list starts with the newest, is paginated, and filters by type', async () => {
   const { id: older } = await uploaded('older.png', { fields: { folderId: 8 } });
   const { id: newer } = await uploaded('newer.png', { fields: { folderId: 8 } });
   expect((await request('GET', `${MEDIA}?folderId=8&limit=1`)).body).toMatchObject({ total: 2, data: [{ id: newer }] });
@@ -113,7 +113,7 @@ test('the list begins with the newest, goes by pages, and filters by type', asyn
   expect((await request('GET', `${MEDIA}?mimeType=image/svg`)).status).toBe(400);
 });
 
-test('what is wrong with an upload is named, all of it, and nothing is kept', async () => {
+test('all faults of an upload are named, and nothing is stored', async () => {
   const before = await many(program.pool, sql`SELECT id FROM media`);
   const wrong = await upload('a.png', png, {
     fields: { name: 'x'.repeat(201), description: 'x'.repeat(1001), folderId: 'seven' },
@@ -147,7 +147,7 @@ test('a link opens the picture and its thumbnail without credentials, with heade
   expect([thumbnail.status, thumbnail.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
 });
 
-test('a link serves ranges, its head, and says when a copy is still good', async () => {
+test('a link serves ranges and HEAD, and answers 304 to a valid copy', async () => {
   const { body } = await upload('clip.mp4', Uint8Array.from(makeMp4({ data: Buffer.from('abcdefghij') })));
   const url = textOf(body, 'url');
   const [whole, head] = [await follow(url), await follow(url, {}, 'HEAD')];
@@ -165,7 +165,7 @@ test('a link serves ranges, its head, and says when a copy is still good', async
   expect([stale.status, stale.text.length > 4]).toEqual([200, true]);
 });
 
-test('a link that is bent, expired, revoked, or whose file is deleted opens nothing', async () => {
+test('a link that is altered, expired or revoked, or whose file is deleted, opens nothing', async () => {
   const { id, url, thumbnailUrl } = await uploaded();
   const fresh = await uploaded();
   expect((await follow(url.replace(/version=1/, 'version=2'))).status).toBe(404);
@@ -184,7 +184,7 @@ test('a link that is bent, expired, revoked, or whose file is deleted opens noth
   expect((await follow(next)).status).toBe(404);
 });
 
-test('an expired link says so to whoever had it', async () => {
+test('an expired link with a valid signature is reported as expired', async () => {
   const { url } = await uploaded();
   const [accountId, id] = [program.account.accountId, new URL(url).pathname.split('/').at(-1) ?? ''];
   const { sign } = createLinkSigner(createSecretKey(Buffer.from('5e'.repeat(32), 'hex')));
@@ -194,7 +194,7 @@ test('an expired link says so to whoever had it', async () => {
   expect([expired.status, field(expired.body, 'message')]).toEqual([404, 'This link has expired']);
 });
 
-test('with a key a file is served to its account alone, and only with the scope', async () => {
+test('with a key a file is served only to its account, and only with the scope', async () => {
   const { url } = await uploaded();
   const { pathname } = new URL(url);
   expect((await program.client.request('GET', pathname)).status).toBe(200);
@@ -207,7 +207,7 @@ test('with a key a file is served to its account alone, and only with the scope'
   for (const path of [pathname, MEDIA]) expect((await bare.request('GET', path)).status).toBe(403);
 });
 
-test('what came in with a message needs the scope of the inbox', async () => {
+test('a file received with a message needs the scope inbox', async () => {
   const { url, id } = await uploaded();
   await exec(program.pool, sql`UPDATE media SET origin = 'INBOUND' WHERE id = ${id}`);
   const { pathname } = new URL(url);
@@ -220,7 +220,7 @@ test('what came in with a message needs the scope of the inbox', async () => {
   expect((await request('GET', `${MEDIA}/${id}`)).status).toBe(404);
 });
 
-test('an upload with an Idempotency-Key is done once, and another one under it is refused', async () => {
+test('an upload with an Idempotency-Key is done once, and a different one with the same key is rejected', async () => {
   const headers = { 'idempotency-key': 'upload-1', 'content-type': 'multipart/form-data; boundary=x' };
   const body = (text: string) =>
     `--x\r\ncontent-disposition: form-data; name="file"; filename="a.gif"\r\n\r\n${GIF}\r\n--x\r\ncontent-disposition: form-data; name="name"\r\n\r\n${text}\r\n--x--\r\n`;
@@ -234,7 +234,7 @@ test('an upload with an Idempotency-Key is done once, and another one under it i
 /** One pixel, in ASCII. */
 const GIF = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
 
-test('uploading, revoking and deleting stand in the audit log', async () => {
+test('uploading, revoking and deleting are recorded in the audit log', async () => {
   const { id } = await uploaded();
   await program.client.request('POST', `${MEDIA}/${id}/revoke-links`);
   await request('DELETE', `${MEDIA}/${id}`);
@@ -245,7 +245,7 @@ test('uploading, revoking and deleting stand in the audit log', async () => {
   expect(rows.map(({ action }) => action)).toEqual(['media.create', 'media.revoke-links', 'media.delete']);
 });
 
-test('the files of what is deleted leave the store', async () => {
+test('the files of deleted media are removed from the store', async () => {
   const { id } = await uploaded();
   const row = await maybeOne<{ fileKey: string; thumbnailKey: string }>(
     program.pool,

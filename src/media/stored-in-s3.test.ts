@@ -4,7 +4,7 @@ import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { startTestProgram } from '../../test/support/program.ts';
 import { startS3 } from '../../test/support/files/s3.ts';
 
-test('with STORAGE=s3 what is uploaded lies in the bucket, and is served from there in ranges', async () => {
+test('with STORAGE=s3 uploads are stored in the bucket, and served from there in ranges', async () => {
   await using server = await startS3();
   const { bucket, endpoint = '', credentials } = server.settings;
   await using program = await startTestProgram({

@@ -132,7 +132,7 @@ describe('account', () => {
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
     const { stdout } = await run(['account', 'list']);
-    expect(stdout).toMatch(/^ID +NAME +STATUS +PLAN +CREATED\n/);
+    expect(stdout).toMatch(/^id +name +status +plan +created\n/);
     expect(stdout).toMatch(/Listed +active +production/);
   });
 
@@ -158,12 +158,12 @@ describe('key', () => {
   });
 });
 
-test('without --json a command speaks to people', async () => {
+test('without --json a command prints text', async () => {
   const { stdout } = await run(['account', 'create', '--name', 'Readable']);
   expect(stdout).toMatch(
     /^Account Readable \(id \d+\)\. Save .*\n  API key   pg_live_.*\n  username  readable\n  password  .{24}\n$/,
   );
-  expect((await run(['account', 'suspend', 'Readable'])).stdout).toBe('Account Readable is suspended.\n');
+  expect((await run(['account', 'suspend', 'Readable'])).stdout).toBe('The account Readable is suspended.\n');
   const key = await run(['key', 'create', '--account', 'Readable']);
   const id = /^Key (\d+)\. Save it now, it is not shown again:\n  pg_live_/.exec(key.stdout)?.[1] ?? '';
   expect((await run(['key', 'revoke', id])).stdout).toBe(`Key ${id} is revoked.\n`);
@@ -198,14 +198,14 @@ describe('errors', () => {
     expect(stdout).toContain('--json');
   });
 
-  test('a database that does not answer is told in one sentence', async () => {
+  test('a database that does not answer is explained in one sentence', async () => {
     const { code, stdout, stderr } = await run(['account', 'list'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^Nothing answers at the address in DATABASE_URL.*\n$/);
   });
 });
 
-test('a table lines its columns up and leaves no blanks at the end of a line', () => {
+test('a table aligns its columns and has no trailing blanks', () => {
   const text = table(
     ['ID', 'NAME'],
     [

@@ -146,16 +146,16 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ S3_ENDPOINT: 's3.example.com' }, 'S3_ENDPOINT must be a URL'],
   [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be comma-separated IP addresses'],
 ];
-test.each(REFUSED)('%o is refused with what to set', (env, sentence) => {
+test.each(REFUSED)('%o is rejected with what to set', (env, sentence) => {
   expect(problemsOf(env)).toContain(sentence);
 });
 
-test('all wrong keys are named at once', () => {
+test('all invalid settings are named together', () => {
   const problems = problemsOf({ PORT: 'x', SANDBOX: 'x', HOST: '0.0.0.0' });
   expect(problems).toMatch(/PORT[^]*SANDBOX[^]*HOST/);
 });
 
-test('a wrong secret is never repeated in the message', () => {
+test('an invalid secret is never repeated in the message', () => {
   expect(problemsOf({ SECRET_KEY: 'my-secret' })).not.toContain('my-secret');
 });
 
@@ -165,7 +165,7 @@ test('SECRET_KEY may be given in base64url', () => {
 });
 
 describe('listening beyond this machine', () => {
-  test.each(['0.0.0.0', '::', '192.0.2.1', 'sms.example.com', '1270.0.0.1'])('plain HTTP on %s is refused', (HOST) => {
+  test.each(['0.0.0.0', '::', '192.0.2.1', 'sms.example.com', '1270.0.0.1'])('plain HTTP on %s is rejected', (HOST) => {
     expect(problemsOf({ HOST })).toContain('set TLS_CERT and TLS_KEY, or TRUST_PROXY');
   });
   test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('plain HTTP on %s is allowed', (HOST) => {
@@ -177,13 +177,13 @@ describe('listening beyond this machine', () => {
   test('a named proxy in front allows it', () => {
     expect(loadConfig({ HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1' }).tls).toBeUndefined();
   });
-  test('half of TLS is refused, and names the other half', () => {
+  test('half of the TLS settings is rejected, and the other half named', () => {
     expect(problemsOf({ TLS_CERT: 'c' })).toContain('TLS_KEY must be set too');
     expect(problemsOf({ TLS_KEY: 'k' })).toContain('TLS_CERT must be set too');
   });
 });
 
-test('an IPv6 host stands in brackets in the public address', () => {
+test('an IPv6 host is in brackets in the public URL', () => {
   expect(loadConfig({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080');
 });
 

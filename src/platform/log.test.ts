@@ -7,7 +7,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): { text: str
   return { text, line: JSON.parse(text) };
 }
 
-test('only listed fields get out; of the others the names alone', () => {
+test('only listed fields are logged; of the others only the names', () => {
   const { text, line } = logged((log) => log.info({ accountId: 7, body: 'hello', apiKey: 'pg_live_x' }, 'sent'));
   expect(line).toMatchObject({ level: 'info', accountId: 7, msg: 'sent', dropped: ['body', 'apiKey'] });
   expect(text).not.toMatch(/hello|pg_live_x/);
@@ -22,7 +22,7 @@ test('phone numbers are masked in fields, in error texts and in their causes', (
   expect(text).toContain('+39351*****12');
 });
 
-test('what libraries hang on an error stays in', () => {
+test('fields that libraries attach to an error are not logged', () => {
   const error = Object.assign(new Error('duplicate'), {
     code: '23505',
     detail: 'Key (name)=(secret)',
@@ -39,7 +39,7 @@ test('a line break in a value does not start a new line', () => {
   expect(line).toMatchObject({ clientRequestId: 'a\r\n{"level":"error"}', msg: 'b\nc' });
 });
 
-test('a child keeps to the same list', () => {
+test('a child logger keeps to the same list', () => {
   const { text } = logged((log) => log.child({ connection: 'main', password: 'pw1' }).info('up'));
   expect(text).toContain('main');
   expect(text).not.toContain('pw1');

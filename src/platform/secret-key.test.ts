@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true }));
 
-test('the first start makes a key that every later start finds, also when several start at once', async () => {
+test('the first start creates a key that every later start finds, also with concurrent starts', async () => {
   const keys = await Promise.all(Array.from({ length: 10 }, () => loadSecretKey({ dataDir, secretKey: undefined })));
   const later = await loadSecretKey({ dataDir, secretKey: undefined });
   for (const key of keys) expect(key.bytes).toEqual(later.bytes);
@@ -21,13 +21,13 @@ test('the key file is for its owner only', async () => {
   expect((await stat(join(dataDir, 'secret.key'))).mode & 0o777).toBe(0o600);
 });
 
-test('SECRET_KEY is used as it is, and nothing is written', async () => {
+test('SECRET_KEY is used, and nothing is written', async () => {
   const secretKey = Buffer.alloc(32, 7);
   expect((await loadSecretKey({ dataDir, secretKey })).bytes).toEqual(secretKey);
   await expect(stat(join(dataDir, 'secret.key'))).rejects.toThrow('ENOENT');
 });
 
-test('a damaged key file is refused, and never replaced', async () => {
+test('a damaged key file is rejected, and never replaced', async () => {
   await writeFile(join(dataDir, 'secret.key'), 'short');
   await expect(loadSecretKey({ dataDir, secretKey: undefined })).rejects.toThrow(/secret\.key is damaged/);
 });

@@ -9,7 +9,7 @@ import { transaction } from '../../src/platform/db/transaction.ts';
 import type { Role } from '../../src/platform/lib/scope.ts';
 import { assignSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { createUser } from '../../src/identity/users/create.ts';
+import { createUserWithRandomPassword } from '../../src/identity/users/create.ts';
 import { launchBrowser } from './browser.ts';
 import { watch, type Watch } from './watch.ts';
 
@@ -105,5 +105,5 @@ let people = 0;
 async function addPerson({ pool, account: { accountId } }: TestProgram, role: Role): Promise<Person> {
   people += 1;
   const name = `${role}${people}`;
-  return transaction(pool, (tx) => createUser(tx, { accountId }, { name, role }));
+  return transaction(pool, (tx) => createUserWithRandomPassword(tx, { accountId }, { name, role }));
 }

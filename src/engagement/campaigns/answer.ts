@@ -74,7 +74,10 @@ const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<Campa
   noPrice: no_price,
 });
 
-/** Counts what became of the recipients: from the hourly figures in single modes, from the ends of chains in combined ones. */
+/**
+ * Counts what became of the recipients: from the hourly figures in single modes, from the ends of chains in combined
+ * ones.
+ */
 function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;
   const { totalSuccess, totalFailed } = countFinalStates(row);

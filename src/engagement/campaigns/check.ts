@@ -70,7 +70,9 @@ function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
   return faults;
 }
 
-/** Checks that the sender and the template of RCS or WhatsApp exist. `checkTemplates` checks later if it may be sent. */
+/**
+ * Checks that the sender and the template of RCS or WhatsApp exist. `checkTemplates` checks later if it may be sent.
+ */
 async function networkFaults(
   db: Db,
   accountId: number,

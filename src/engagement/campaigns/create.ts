@@ -14,8 +14,8 @@ type AtTime = { readonly now: Date };
 const FIELDS = Object.keys(CampaignPatch.properties).sort();
 
 /**
- * Creates a campaign, as a draft or ready to send, and returns its id. Call it in a transaction. Errors: 400 naming every
- * faulty field.
+ * Creates a campaign, as a draft or ready to send, and returns its id. Call it in a transaction. Errors: 400 naming
+ * every faulty field.
  */
 export async function createCampaign(
   tx: Db,

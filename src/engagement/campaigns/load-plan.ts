@@ -13,8 +13,8 @@ type Planned = Pick<CampaignRow, 'id' | 'sendingMode' | 'destinationType' | 'con
 export const RECIPIENTS_PER_STEP = 5000;
 
 /**
- * Loads what decides whom a campaign is for. `prices` are those of its goal once it is confirmed; if they are left out, the
- * current price list is used.
+ * Loads what decides whom a campaign is for. `prices` are those of its goal once it is confirmed; if they are left out,
+ * the current price list is used.
  */
 export async function loadPlan(
   db: Db,

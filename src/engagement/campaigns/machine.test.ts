@@ -204,7 +204,7 @@ const STEPS = [
   ).map(([move, to]) => n.map((which) => work(which, move, to))),
 ];
 
-test('campaigns and their credit are as a plain model has them, whatever is done to them in whatever order', async () => {
+test('campaigns and their credit match a plain model after any operations in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(STEPS, { maxCommands: 40, size: 'max' }), async (commands) => {
       account = await api.newAccount(CREDIT_MICROS);

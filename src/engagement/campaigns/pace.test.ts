@@ -53,7 +53,7 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   ...more,
 });
 
-test('at first it is the mean since the beginning, then that of the last minute', () => {
+test('at first it is the mean since the start, then that of the last minute', () => {
   const findPace = createPaceMeter();
   expect(findPace(account, campaign({ handled: 200 }), at(10))).toEqual({
     ratePerSecond: 20,
@@ -65,11 +65,11 @@ test('at first it is the mean since the beginning, then that of the last minute'
   });
 });
 
-test('when nothing moves nobody knows how long it takes', () => {
+test('without progress the remaining time is unknown', () => {
   expect(createPaceMeter()(account, campaign(), at(10))).toEqual({ ratePerSecond: 0, estimatedSecondsLeft: null });
 });
 
-test('in combined modes time is left until all have an end, whatever was sent', () => {
+test('in combined modes the remaining time lasts until all recipients have a final result, whatever was sent', () => {
   const combined = campaign({ sendingMode: 'RCS_SMS', handled: 1500, run: { ...RUN, ended: 500 } });
   expect(createPaceMeter()(account, combined, at(100))).toEqual({ ratePerSecond: 15, estimatedSecondsLeft: 100 });
 });
@@ -86,7 +86,7 @@ test.each<Partial<CampaignEntry>>([
   });
 });
 
-test('campaigns of the same number in two accounts are two', () => {
+test('campaigns with the same id in two accounts are separate', () => {
   const findPace = createPaceMeter();
   findPace({ accountId: 1 }, campaign({ handled: 0 }), at(0));
   expect(findPace({ accountId: 2 }, campaign({ handled: 100 }), at(100)).ratePerSecond).toBe(1);

@@ -3,14 +3,15 @@ import { type Pace, countAllRecipients, NO_PACE } from './answer.ts';
 import { isCombined } from './mode.ts';
 import type { CampaignEntry } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
+import { SECOND_MS } from '../../platform/lib/time.ts';
 
 type Account = { readonly accountId: number };
 export type FindPace = (account: Account, campaign: CampaignEntry, now: Date) => Pace;
 
 /**
  * Creates a function that measures the pace of campaigns. Rates cover the last minute, if this process was asked within
- * it, and otherwise the time since the start of the campaign. In single modes, recipients are left whose message no carrier
- * has yet; in combined modes, whose chains may continue, those without a final result.
+ * it, and otherwise the time since the start of the campaign. In single modes, recipients are left whose message no
+ * carrier has yet; in combined modes, whose chains may continue, those without a final result.
  */
 export function createPaceMeter(): FindPace {
   const meter = createMeter();
@@ -27,7 +28,7 @@ export function createPaceMeter(): FindPace {
 }
 
 const meansSince = (start: Date, now: Date, counts: readonly number[]): number[] =>
-  counts.map((count) => count / Math.max(1, (now.getTime() - start.getTime()) / 1000));
+  counts.map((count) => count / Math.max(1, (now.getTime() - start.getTime()) / SECOND_MS));
 
 /** Rounds to one decimal. */
 const round = (rate: number): number => Math.round(rate * 10) / 10;

@@ -111,7 +111,7 @@ function outcomesOf(state: State, operations: readonly Operation[]): string[] {
 const operations = fc.array(fc.constantFrom(...OPERATIONS), { minLength: 2, maxLength: 4 });
 const before = fc.array(fc.constantFrom('calculate', 'confirm', 'start', 'pause'), { maxLength: 4 });
 
-test('what is done to a campaign at once ends as if it were done one after the other, with its credit', {
+test('concurrent operations on a campaign end as if they were done one after the other, with its credit', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

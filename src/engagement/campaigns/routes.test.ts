@@ -45,7 +45,7 @@ const priced = async (more: object = {}): Promise<number> => {
 };
 
 describe('creating', () => {
-  test('a campaign answers every field of the specification and of the contract', async () => {
+  test('a campaign has every field of the specification and of the contract', async () => {
     const { status, body } = await call('POST', '', { ...SMS, destinations: NUMBERS, description: 'All of them' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -90,7 +90,7 @@ describe('creating', () => {
     expect((await call('GET', `/${body.id}`)).body).toEqual(body);
   });
 
-  test('readyToSend makes it ready, a draft may be without recipients, and dates are taken in both forms', async () => {
+  test('readyToSend makes it ready, a draft may have no recipients, and dates are accepted in both forms', async () => {
     const scheduledDate = IN_A_DAY.toISOString();
     expect(await create({ readyToSend: true, scheduledDate })).toMatchObject({
       status: 1,
@@ -102,7 +102,7 @@ describe('creating', () => {
     expect(await create({ scheduledDate: local })).toMatchObject({ scheduledDate: '2099-01-31 08:00:00.000+0000' });
   });
 
-  test('the fields of every channel of the mode are required, of a draft too', async () => {
+  test('the fields of every channel of the mode are required, even for a draft', async () => {
     const bare = { name: 'Bare' };
     const required = {
       SMS: ['smsSender', 'smsBody'],
@@ -126,7 +126,7 @@ describe('creating', () => {
     }
   });
 
-  test('every fault is named with its field, and nothing is made', async () => {
+  test('every fault is reported with its field, and nothing is created', async () => {
     const foreign = await newList(stranger.apiKey);
     const gone = await newList();
     await api.call(account.apiKey, 'DELETE', `/contacts/list?ids=${gone}`);
@@ -189,7 +189,7 @@ describe('creating', () => {
     expect(await faultsOf(call('POST', '', { ...SMS, ...wrong }))).toEqual([400, faults]);
   });
 
-  test('unknown fields are ignored, and an Idempotency-Key makes one campaign', async () => {
+  test('unknown fields are ignored, and an Idempotency-Key creates one campaign', async () => {
     const headers = { 'idempotency-key': 'once' };
     const first = await call('POST', '', { ...SMS, whatever: 1 }, headers);
     const second = await call('POST', '', { ...SMS, whatever: 1 }, headers);
@@ -214,7 +214,7 @@ describe('creating', () => {
 });
 
 describe('changing', () => {
-  test('what is left out stays, and null takes a value away', async () => {
+  test('fields that are left out stay, and null removes a value', async () => {
     const { id } = await create({
       destinations: NUMBERS,
       scheduledDate: IN_A_DAY.toISOString(),
@@ -230,7 +230,7 @@ describe('changing', () => {
     expect((await call('PUT', `/${id}`, { readyToSend: false })).body.status).toBe(0);
   });
 
-  test('lists take the place of numbers and the other way round', async () => {
+  test('lists replace numbers, and numbers replace lists', async () => {
     const { id } = await create({ destinations: NUMBERS });
     const list = await newList();
     const recipients = async (body: object) => {
@@ -243,7 +243,7 @@ describe('changing', () => {
     expect(await recipients({ contactListIds: [list] })).toEqual([1, [list], []]);
   });
 
-  test('the whole is checked again: what the new mode requires', async () => {
+  test('all settings are checked again for the new mode', async () => {
     const { id } = await create();
     expect(await faultsOf(call('PUT', `/${id}`, { sendingMode: 'RCS_SMS' }))).toEqual([
       400,
@@ -270,7 +270,7 @@ describe('changing', () => {
     }
   });
 
-  test('a confirmed campaign is not changed any more, and an unknown or foreign one reads alike', async () => {
+  test('a confirmed campaign cannot be changed, and one of another account looks like an unknown one', async () => {
     const id = await priced();
     await call('PUT', `/${id}/confirm`);
     expect(await faultsOf(call('PUT', `/${id}`, { name: 'Late' }))).toEqual([400, { status: expect.any(String) }]);
@@ -285,7 +285,7 @@ describe('changing', () => {
 });
 
 describe('the goal', () => {
-  test('counts distinct recipients of many lists, skips by reason, and prices the text as each gets it', async () => {
+  test('counts distinct recipients of many lists, skips by reason, and prices the text of each recipient', async () => {
     const [one, two] = [await newList(), await newList()];
     await newContact([one, two], '+393331000001', { firstName: 'Ana' });
     await newContact([two], '+393331000002', { firstName: 'x'.repeat(90) });
@@ -318,7 +318,7 @@ describe('the goal', () => {
     });
   });
 
-  test('of numbers counts each once, and what is no number as skipped', async () => {
+  test('counts each number once, and invalid numbers as skipped', async () => {
     const destinations = ['+393331000001', '00393331000001', '+393331000002', 'nonsense', '+39'];
     const { id } = await create({ destinations });
     expect((await call('POST', `/${id}/calculateGoal`)).body).toMatchObject({
@@ -339,7 +339,7 @@ describe('the goal', () => {
     expect((await call('GET', `/${id}/price`)).body).toMatchObject({ calculated: false, price: 0.035 });
   });
 
-  test('was never calculated: a price of 0 that says so; of an unknown campaign there is none', async () => {
+  test('that was never calculated has a price of 0 that says so; an unknown campaign has no price', async () => {
     const { id } = await create();
     expect((await call('GET', `/${id}/price`)).body).toMatchObject({
       price: 0,
@@ -356,7 +356,7 @@ describe('the goal', () => {
 });
 
 describe('deleting', () => {
-  test('takes a draft and a scheduled campaign away, returns the credit, and not one that is being sent', async () => {
+  test('deletes a draft and a scheduled campaign, returns the credit, and refuses one that is being sent', async () => {
     const draft = await create();
     expect((await call('DELETE', `/${draft.id}`)).status).toBe(204);
     const scheduled = await priced({ scheduledDate: IN_A_DAY.toISOString() });
@@ -380,7 +380,7 @@ describe('deleting', () => {
 });
 
 describe('listing', () => {
-  test('every filter lets through what it names, newest first, with an exact total', async () => {
+  test('every filter returns the matching campaigns, newest first, with an exact total', async () => {
     const list = async (query: string) => {
       const { status, body } = await call('GET', `?${query}`);
       return status === 200 ? [body.total, body.data.map((c: { name: string }) => c.name)] : status;
@@ -425,7 +425,7 @@ describe('listing', () => {
   });
 });
 
-test('what a person does to a campaign stands in the audit log, and its text does not', async () => {
+test('the audit log records what a person does to a campaign, without its text', async () => {
   const id = await priced({ scheduledDate: IN_A_DAY.toISOString() });
   await call('PUT', `/${id}`, { smsBody: 'A secret offer' });
   await call('POST', `/${id}/calculateGoal`);
@@ -452,7 +452,7 @@ test('what a person does to a campaign stands in the audit log, and its text doe
   expect(JSON.stringify(entries)).not.toContain('secret offer');
 });
 
-test('the account says which senders and quiet hours its campaigns have', async () => {
+test('the policy of the account determines senders and quiet hours of its campaigns', async () => {
   const path = '/account/campaigns';
   expect((await api.call(account.apiKey, 'GET', path)).body).toEqual({ quietHours: null, smsSenders: null });
   const policy = { quietHours: { from: '21:00', to: '08:00' }, smsSenders: ['ACME'] };
@@ -470,7 +470,7 @@ test('the account says which senders and quiet hours its campaigns have', async 
   expect((await api.call(few, 'PUT', path, policy)).status).toBe(403);
 });
 
-test('a key without the scope may nothing of it', async () => {
+test('a key without the scope can do nothing', async () => {
   const few = await api.newKey(account, ['contacts', 'SMS']);
   expect((await api.call(few, 'GET', '/campaigns')).status).toBe(403);
 });

@@ -23,7 +23,10 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   rate: null,
 };
 
-/** The settings that result from a request, and what is wrong with it: contradictions, or dates that are not in the future. */
+/**
+ * The settings that result from a request, and what is wrong with it: contradictions, or dates that are not in the
+ * future.
+ */
 export type ReadSettings = { readonly settings: Settings; readonly faults: readonly FieldError[] };
 
 /** Reads the settings of a new campaign. */
@@ -31,8 +34,8 @@ export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
   changeSettings({ ...DEFAULTS, name: '', sendingMode: body.sendingMode }, body, now);
 
 /**
- * Applies a request to the settings of a campaign: fields that are left out stay, null removes a value. Recipients of the
- * other kind (lists, numbers) replace the earlier ones.
+ * Applies a request to the settings of a campaign: fields that are left out stay, null removes a value. Recipients of
+ * the other kind (lists, numbers) replace the earlier ones.
  */
 export function changeSettings(current: Settings, body: CampaignPatch, now: Date): ReadSettings {
   const { name, fallback, scheduledDate } = body;
@@ -53,14 +56,25 @@ export function changeSettings(current: Settings, body: CampaignPatch, now: Date
 
 /** Settings that are stored as they are given. */
 const COPIED_SETTINGS = [
-  ...(['description', 'sendingMode', 'smsSender', 'smsBody', 'rcsAgentId', 'rcsTemplateId'] as const),
-  ...(['whatsappPhoneNumberId', 'whatsappTemplateId', 'readyToSend', 'quietHours', 'rate'] as const),
-];
+  'description',
+  'sendingMode',
+  'smsSender',
+  'smsBody',
+  'rcsAgentId',
+  'rcsTemplateId',
+  'whatsappPhoneNumberId',
+  'whatsappTemplateId',
+  'readyToSend',
+  'quietHours',
+  'rate',
+] as const;
 
 const nameFaults = ({ name }: CampaignPatch): FieldError[] =>
   name !== undefined && name.trim() === '' ? [{ field: 'name', message: 'must not be empty' }] : [];
 
-/** Checks that there are not both lists and numbers, and that `destinationType` agrees. An empty array counts as none. */
+/**
+ * Checks that there are not both lists and numbers, and that `destinationType` agrees. An empty array counts as none.
+ */
 function recipientFaults({ contactListIds = [], destinations = [], destinationType }: CampaignPatch): FieldError[] {
   const [lists, numbers] = [contactListIds.length > 0, destinations.length > 0];
   if (lists && numbers)
@@ -102,7 +116,15 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
 export const changesGoal = (before: Settings, after: Settings): boolean =>
   GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 
+/** The settings that the goal depends on. */
 const GOAL_SETTINGS = [
-  ...(['sendingMode', 'smsSender', 'smsBody', 'rcsAgentId', 'rcsTemplateId'] as const),
-  ...(['whatsappPhoneNumberId', 'whatsappTemplateId', 'contactListIds', 'destinations'] as const),
-];
+  'sendingMode',
+  'smsSender',
+  'smsBody',
+  'rcsAgentId',
+  'rcsTemplateId',
+  'whatsappPhoneNumberId',
+  'whatsappTemplateId',
+  'contactListIds',
+  'destinations',
+] as const;

@@ -16,8 +16,8 @@ export type Fallback = {
 };
 
 /**
- * The hours (`HH:mm`, in the recipient's own time) during which nothing is sent; they may span midnight. `off`: there are
- * none, even if the account has quiet hours.
+ * The hours (`HH:mm`, in the recipient's own time) during which nothing is sent; they may span midnight. `off`: there
+ * are none, even if the account has quiet hours.
  */
 export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
 

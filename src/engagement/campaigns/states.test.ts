@@ -11,7 +11,7 @@ test('the statuses are those of the specification', () => {
   expect(CAMPAIGN).toEqual({ DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 });
 });
 
-test('docs/message-states.md shows every move of a campaign, from where and to where', () => {
+test('docs/message-states.md shows every move of a campaign with its statuses', () => {
   const rows = [...PAGE.matchAll(ROW)].map(([, name = '', start = '', confirmed = '', end = '']) => [
     name,
     { from: numbers(start), to: numbers(end), ...(confirmed !== '' && { confirmed: confirmed === 'yes' }) },
@@ -19,7 +19,7 @@ test('docs/message-states.md shows every move of a campaign, from where and to w
   expect(Object.fromEntries(rows)).toEqual(MOVES);
 });
 
-test('what is over stays as it is', () => {
+test('a campaign that has ended stays as it is', () => {
   for (const { from } of Object.values(MOVES)) {
     expect(from).not.toContain(CAMPAIGN.COMPLETED);
     expect(from).not.toContain(CAMPAIGN.FAILED);

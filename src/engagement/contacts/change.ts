@@ -12,7 +12,8 @@ import type { ContactPatch } from './schema.ts';
 import { findContact, updateContact } from './sql.ts';
 
 /**
- * Changes the fields of a contact that `input` has. A new number has the opt-outs of that number. Call it in a transaction.
+ * Changes the fields of a contact that `input` has. A new number has the opt-outs of that number. Call it in a
+ * transaction.
  * Errors: 400 naming the faulty fields, 404, 409 when another contact has the number.
  */
 export async function changeContact(

@@ -20,8 +20,8 @@ const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
 };
 
 /**
- * Returns the bits of the channels on which a number can be reached: none without a number, or if it is not valid in its
- * country; all for a valid number of unknown type, which may be a handset.
+ * Returns the bits of the channels on which a number can be reached: none without a number, or if it is not valid in
+ * its country; all for a valid number of unknown type, which may be a handset.
  */
 export function channelsOf(phone: PhoneDetails | null): number {
   if (!phone?.isValid) return 0;

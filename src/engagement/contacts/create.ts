@@ -12,8 +12,8 @@ import { insertContacts, listIdsByNumber } from './sql.ts';
 
 /**
  * Creates a contact and returns its id. Call it in a transaction.
- * Errors: 400 naming the faulty fields (a number or an e-mail address is required), 403 when the contact limit is reached,
- * 409 naming the contact that has the number.
+ * Errors: 400 naming the faulty fields (a number or an e-mail address is required), 403 when the contact limit is
+ * reached, 409 naming the contact that has the number.
  */
 export async function createContact(tx: Db, actor: Author, input: Static<typeof ContactPatch>): Promise<number> {
   const { accountId } = actor;

@@ -5,7 +5,7 @@ import { parseInstant } from '../../platform/lib/instant.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
 import { parsePhone } from '../../platform/lib/phone-details.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
-import { readText, type StoredValues } from './fields/values.ts';
+import { faultOfType, readText, type StoredValues } from './fields/values.ts';
 import type { ReadContext } from './read.ts';
 import { CUSTOM_FIELD_PREFIX } from './schema.ts';
 import type { Gender } from './sql.ts';
@@ -31,8 +31,8 @@ export type FilterQuery = {
 };
 
 /**
- * Reads the filter of a list of contacts. Errors: 400 naming dates that do not exist, and custom fields that do not exist
- * or have another type.
+ * Reads the filter of a list of contacts. Errors: 400 naming dates that do not exist, and custom fields that do not
+ * exist or have another type.
  */
 export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
@@ -102,7 +102,7 @@ function readValues(
     const field = fields.find((known) => known.name.toLowerCase() === name);
     const value = field && typeof text === 'string' ? readText(field, text) : undefined;
     if (!field) faults.push({ field: key, message: 'is not a custom field of this account' });
-    else if (value === undefined) faults.push({ field: key, message: `must be a ${field.type}` });
+    else if (value === undefined) faults.push({ field: key, message: faultOfType(field.type) });
     else stored[field.id] = value;
   }
   return { values: Object.keys(stored).length > 0 ? stored : undefined, faults };

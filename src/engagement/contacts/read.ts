@@ -32,8 +32,8 @@ export const faultsOfContact = (...input: Required<Parameters<typeof readInput>>
   readInput(...input).faults;
 
 /**
- * Reads the new fields of a contact: the fields of `input` replace those of `current` (null removes a value), the others
- * stay. If the number stays, so do its channels, which carriers may have corrected.
+ * Reads the new fields of a contact: the fields of `input` replace those of `current` (null removes a value), the
+ * others stay. If the number stays, so do its channels, which carriers may have corrected.
  * Errors: 400 with every faulty field, also when neither a number nor an e-mail address remains.
  */
 export function readContact(

@@ -34,7 +34,7 @@ const idsOf = async (query: string, key?: string): Promise<number[]> => {
 const fieldsOf = ({ body }: { body: { details: { field: string }[] } }): string[] => body.details.map((d) => d.field);
 
 describe('creating', () => {
-  test('answers 201 with the whole contact: number in E.164, names, what it can be reached on', async () => {
+  test('returns 201 with the whole contact: number in E.164, names, supported channels', async () => {
     const phoneNumber = ' +39 (333) 765-4321';
     const { status, body } = await call('POST', '/contacts', {
       phoneNumber,
@@ -72,7 +72,7 @@ describe('creating', () => {
     expect((await call('GET', `/contacts/${body.id}`)).body).toEqual(body);
   });
 
-  test('an e-mail address alone will do; the name to show is then the address', async () => {
+  test('an e-mail address alone is enough; the display name is then the address', async () => {
     const { body } = await call('POST', '/contacts', { email: 'only@example.com' });
     expect(body).toMatchObject({
       name: 'only@example.com',
@@ -82,7 +82,7 @@ describe('creating', () => {
     });
   });
 
-  test('a fixed line supports WhatsApp only, and a number outside of the plan nothing', async () => {
+  test('a fixed line supports WhatsApp only, and an invalid number nothing', async () => {
     expect(await create({ phoneNumber: '+390612345678' })).toMatchObject({
       numberType: 'FIXED_LINE',
       communicationSupported: ['WHATSAPP'],
@@ -136,7 +136,7 @@ describe('creating', () => {
     expect([answer.status, fieldsOf(answer).sort()]).toEqual([400, [...fields].sort()]);
   });
 
-  test('beyond the limit of the plan it is 403, and deleting makes room', async () => {
+  test('beyond the contact limit it is 403, and deleting makes room', async () => {
     const own = await newAccount();
     await updateLimits(pool, { accountId: own.accountId, planLimit: 1, extraLimit: 1 });
     const { id } = await create({}, own.apiKey);
@@ -152,7 +152,7 @@ describe('creating', () => {
     expect((await call('GET', '/subscription/contacts')).body).toMatchObject({ totalLimit: null, remaining: null });
   });
 
-  test('many at once pass the limit by none, and one number makes one contact', async () => {
+  test('many at once never exceed the limit, and one number makes one contact', async () => {
     const own = await newAccount();
     await updateLimits(pool, { accountId: own.accountId, planLimit: 5, extraLimit: 0 });
     const all = await Promise.all(
@@ -166,7 +166,7 @@ describe('creating', () => {
 });
 
 describe('changing', () => {
-  test('changes what is named, takes away what is null and leaves the rest', async () => {
+  test('changes the given fields, removes those with null and leaves the rest', async () => {
     const { id, createdAt, ...before } = await create({ firstName: 'Anna', lastName: 'Rossi', email: 'a@example.com' });
     const { status, body } = await call('PUT', `/contacts/${id}`, { lastName: 'Bianchi', email: null, isTest: true });
     expect([status, body]).toEqual([
@@ -185,7 +185,7 @@ describe('changing', () => {
     ]);
   });
 
-  test('a full name that was given stays until it is taken away', async () => {
+  test('a given full name stays until it is removed', async () => {
     const { id } = await create({ firstName: 'Anna', fullName: 'Dr. Anna' });
     const change = async (body: object) => (await call('PUT', `/contacts/${id}`, body)).body.fullName;
     expect(await change({ firstName: 'Maria' })).toBe('Dr. Anna');
@@ -193,7 +193,7 @@ describe('changing', () => {
     expect(await change({ firstName: null })).toBeNull();
   });
 
-  test('cannot take both number and address away, nor take the number of another contact', async () => {
+  test('cannot remove both number and address, nor use the number of another contact', async () => {
     const { id, phoneNumber } = await create();
     const other = await create();
     expect((await call('PUT', `/contacts/${id}`, { phoneNumber: null })).status).toBe(400);
@@ -216,14 +216,14 @@ describe('changing', () => {
     expect((await call('GET', `/contacts/${before.id}`)).body).toEqual(before);
   });
 
-  test('bad input for a foreign contact is told without a word of that contact', async () => {
+  test('faults of an input for a contact of another account reveal nothing about that contact', async () => {
     const { id } = await create({ email: 'a@example.com' }, stranger.apiKey);
     const wrong = async (at: number) =>
       (await call('PUT', `/contacts/${at}`, { gender: 'X', email: null })).body.details;
     expect(await wrong(id)).toEqual(await wrong(999_999_999));
   });
 
-  test('what carriers corrected stays with the number, and goes with it', async () => {
+  test('corrections by carriers stay as long as the number does', async () => {
     const { id, phoneNumber } = await create();
     const report = { accountId: account.accountId, phoneNumber, channel: 'WHATSAPP', reachable: false } as const;
     await recordReachability(pool, [report]);
@@ -234,7 +234,7 @@ describe('changing', () => {
 });
 
 describe('deleting', () => {
-  test('answers how many and which were not there; a foreign id is not there', async () => {
+  test('returns how many were deleted and which did not exist; an id of another account does not exist', async () => {
     const [a, b, foreign] = [await create(), await create(), await create({}, stranger.apiKey)];
     const { status, body } = await call('DELETE', `/contacts?ids=${a.id},${foreign.id},999999999,${a.id}`);
     expect([status, body]).toEqual([200, { deleted: 1, notFound: [foreign.id, 999_999_999].sort((x, y) => x - y) }]);
@@ -253,7 +253,7 @@ describe('deleting', () => {
     expect(entry?.detail).toMatchObject({ deleted: 1 });
   });
 
-  test('all but some: those stay, also in their lists, whose counts follow', async () => {
+  test('all except some: those stay, also in their lists, and the counts of the lists follow', async () => {
     const own = await newAccount();
     const contacts = [await create({}, own.apiKey), await create({}, own.apiKey), await create({}, own.apiKey)];
     const list = (await call('POST', '/contacts/list', { name: 'All' }, own.apiKey)).body;
@@ -325,7 +325,7 @@ describe('listing', () => {
   const namesOf = async (query: string): Promise<string[]> =>
     (await idsOf(query, own.apiKey)).map((id) => Object.entries(ids).find((entry) => entry[1] === id)?.[0] ?? '?');
 
-  test('is by full name in any case by default, those without one first', async () => {
+  test('is sorted by full name by default, case-insensitive, those without a name first', async () => {
     expect(await namesOf('')).toEqual(['none', 'anna', 'bert', 'carl', 'dora']);
     expect(await namesOf('sortOrder=desc')).toEqual(['dora', 'carl', 'bert', 'anna', 'none']);
   });
@@ -374,7 +374,7 @@ describe('listing', () => {
     expect(await namesOf(query)).toEqual(names);
   });
 
-  test('by lists: in one of these, in none of those, by ids, those of one first', async () => {
+  test('by lists: in at least one, in none, by ids, those of one list first', async () => {
     const [one, two] = lists;
     expect(await namesOf(`listIds=${one}`)).toEqual(['anna', 'bert']);
     expect(await namesOf(`listIds=${one},${two}`)).toEqual(['anna', 'bert', 'dora']);
@@ -393,7 +393,7 @@ describe('listing', () => {
     expect((await call('GET', `/contacts/list/${two}/contacts`)).status).toBe(404);
   });
 
-  test('pages join to the whole with one total, whatever the order', async () => {
+  test('pages add up to the whole with the same total, in any order', async () => {
     for (const query of ['', `sortPriorityListId=${lists[1]}`, 'search=r', `listIds=${lists}`, 'sortBy=phoneNumber']) {
       const whole = await idsOf(query, own.apiKey);
       const parts: number[] = [];
@@ -426,7 +426,7 @@ describe('listing', () => {
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [field]]);
   });
 
-  test('days that no calendar has and custom fields that do not exist are named together', async () => {
+  test('dates that do not exist and unknown custom fields are reported together', async () => {
     const query = 'createdFrom=2026-02-30T00:00:00Z&createdTo=2026-02-31T00:00:00Z&customField.nope=1';
     const answer = await call('GET', `/contacts?${query}`, undefined, own.apiKey);
     expect([answer.status, fieldsOf(answer)]).toEqual([400, ['createdFrom', 'createdTo', 'customField.nope']]);
@@ -434,7 +434,7 @@ describe('listing', () => {
 });
 
 describe('custom fields', () => {
-  test('hold values of their type, under names in any case; null takes a value away', async () => {
+  test('have values of their type, under case-insensitive names; null removes a value', async () => {
     const own = await newAccount();
     const field = async (body: object) => call('POST', '/contacts/fields', body, own.apiKey);
     for (const [name, type] of [
@@ -463,7 +463,7 @@ describe('custom fields', () => {
     expect(await idsOf('customField.vip=true&customField.since=2026-02-28', own.apiKey)).toEqual([contact.id]);
   });
 
-  test('every field at fault is named, of a new one and of a change', async () => {
+  test('every faulty field is reported, for a new field and for a change', async () => {
     const own = await newAccount();
     const wrong = async (method: 'POST' | 'PUT', path: string, body: object) => {
       const answer = await call(method, `/contacts/fields${path}`, body, own.apiKey);
@@ -476,7 +476,7 @@ describe('custom fields', () => {
     expect(await wrong('PUT', '/999999999', { name: 'email', description: 5 })).toEqual([400, ['description', 'name']]);
   });
 
-  test('can be renamed, but not to another type or a taken name, and are forgotten with their values', async () => {
+  test('can be renamed, but not to another type or a taken name, and are deleted with their values', async () => {
     const own = await newAccount();
     const post = (body: object) => call('POST', '/contacts/fields', body, own.apiKey);
     const { id } = (await post({ name: 'town', type: 'text', description: 'Where' })).body;
@@ -503,7 +503,7 @@ describe('custom fields', () => {
 });
 
 describe('consent', () => {
-  test('shows on the contact with source and time, and stays with the number when the contact goes', async () => {
+  test('is shown at the contact with source and time, and stays with the number when the contact is deleted', async () => {
     const { id, phoneNumber } = await create({ optedOut: ['SMS'] });
     expect((await call('PUT', `/contacts/${id}`, { optedOut: ['WHATSAPP', 'SMS'] })).body.optedOut).toEqual([
       'SMS',
@@ -521,7 +521,7 @@ describe('consent', () => {
   });
 });
 
-test('the id of another account answers exactly as an unknown id', async () => {
+test('an id of another account gets exactly the same response as an unknown id', async () => {
   const foreign = await create({}, stranger.apiKey);
   for (const [method, path, body] of [
     ['GET', '', undefined],

@@ -88,7 +88,9 @@ const channelList = (description: string) =>
 
 export const CUSTOM_FIELD_PREFIX = 'customField.';
 
-/** The query parameters that filter a list of contacts. A filter by custom field is a parameter `customField.<name>`. */
+/**
+ * The query parameters that filter a list of contacts. A filter by custom field is a parameter `customField.<name>`.
+ */
 export const contactFilterFields = {
   search: Type.Optional(
     Type.String({ maxLength: 200, description: 'A part of the name, number or e-mail address, case-insensitive.' }),

@@ -8,7 +8,9 @@ import { type Limits, limitsOf } from './limits.ts';
 /** New limits; those that are left out stay as they are. A `planLimit` of null allows any number. */
 type NewLimits = { readonly planLimit?: number | null | undefined; readonly extraLimit?: number | undefined };
 
-/** Sets how many contacts the author's account may have, and returns its limits. Call it in a transaction. Errors: 404. */
+/**
+ * Sets how many contacts the author's account may have, and returns its limits. Call it in a transaction. Errors: 404.
+ */
 export async function setLimits(tx: Db, author: Author, input: NewLimits): Promise<Limits> {
   const { accountId } = author;
   const book = await findBook(tx, { accountId });
@@ -23,8 +25,8 @@ export async function setLimits(tx: Db, author: Author, input: NewLimits): Promi
 }
 
 /**
- * Sets the country (two letters of ISO 3166-1) whose national numbers the author's account may use; null: all numbers need
- * a country code. Call it in a transaction. Errors: 400.
+ * Sets the country (two letters of ISO 3166-1) whose national numbers the author's account may use; null: all numbers
+ * need a country code. Call it in a transaction. Errors: 400.
  */
 export async function setDefaultCountry(tx: Db, author: Author, country: string | null): Promise<void> {
   if (country !== null && !isPhoneCountry(country))

@@ -99,9 +99,9 @@ const WRITTEN_CONTACT = columns({
 export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
 
 /**
- * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values, null
- * leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. No number may occur
- * twice in one call. The rows come back in no particular order.
+ * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
+ * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. No number
+ * may occur twice in one call. The rows come back in no particular order.
  */
 export const insertContacts = (
   db: Db,
@@ -202,8 +202,8 @@ export type LastContact = {
 };
 
 /**
- * Records when contacts were last sent a message; an earlier time never replaces a later one. Each contact may occur once
- * in a call, in the order of the ids.
+ * Records when contacts were last sent a message; an earlier time never replaces a later one. Each contact may occur
+ * once in a call, in the order of the ids.
  */
 export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promise<number> =>
   exec(

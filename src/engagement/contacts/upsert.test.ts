@@ -48,7 +48,7 @@ const read = (id: number) => findContact(tenant(database.pool, { accountId }), {
 const idOf = (outcome: Awaited<ReturnType<typeof upsert>>[number] | undefined): number =>
   outcome && 'id' in outcome ? outcome.id : 0;
 
-test('rows become contacts by their numbers: new ones are created, known ones changed in what the row says', async () => {
+test('rows become contacts by their numbers: new ones are created, existing ones changed where the row has values', async () => {
   const first = await upsert(
     rowOf(1, { firstName: 'Anna', lastName: 'Rossi', email: 'a@example.com', customFields: { 7: 'x', 8: 1 } }),
     rowOf(2, { isTest: true }),
@@ -76,7 +76,7 @@ test('rows become contacts by their numbers: new ones are created, known ones ch
   expect((await findBook(database.pool, { accountId }))?.contacts).toBe(3);
 });
 
-test('where the plan has no room for all, the first new ones are created; changes need no room', async () => {
+test('when the contact limit is reached, the first new ones are created; changes are not limited', async () => {
   await updateLimits(database.pool, { accountId, planLimit: 2, extraLimit: 1 });
   await upsert(rowOf(1));
   const outcomes = await upsert(rowOf(2), rowOf(1, { firstName: 'Anna' }), rowOf(3), rowOf(4), rowOf(5));
@@ -85,7 +85,7 @@ test('where the plan has no room for all, the first new ones are created; change
   expect((await findBook(database.pool, { accountId }))?.contacts).toBe(3);
 });
 
-test('batches of many importers at once count every contact once', async () => {
+test('concurrent batches count every contact once', async () => {
   const batches = Array.from({ length: 6 }, (_, i) => Array.from({ length: 50 }, (_row, n) => rowOf(i * 25 + n)));
   await Promise.all(batches.map((rows, i) => upsert(...(i % 2 === 0 ? rows : rows.toReversed()))));
   const db = tenant(database.pool, { accountId });
@@ -110,7 +110,7 @@ test('a contact that a batch renames moves to its new place in its lists', async
   expect((await Promise.all(pages)).flatMap(({ rows }) => rows.map(({ id }) => id))).toEqual([two, one]);
 });
 
-test('the last contact is kept by time, not by the order of the reports; a message of no campaign keeps the campaign', async () => {
+test('the last contact is stored by time, not by the order of the reports; a single message keeps the last campaign', async () => {
   const [outcome] = await upsert(rowOf(1));
   const contactId = idOf(outcome);
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
@@ -130,7 +130,7 @@ test('the last contact is kept by time, not by the order of the reports; a messa
   });
 });
 
-test('what carriers report corrects the channels of the number’s contact, and what they deliver gives them back', async () => {
+test('reports of carriers correct the channels of a contact, and deliveries restore them', async () => {
   const [outcome] = await upsert(rowOf(1));
   const of = (channel: 'RCS' | 'WHATSAPP', reachable: boolean) => ({
     accountId,
@@ -164,7 +164,7 @@ test('the operator sets limits and the country of an account', async () => {
   expect((await command('contact', 'country', account, 'XX')).code).toBe(1);
 });
 
-test('the account of a first start has sample contacts with valid numbers of nobody, a list and a test list', async () => {
+test('the account of the first start has sample contacts with valid numbers that belong to nobody, a list and a test list', async () => {
   await using fresh = await createTestDatabase();
   const demo = await createDemoAccount(fresh.pool);
   const own = demo?.accountId ?? 0;

@@ -5,7 +5,9 @@ import { claimBook, updateContactCount } from './book/sql.ts';
 import { limitsOf } from './limits.ts';
 import { insertContacts, listIdsByNumber, type NewContact } from './sql.ts';
 
-/** A contact to create, or to change if the number is a contact already. `describePhone` makes the fields of the number. */
+/**
+ * A contact to create, or to change if the number is a contact already. `describePhone` makes the fields of the number.
+ */
 export type UpsertRow = NewContact & { readonly phoneNumber: string };
 
 export type Upserted =
@@ -14,13 +16,13 @@ export type Upserted =
   | { readonly kind: 'limit' };
 
 /**
- * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a row
- * replace those of an existing contact, null leaves them as they are. If the contact limit does not allow all of them, the
- * first ones are created and the others come back as `limit`; the limit does not affect changes. Returns the outcome of
- * each row, in order.
+ * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a
+ * row replace those of an existing contact, null leaves them as they are. If the contact limit does not allow all of
+ * them, the first ones are created and the others come back as `limit`; the limit does not affect changes. Returns the
+ * outcome of each row, in order.
  *
- * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in one
- * call.
+ * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in
+ * one call.
  */
 export async function upsertContacts(tx: Db, actor: Author, rows: readonly UpsertRow[]): Promise<Upserted[]> {
   if (rows.length === 0) return [];

@@ -10,7 +10,9 @@ import type { ReplyIn } from './schema.ts';
 import type { Endpoints } from './sql.ts';
 import type { ThreadMedia } from './thread/sql.ts';
 
-/** Finds a file of the account, with the links by which networks and people get it. Undefined: there is no such file. */
+/**
+ * Finds a file of the account, with the links by which networks and people get it. Undefined: there is no such file.
+ */
 export type FindFile = (accountId: number, mediaId: number) => Promise<(FileLink & { name: string }) | undefined>;
 
 /** A reply as it is sent, and as the thread stores it. */

@@ -14,7 +14,9 @@ type Deps = {
   readonly config: { readonly publicUrl: string };
 };
 
-/** Creates the look-up of stored files: `findMany` for those of an account's threads, `find` for one that is to be sent. */
+/**
+ * Creates the look-up of stored files: `findMany` for those of an account's threads, `find` for one that is to be sent.
+ */
 export function createFileLookup({ pool, links: signer, clock, config }: Deps): {
   findMany: FindFiles;
   find: FindFile;

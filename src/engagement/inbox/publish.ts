@@ -3,8 +3,8 @@ import { type ChangedConversation, insertCounts, type CountKey } from './sql.ts'
 import { insertInboxEvents, updateLastEvents, type NewInboxEvent } from './stream/sql.ts';
 
 /**
- * Publishes changes of inboxes: updates the counts of changed conversations, stores the events, and notifies every process
- * when the transaction commits. Call it once, in a transaction that has locked these inboxes (`claimInboxes`).
+ * Publishes changes of inboxes: updates the counts of changed conversations, stores the events, and notifies every
+ * process when the transaction commits. Call it once, in a transaction that has locked these inboxes (`claimInboxes`).
  */
 export async function publishInboxChanges(
   tx: Db,

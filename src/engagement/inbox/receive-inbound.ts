@@ -13,16 +13,17 @@ import { insertInboxMedia } from './media/sql.ts';
 import { type ChangedConversation, claimInboxes, insertConversations, type ConversationUpdate } from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
 import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 type WithPeer = Arrival & { readonly peer: string };
 
 /** How long WhatsApp allows free-form messages after a message from the person (contract 9). */
-const WINDOW_MS = 24 * 3_600_000;
+const WINDOW_MS = DAY_MS;
 
 /**
- * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them: creates
- * conversations and contacts where there are none, counts unread messages, and unarchives conversations. The caller has left
- * out messages that were received twice.
+ * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them:
+ * creates conversations and contacts where there are none, counts unread messages, and unarchives conversations. The
+ * caller has left out messages that were received twice.
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
@@ -86,7 +87,9 @@ const identityOf = ({ channel, destination }: Arrival): string =>
 /** A full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
-/** Creates contacts for senders that are not contacts yet, within the contact limit. Existing contacts are not changed. */
+/**
+ * Creates contacts for senders that are not contacts yet, within the contact limit. Existing contacts are not changed.
+ */
 async function createContacts(tx: Db, accountId: number, arrivals: readonly WithPeer[]): Promise<void> {
   const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
   const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));

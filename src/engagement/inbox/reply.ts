@@ -29,8 +29,8 @@ export type ReplyAnswerStore = { claim(tx: Db): Promise<void>; store(tx: Db, ans
 
 /**
  * Replies in a conversation, or starts one: the message and its entry in the thread are committed together, and it is
- * charged, sent and tracked like any other message. Errors: 400 naming the faulty fields, also when the message is rejected
- * (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
+ * charged, sent and tracked like any other message. Errors: 400 naming the faulty fields, also when the message is
+ * rejected (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
  */
 export async function reply(
   deps: ReplyDeps,

@@ -54,8 +54,8 @@ const messagesOf = async (chatId: string, query = '') => (await call('GET', `/${
 const textsOf = async (chatId: string, query = ''): Promise<string[]> =>
   (await messagesOf(chatId, query)).map((message: { text: string }) => message.text);
 
-describe('what people write', () => {
-  test('makes a conversation and a contact, with everything unread', async () => {
+describe('an inbound message', () => {
+  test('creates a conversation and a contact, with everything unread', async () => {
     const from = nextNumber();
     const conversation = await conversationWith(['Hello', 'Anybody there?'], { from, to: '4400' });
     expect(conversation).toEqual({
@@ -82,7 +82,7 @@ describe('what people write', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body).toEqual(conversation);
   });
 
-  test('goes into one thread for each person and channel', async () => {
+  test('is added to the one thread of its person and channel', async () => {
     const from = nextNumber();
     await conversationWith(['by SMS'], { from });
     await conversationWith(['by WhatsApp'], { from, to: '10000', rich: {} });
@@ -96,7 +96,7 @@ describe('what people write', () => {
     expect(new Set(data.map((one: { contact: { id: number } }) => one.contact.id)).size).toBe(1);
   });
 
-  test('opens the window of WhatsApp for 24 hours from when it was written, and names a new contact', async () => {
+  test('opens the WhatsApp window for 24 hours from its time, and gives a new contact its name', async () => {
     const at = new Date(Date.now() - 3_600_000);
     const conversation = await conversationWith(['Hi'], { to: '100', rich: { at, profileName: 'Ana Silva' } });
     expect(conversation.windowExpiresAt).toBe(new Date(at.getTime() + 86_400_000).toISOString());
@@ -110,7 +110,7 @@ describe('what people write', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
   });
 
-  test('comes back from the archive', async () => {
+  test('unarchives its conversation', async () => {
     const { chatId, contact } = await conversationWith(['one']);
     expect((await call('PATCH', `/${chatId}/archive`)).status).toBe(204);
     expect((await call('GET', `/${chatId}`)).body.archived).toBe(true);
@@ -118,7 +118,7 @@ describe('what people write', () => {
     expect((await call('GET', `/${chatId}`)).body).toMatchObject({ archived: false, unreadCount: 2 });
   });
 
-  test('says in the thread what STOP and START did, and the conversation shows what holds', async () => {
+  test('shows in the thread what STOP and START did, and the conversation shows the current consent', async () => {
     const { chatId } = await conversationWith(['STOP', 'hm', 'Start']);
     expect((await messagesOf(chatId)).map((m: { consent: string | null }) => m.consent)).toEqual([
       'OPTED_OUT',
@@ -129,12 +129,12 @@ describe('what people write', () => {
     expect((await call('GET', `/${gone.chatId}`)).body.contact.optedOut).toBe(true);
   });
 
-  test('without a number has no contact, and a thread all the same', async () => {
+  test('without a number has no contact, but a thread', async () => {
     const conversation = await conversationWith(['Hola'], { from: 'US.13491208655302', rich: { profileName: 'Eva' } });
     expect(conversation.contact).toEqual({ id: null, name: 'Eva', phoneNumber: null, optedOut: false });
   });
 
-  test('that comes at once goes into its threads in order, of many people and accounts', async () => {
+  test('is added to its thread in order, among many concurrent people and accounts', async () => {
     const other = await createAccount(inbox.database.pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
     const { connectionId } = inbox;
     await insertNumber(inbox.database.pool, { connectionId, number: '5500', accountId: other.accountId });
@@ -235,9 +235,9 @@ describe('a thread', () => {
     expect((await call('GET', `/${chatId}/messages?idFrom=x`)).status).toBe(400);
   });
 
-  test('shows what became of answers', async () => {
+  test('shows the statuses of replies', async () => {
     const { chatId } = await conversationWith(['?']);
-    const { body } = await call('POST', '/reply', { body: { chatId, text: 'an answer' } });
+    const { body } = await call('POST', '/reply', { body: { chatId, text: 'a reply' } });
     const shown = async () => (await messagesOf(chatId)).at(-1);
     expect(await shown()).toMatchObject({ id: body.id, direction: 'OUTBOUND', deliveryStatus: 'ACCEPTED' });
     await exec(
@@ -251,14 +251,14 @@ describe('a thread', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a reply', () => {
   const sent = (id: string) =>
     many<{ channel: string; source: string; sender: string; destination: string; body: string; content: unknown }>(
       inbox.database.pool,
       sql`SELECT channel, source, sender, destination, body, content FROM message WHERE id = ${id}`,
     );
 
-  test('goes out as the number that the person wrote to, and into the thread in the same transaction', async () => {
+  test('is sent from the number to which the person wrote, and added to the thread in the same transaction', async () => {
     const { chatId, contact } = await conversationWith(['Price?'], { to: '393339999999' });
     const { status, body } = await call('POST', '/reply', { body: { chatId, text: '12 €' } });
     expect([status, body]).toEqual([
@@ -311,7 +311,7 @@ describe('an answer', () => {
     expect(second.body.deliveryStatus).toBe('UNKNOWN');
   });
 
-  test('with a picture goes out as the network’s message, and the thread shows the file', async () => {
+  test('with a picture is sent as a message of the network, and the thread shows the file', async () => {
     const { accountId } = inbox.account;
     const { id: mediaId } = await insertMedia(inbox.database.pool, {
       accountId,
@@ -349,7 +349,7 @@ describe('an answer', () => {
     });
   });
 
-  test('by a template says what the template says, and one that there is not is 400', async () => {
+  test('by a template shows the text of the template, and an unknown template is 400', async () => {
     const id = randomUUID();
     await insertTemplate(inbox.database.pool, {
       channel: 'RCS',
@@ -375,7 +375,7 @@ describe('an answer', () => {
     expect(await textsOf(chatId)).toEqual(['Hi', 'Hello Ana']);
   });
 
-  test('begins a conversation with somebody who never wrote, which their answer goes on', async () => {
+  test('starts a conversation with a person who never wrote, which their message continues', async () => {
     const number = nextNumber();
     const start = { channel: 'SMS', destination: `+${number}`, channelIdentity: '4400', text: 'News' };
     const { status, body } = await call('POST', '/reply', { body: start });
@@ -399,7 +399,7 @@ describe('an answer', () => {
     expect(await textsOf(chatId)).toEqual(['?', 'once']);
   });
 
-  test('that is refused leaves no trace', async () => {
+  test('that is rejected leaves no trace', async () => {
     const { chatId, contact } = await conversationWith(['?']);
     const { accountId } = inbox.account;
     const row = { accountId, phoneNumber: contact.phoneNumber, channel: 'SMS' } as const;
@@ -431,14 +431,14 @@ describe('an answer', () => {
 });
 
 describe('a conversation', () => {
-  test('is read, archived and brought back as often as one likes', async () => {
+  test('can be marked as read, archived and unarchived repeatedly', async () => {
     const { chatId } = await conversationWith(['a', 'b']);
     for (const verb of ['read', 'read', 'archive', 'archive', 'unarchive', 'unarchive'])
       expect((await call('PATCH', `/${chatId}/${verb}`)).status).toBe(204);
     expect((await call('GET', `/${chatId}`)).body).toMatchObject({ unreadCount: 0, archived: false });
   });
 
-  test('is given to somebody who may answer, and it stands in the audit log', async () => {
+  test('is assigned to a user who may reply, with an audit entry', async () => {
     const { chatId } = await conversationWith(['a']);
     const { accountId } = inbox.account;
     const make = (username: string, role: 'operator' | 'viewer') =>

@@ -4,8 +4,9 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
- * Locks the inboxes of these accounts until the transaction ends, and creates those that do not exist. To avoid deadlocks,
- * lock them first, before anything of the inbox or of the contacts. Each account may occur once, in ascending order.
+ * Locks the inboxes of these accounts until the transaction ends, and creates those that do not exist. To avoid
+ * deadlocks, lock them first, before anything of the inbox or of the contacts. Each account may occur once, in
+ * ascending order.
  */
 export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
   exec(
@@ -59,9 +60,9 @@ export type ChangedConversation = RowOf<typeof CHANGED_CONVERSATION>;
 const PREVIEW_CHARACTERS = 1000;
 
 /**
- * Inserts conversations, or updates those that exist; each may occur once in a call. `unarchive`: an archived conversation
- * returns to the list (messages from people do this, replies do not). If our number of the conversation changes, the window
- * of the old number no longer counts.
+ * Inserts conversations, or updates those that exist; each may occur once in a call. `unarchive`: an archived
+ * conversation returns to the list (messages from people do this, replies do not). If our number of the conversation
+ * changes, the window of the old number no longer counts.
  */
 export const insertConversations = (
   db: Db,

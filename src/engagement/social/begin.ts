@@ -8,6 +8,7 @@ import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';
 import { authorizeUrl } from './networks/grant.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { insertState } from './sql.ts';
+import { SECOND_MS } from '../../platform/lib/time.ts';
 
 /** How long a started connection, and its cookie, are valid. */
 export const STATE_SECONDS = 600;
@@ -27,8 +28,8 @@ export type StartedConnection = {
 };
 
 /**
- * Starts to connect a profile: the person opens the returned URL and consents there. Its state is valid for ten minutes and
- * one use, and is bound to the author, the account, the network and, if a person asks, to the browser. Call it in a
+ * Starts to connect a profile: the person opens the returned URL and consents there. Its state is valid for ten minutes
+ * and one use, and is bound to the author, the account, the network and, if a person asks, to the browser. Call it in a
  * transaction. Errors: 502 when the network is not configured.
  */
 export async function beginConnection(
@@ -48,7 +49,7 @@ export async function beginConnection(
     author: { kind, keyId, userId, username },
     browserHash: browserSecret === null ? null : hashOf(browserSecret),
     verifier: verifier === null ? null : seal(deps.secretKey, verifier, verifierContext(hash)),
-    expiresAt: new Date(deps.clock.now().getTime() + STATE_SECONDS * 1000),
+    expiresAt: new Date(deps.clock.now().getTime() + STATE_SECONDS * SECOND_MS),
   });
   const challenge = verifier === null ? null : await calculatePKCECodeChallenge(verifier);
   const redirectUri = redirectUriOf(deps, platform);

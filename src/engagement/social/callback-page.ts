@@ -32,8 +32,9 @@ export const isBrowser = (accept = ''): boolean => /\btext\/html\b/i.test(accept
 
 /**
  * Makes the page that a person sees after connecting a profile. It has no scripts, and a link back to the console.
- * `network` is one of our labels (networks/networks.ts) and is not escaped. `fault` says why the profile is not connected;
- * null: it is. `acceptLanguage` is that header, of which only the order counts: browsers send the preferred language first.
+ * `network` is one of our labels (networks/networks.ts) and is not escaped. `fault` says why the profile is not
+ * connected; null: it is. `acceptLanguage` is that header, of which only the order counts: browsers send the preferred
+ * language first.
  */
 export function resultPage(network: string, fault: string | null, acceptLanguage = ''): string {
   const preferred = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());

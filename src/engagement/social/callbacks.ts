@@ -9,8 +9,8 @@ import { NETWORKS } from './networks/networks.ts';
 import { PlatformParams } from './schema.ts';
 
 /**
- * Registers the route of contract 11 to which networks send people back. The state in the query is the credential, and is
- * valid once.
+ * Registers the route of contract 11 to which networks send people back. The state in the query is the credential, and
+ * is valid once.
  */
 export function socialCallbackRoutes(app: App, deps: PlatformDeps): void {
   app.get('/oauth/:platform/callback', {

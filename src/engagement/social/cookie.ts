@@ -5,8 +5,8 @@ import { STATE_SECONDS } from './begin.ts';
 const NAME = '__Host-heliograph-social';
 
 /**
- * Makes the Set-Cookie header with a secret. SameSite=Lax: the cookie is sent when the network sends the person back, but
- * with no form or script of another site.
+ * Makes the Set-Cookie header with a secret. SameSite=Lax: the cookie is sent when the network sends the person back,
+ * but with no form or script of another site.
  */
 export const cookieOf = (secret: string): string =>
   `${NAME}=${secret}; Path=/; Max-Age=${STATE_SECONDS}; Secure; HttpOnly; SameSite=Lax`;

@@ -13,8 +13,8 @@ import { openTokens } from './tokens.ts';
 type DisconnectDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
 /**
- * Disconnects a profile: revokes the grant at the network, if it can be reached and supports this, and deletes the profile
- * and its tokens in any case. Errors: 404 when there is none.
+ * Disconnects a profile: revokes the grant at the network, if it can be reached and supports this, and deletes the
+ * profile and its tokens in any case. Errors: 404 when there is none.
  */
 export async function disconnect(
   deps: DisconnectDeps,

@@ -24,10 +24,10 @@ type Returned = {
 };
 
 /**
- * Finishes a connection that `beginConnection` started: checks and consumes its state, exchanges the code for tokens, and
- * stores the profile, in place of an earlier one.
- * Errors: 400 when the state is unknown, for another network or browser, used or expired, when the person refused, or when
- * scopes or pages are missing; 502 when the network fails.
+ * Finishes a connection that `beginConnection` started: checks and consumes its state, exchanges the code for tokens,
+ * and stores the profile, in place of an earlier one.
+ * Errors: 400 when the state is unknown, for another network or browser, used or expired, when the person refused, or
+ * when scopes or pages are missing; 502 when the network fails.
  */
 export async function finishConnection(deps: SocialDeps & { pool: Pool }, returned: Returned): Promise<void> {
   const { platform, parameters } = returned;
@@ -65,7 +65,8 @@ const isSameBrowser = (hash: Buffer | null, secret: string | null): boolean =>
   hash === null || (secret !== null && timingSafeEqual(hash, hashOf(secret)));
 
 /**
- * Refuses an error response; mostly the person has cancelled. Nothing of the query is shown, because anybody can write it.
+ * Refuses an error response; mostly the person has cancelled. Nothing of the query is shown, because anybody can write
+ * it.
  * Errors: 400.
  */
 function refuseErrorResponse({ label }: Network, parameters: URLSearchParams): void {

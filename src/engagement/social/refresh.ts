@@ -17,7 +17,7 @@ import {
   type ProfileRow,
 } from './sql.ts';
 import { openTokens, sealTokens } from './tokens.ts';
-import { MINUTE_MS } from '../../platform/lib/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 
 export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
@@ -25,11 +25,11 @@ export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log 
 const LEASE_MS = MINUTE_MS;
 /** With these, a renewal is tried for nearly two days: at first after a minute, in the end every six hours. */
 const MAX_TRIES = 15;
-const MAX_WAIT_MS = 6 * 60 * MINUTE_MS;
+const MAX_WAIT_MS = 6 * HOUR_MS;
 
 /**
- * Renews the tokens of the profile that is due first. If the network says that the grant has ended, or does not respond for
- * nearly two days, the profile is disconnected.
+ * Renews the tokens of the profile that is due first. If the network says that the grant has ended, or does not respond
+ * for nearly two days, the profile is disconnected.
  *
  * @returns false when none is due
  */

@@ -16,8 +16,8 @@ const ONE = `${PATH}/:platform`;
 const tags = ['Social profiles'];
 
 /**
- * Registers the routes of contract 11: profiles at social networks. Connecting one requires the scope `keys`, because both
- * give access to others.
+ * Registers the routes of contract 11: profiles at social networks. Connecting one requires the scope `keys`, because
+ * both give access to others.
  */
 export function socialRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;

@@ -73,7 +73,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect(expires).toBeGreaterThan(Date.now() + 50 * DAY_MS);
   });
 
-  test('is revoked where the network can, and forgotten', async () => {
+  test('is revoked if the network supports that, and deleted', async () => {
     await connect(platform);
     const good = networks.validTokens(platform).length;
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(204);
@@ -82,7 +82,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(404);
   });
 
-  test('a state counts once, and a person who refuses connects nothing', async () => {
+  test('a state is valid once, and nothing is connected when the person refuses', async () => {
     const back = await networks.visit((await begin(platform)).authorizeUrl);
     expect((await comeBack(back)).status).toBe(200);
     await exec(program.pool, sql`TRUNCATE social_profile`);
@@ -93,7 +93,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
   });
 });
 
-test('who comes back reads in their language that it is connected, on a page that leads to the profiles', async () => {
+test('a returning person reads in their language that the profile is connected, on a page with a link to the profiles', async () => {
   const backFrom = async (language: string) =>
     comeBack(await networks.visit((await begin('google')).authorizeUrl), { 'accept-language': language });
   const english = await backFrom('fr, en;q=0.8, it;q=0.5');
@@ -106,7 +106,7 @@ test('who comes back reads in their language that it is connected, on a page tha
   expect(italian.body).toMatch(/<html lang="it">[^]*Google è collegato[^]*<a href="\/social">Torna alla console<\/a>/);
 });
 
-test('who refuses, or comes back with what is over, reads so on such a page, with nothing of it taken for markup', async () => {
+test('a person who refuses, or returns with an expired state, reads so on such a page, and no text is taken for markup', async () => {
   const page = { accept: 'text/html,*/*;q=0.8', 'accept-language': 'it' };
   networks.script.cancel = true;
   const refused = await comeBack(await networks.visit((await begin('google')).authorizeUrl), page);
@@ -137,7 +137,7 @@ test('a network that is not configured is 502 naming what is missing, and an unk
   expect((await connectAt('myspace')).status).toBe(404);
 });
 
-test('a state is over after ten minutes, and belongs to its network', async () => {
+test('a state expires after ten minutes, and belongs to its network', async () => {
   const late = await networks.visit((await begin('google')).authorizeUrl);
   await exec(program.pool, sql`UPDATE social_state SET expires_at = now() - interval '1 second'`);
   expect((await comeBack(late)).status).toBe(400);
@@ -147,7 +147,7 @@ test('a state is over after ten minutes, and belongs to its network', async () =
   expect(await countProfiles()).toBe(0);
 });
 
-test('what a person began ends in the same browser only', async () => {
+test('a connection that a person started can be finished in the same browser only', async () => {
   const other = await begin('google', basic());
   const { authorizeUrl } = await begin('google', basic());
   expect((await comeBack(await networks.visit(authorizeUrl), { cookie: other.cookie })).status).toBe(400);
@@ -157,7 +157,7 @@ test('what a person began ends in the same browser only', async () => {
   expect(own.status).toBe(200);
 });
 
-test('an answer of another issuer, with two states, or for an account that was suspended is refused', async () => {
+test('a response of another issuer, with two states, or for a suspended account is refused', async () => {
   networks.script.iss = 'https://evil.test';
   expect((await connect('google')).status).toBe(502);
   networks.script.iss = 'https://accounts.google.com';
@@ -173,7 +173,7 @@ test('an answer of another issuer, with two states, or for an account that was s
   expect(await countProfiles()).toBe(0);
 });
 
-test('a challenge that was taken out of the URL leaves a code that is worth nothing', async () => {
+test('a code is worthless if the challenge was removed from the URL', async () => {
   const url = new URL((await begin('google')).authorizeUrl);
   expect(url.searchParams.get('code_challenge_method')).toBe('S256');
   url.searchParams.delete('code_challenge');
@@ -182,7 +182,7 @@ test('a challenge that was taken out of the URL leaves a code that is worth noth
   expect(await countProfiles()).toBe(0);
 });
 
-test('without a scope that is needed, or a page, nothing is connected, and the answer says what is missing', async () => {
+test('without a required scope, or without a page, nothing is connected, and the response says what is missing', async () => {
   networks.script.without = ['instagram_business_basic', 'pages_show_list'];
   expect(await connect('instagram')).toMatchObject({
     status: 400,
@@ -194,13 +194,16 @@ test('without a scope that is needed, or a page, nothing is connected, and the a
   expect(await countProfiles()).toBe(0);
 });
 
-test.each(['facebook', 'google'] as const)('all of 250 linked things of %s are kept', async (platform) => {
-  networks.script.pages = 250;
-  await connect(platform);
-  const { body } = await show(platform);
-  const { linked } = body as { linked: { id: string }[] };
-  expect(new Set(linked.map(({ id }) => id)).size).toBe(250);
-});
+test.each(['facebook', 'google'] as const)(
+  'all of 250 linked pages or locations of %s are stored',
+  async (platform) => {
+    networks.script.pages = 250;
+    await connect(platform);
+    const { body } = await show(platform);
+    const { linked } = body as { linked: { id: string }[] };
+    expect(new Set(linked.map(({ id }) => id)).size).toBe(250);
+  },
+);
 
 test('a project that Google has not approved is connected without locations', async () => {
   networks.script.noQuota = true;
@@ -208,7 +211,7 @@ test('a project that Google has not approved is connected without locations', as
   expect((await show('google')).body).toMatchObject({ linkedCount: 0 });
 });
 
-test('a network that does not answer is 502, and its words hold no address', async () => {
+test('a network that does not respond is 502, and the message contains no address', async () => {
   const back = await networks.visit((await begin('tiktok')).authorizeUrl);
   networks.script.unavailable = true;
   const answer = await comeBack(back);
@@ -216,7 +219,7 @@ test('a network that does not answer is 502, and its words hold no address', asy
   expect(JSON.stringify(answer.body)).not.toContain('127.0.0.1');
 });
 
-test('who connected and disconnected stands in the audit log, and no token stands anywhere in the database', async () => {
+test('the audit log says who connected and disconnected, and the database contains no token in plain text', async () => {
   for (const platform of PLATFORMS) await connect(platform);
   await program.client.request('DELETE', `${SOCIALS}/tiktok`);
   const { rows } = await program.pool.query<{ name: string }>(
@@ -230,7 +233,7 @@ test('who connected and disconnected stands in the audit log, and no token stand
   expect([...networks.secrets].filter((secret) => dump.includes(secret))).toEqual([]);
 });
 
-test('tokens open for their account and network only', async () => {
+test('tokens can be decrypted for their account and network only', async () => {
   await connect('google');
   const of = { accountId: program.account.accountId, platform: 'google' } as const;
   const profile = await findProfile(program.pool, of);
@@ -260,7 +263,7 @@ const accessOf = async (platform: Platform) => {
 };
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 
-describe('before a token ends', () => {
+describe('before a token expires', () => {
   test.each(['instagram', 'linkedin', 'google', 'tiktok'] as const)('that of %s is renewed, once', async (platform) => {
     await connect(platform);
     const before = await accessOf(platform);
@@ -273,7 +276,7 @@ describe('before a token ends', () => {
     expect(Date.parse((body as { tokenExpiresAt: string }).tokenExpiresAt)).toBeGreaterThan(inDays(100).getTime());
   });
 
-  test('two workers at once renew it once: TikTok ends the old refresh token', async () => {
+  test('two workers at once renew it once: TikTok invalidates the old refresh token', async () => {
     await connect('tiktok');
     const counts = await Promise.all([1, 2, 3].map(() => refreshAllAt(inDays(59.999))));
     expect(counts.reduce((sum, count) => sum + count)).toBe(1);
@@ -315,7 +318,7 @@ describe('a profile is disconnected', () => {
     },
   );
 
-  test('when the network is away for days, and not at once', async () => {
+  test('when the network does not respond for days, and not at once', async () => {
     await connect('google');
     networks.script.unavailable = true;
     let at = inDays(59.999).getTime();
@@ -331,14 +334,14 @@ describe('a profile is disconnected', () => {
   });
 });
 
-test('the same Idempotency-Key begins one connection', async () => {
+test('the same Idempotency-Key starts one connection', async () => {
   const headers = { 'idempotency-key': 'begin-1' };
   const [first, second] = [await begin('google', headers), await begin('google', headers)];
   expect(second.authorizeUrl).toBe(first.authorizeUrl);
   expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(1);
 });
 
-test('states that nobody came back with are swept', async () => {
+test('states that nobody came back with are deleted', async () => {
   await begin('google');
   await refreshAllAt(new Date(Date.now() + 11 * 60_000));
   expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(0);

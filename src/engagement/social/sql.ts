@@ -32,7 +32,9 @@ export const insertState = (db: Db, state: ConnectState): Promise<number> =>
           ${state.browserHash}, ${state.verifier}, ${state.expiresAt})`,
   );
 
-/** Deletes a state and returns it, so that it is used once, whatever happens next. Only for accounts that are active. */
+/**
+ * Deletes a state and returns it, so that it is used once, whatever happens next. Only for accounts that are active.
+ */
 export const deleteState = (db: Db, { hash }: { hash: Buffer }): Promise<ConnectState | undefined> =>
   maybeOne(
     db,

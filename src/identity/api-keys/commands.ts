@@ -52,11 +52,11 @@ async function revoke(tx: Db, id: number): Promise<void> {
 function parseScopes(list: string): Scope[] {
   const words = list.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is no scope.`);
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a scope.`);
   return SCOPES.filter((scope) => words.includes(scope));
 }
 
 function parseId(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('An id is a whole number.');
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('The id must be a whole number.');
   return Number(text);
 }

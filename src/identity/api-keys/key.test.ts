@@ -10,7 +10,7 @@ test('a key is pg_live_ and 43 base64url characters, stored as SHA-256, listed b
   expect(generateKeyValue().value).not.toBe(value);
 });
 
-test('a shown value is looked up by the hash it is stored under', () => {
+test('a value is looked up by the hash under which it is stored', () => {
   const { value, hash } = generateKeyValue();
   expect(hashOfKey(value)).toEqual(hash);
 });

@@ -29,7 +29,7 @@ const counting = (fail: () => boolean = () => false): Db => ({
   },
 });
 
-test('a key is written at once when first used, then at most once in the gap, and the last use is never forgotten', async () => {
+test('a key is written when first used, then at most once in the gap, and the last use is never lost', async () => {
   writes = 0;
   const usage = trackUsage({ db: counting(), log: silentLog, flushEveryMs: 3_600_000, minGapMs: 3_600_000 });
   usage.used(keyId);
@@ -56,7 +56,7 @@ test('a flush without a use writes nothing, and neither does closing', async () 
   expect(writes).toBe(1);
 });
 
-test('a failed write is told, harms nobody and is made up for', async () => {
+test('a failed write is logged, does no harm and is retried', async () => {
   const told: string[] = [];
   let away = true;
   const log = { ...silentLog, warn: (_fields: object, message: string) => void told.push(message) };

@@ -16,7 +16,7 @@ const create = async (body: object = {}, key?: string) => (await call('POST', ''
 const statusWith = async (key: string) => (await call('GET', '', undefined, key)).status;
 
 describe('creating', () => {
-  test('answers 201 with the value, which works, and never shows it again', async () => {
+  test('returns 201 with the value, which works, and never shows it again', async () => {
     const expiresAt = '2040-01-31T10:00:00.000+01:00';
     const { status, body } = await call('POST', '', {
       name: 'web shop',
@@ -51,7 +51,7 @@ describe('creating', () => {
     expect(await create({}, apiKey)).toMatchObject({ operations: ['inbox', 'keys'] });
   });
 
-  test('a key gives no scope that it lacks itself', async () => {
+  test('a key cannot grant a scope that it lacks itself', async () => {
     const { apiKey } = await create({ operations: ['keys', 'SMS'] });
     const { status, body } = await call('POST', '', { operations: ['SMS', 'RCS', 'media'] }, apiKey);
     expect([status, body.message]).toEqual([403, 'These credentials themselves lack the scopes RCS, media']);
@@ -127,7 +127,7 @@ describe('listing', () => {
 });
 
 describe('finding by value', () => {
-  test('answers the record of a value of this account', async () => {
+  test('returns the key of a value of this account', async () => {
     const { id, apiKey } = await create({ name: 'found' });
     expect(await call('GET', `/${apiKey}`)).toMatchObject({
       status: 200,
@@ -147,7 +147,7 @@ describe('finding by value', () => {
 });
 
 describe('rotating', () => {
-  test('gives a new value with the same id and scopes; the old one ends at once without grace', async () => {
+  test('gives a new value with the same id and scopes; the old one stops working at once without grace', async () => {
     const key = await create({ name: 'rotated', operations: ['keys', 'SMS'] });
     const { status, body } = await call('POST', `/${key.id}/rotate`);
     expect([status, { ...body, apiKey: '' }]).toEqual([200, { ...key, apiKey: '' }]);
@@ -156,21 +156,21 @@ describe('rotating', () => {
     expect((await call('GET', `/${body.apiKey}`)).body.prefix).toBe(body.apiKey.slice(0, 12));
   });
 
-  test('with grace both values work, and both find the one record', async () => {
+  test('with grace both values work, and both find the same key', async () => {
     const { id, apiKey: old } = await create();
     const { apiKey: fresh } = (await call('POST', `/${id}/rotate`, { graceSeconds: 604_800 })).body;
     expect([await statusWith(fresh), await statusWith(old)]).toEqual([200, 200]);
     expect((await call('GET', `/${old}`)).body).toEqual((await call('GET', `/${fresh}`)).body);
   });
 
-  test('the values of a key that are over are forgotten', async () => {
+  test('expired values of a key are deleted', async () => {
     const { id } = await create();
     for (let i = 0; i < 3; i++) await call('POST', `/${id}/rotate`);
     const values = await many(pool, sql`SELECT FROM api_key_value WHERE api_key_id = ${id}`);
     expect(values).toHaveLength(1);
   });
 
-  test('many rotations at once all succeed, and one value is current in the end', async () => {
+  test('many concurrent rotations all succeed, and one value is current in the end', async () => {
     const { id } = await create();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => call('POST', `/${id}/rotate`, { graceSeconds: 60 })),
@@ -180,7 +180,7 @@ describe('rotating', () => {
     expect(current).toHaveLength(1);
   });
 
-  test('a caller cannot come by scopes through rotating a key that has more', async () => {
+  test('a caller cannot gain scopes by rotating a key that has more', async () => {
     const { id, apiKey } = await create();
     const { apiKey: small } = await create({ operations: ['keys'] });
     expect((await call('POST', `/${id}/rotate`, {}, small)).status).toBe(403);
@@ -197,7 +197,7 @@ describe('rotating', () => {
 });
 
 describe('deleting', () => {
-  test('answers 204 without a body; the next request with the key gets 401, the next deletion 404', async () => {
+  test('returns 204 without a body; the next request with the key gets 401, the next deletion 404', async () => {
     const { id, apiKey } = await create();
     expect(await statusWith(apiKey)).toBe(200);
     expect(await call('DELETE', `/${id}`)).toEqual({ status: 204, body: null });
@@ -212,7 +212,7 @@ describe('deleting', () => {
   });
 });
 
-test('the id of another account answers exactly as an unknown id, and nothing happens to the key', async () => {
+test('the id of another account is answered exactly like an unknown id, and the key stays', async () => {
   const foreign = await create({}, stranger.apiKey);
   for (const [method, path] of [
     ['DELETE', ''],
@@ -230,7 +230,7 @@ test('the id of another account answers exactly as an unknown id, and nothing ha
   expect(await statusWith(foreign.apiKey)).toBe(200);
 });
 
-test('an id that is no positive whole number is 400', async () => {
+test('an id that is not a positive whole number is 400', async () => {
   for (const id of ['0', '-1', '1.5', 'x', '9007199254740993'])
     expect((await call('DELETE', `/${id}`)).status, id).toBe(400);
 });

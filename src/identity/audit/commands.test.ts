@@ -6,7 +6,7 @@ import { many, sql } from '../../platform/db/query.ts';
 import { commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 
-test('what the operator does to an account stands in its log, and what changed nothing does not', async () => {
+test("an operator's changes to an account are in its audit log, and those without effect are not", async () => {
   await using database = await createTestDatabase();
   const run = commandsOn(database, registerAccountCommands, registerKeyCommands, registerCreditCommands);
   await run('account', 'create', '--name', 'Acme', '--credit', '5');

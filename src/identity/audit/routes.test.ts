@@ -15,7 +15,7 @@ const record = (action: string, subject: string, detail?: Record<string, unknown
   );
 const actionsOf = ({ data }: { data: { action: string }[] }) => data.map(({ action }) => action);
 
-test('entries are listed newest first, with who did what to what, those of the operator too', async () => {
+test('entries are listed newest first, including those of operators', async () => {
   await record('thing.change', 'thing:1', { from: 'a', to: ['b'] });
   const { body } = await list();
   expect(actionsOf(body)).toEqual(['thing.change', 'api-key.create', 'account.create']);
@@ -46,7 +46,7 @@ test('action, subject and time narrow the list and its total', async () => {
   expect((await list('?from=yesterday')).status).toBe(400);
 });
 
-test('what one person did, and keys that they made, is told apart from the rest', async () => {
+test('the list can be narrowed to one user and the keys that they made', async () => {
   const { accountId } = account;
   const author = { accountId, keyId: null, userId: 4711, username: 'anna' };
   await transaction(pool, async (tx) => {
@@ -67,7 +67,7 @@ test('an account sees its own entries only, and a caller without the scope keys 
   expect((await list('', apiKey)).status).toBe(403);
 });
 
-test('an entry is rolled back with the change that it tells of', async () => {
+test('an entry is rolled back together with its change', async () => {
   const failed = transaction(pool, async (tx) => {
     await recordAudit(tx, operatorAuthor(account.accountId), { action: 'rolled.back', subject: 'thing:9' });
     throw new Error('the change fails');

@@ -50,7 +50,7 @@ const newKey = (input: Parameters<typeof createKey>[2] = {}) =>
   transaction(pool, (tx) => createKey(tx, grantor(), input));
 const UNAUTHENTICATED = { code: 'unauthenticated', message: 'Missing or invalid credentials' };
 
-test('a key tells its account, its maker and its scopes', async () => {
+test('a key gives its account, its user and its scopes', async () => {
   expect(await authenticator().authenticate(withKey(account.apiKey))).toEqual({
     kind: 'key',
     accountId: account.accountId,
@@ -75,7 +75,7 @@ test("a key that the operator made is nobody's and has only the scopes it was ma
   });
 });
 
-test('a user of the account is let in with Basic, with the scopes of the role', async () => {
+test('a user of the account is accepted with Basic, with the scopes of the role', async () => {
   const headers = withPassword(account.username, account.password);
   expect(await authenticator().authenticate(headers)).toEqual({
     kind: 'user',
@@ -92,7 +92,7 @@ test('a user of the account is let in with Basic, with the scopes of the role', 
   });
 });
 
-test('missing, malformed, unknown and wrong credentials all read alike', async () => {
+test('missing, malformed, unknown and wrong credentials all get the same answer', async () => {
   const { authenticate } = authenticator();
   const wrong = [
     {},
@@ -106,7 +106,7 @@ test('missing, malformed, unknown and wrong credentials all read alike', async (
   for (const headers of wrong) await expect(authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
 });
 
-test('a revoked key is refused at the next request, on another process too', async () => {
+test('a revoked key is rejected at the next request, on another process too', async () => {
   const [here, there] = [authenticator(), authenticator(otherPool)];
   const { id, apiKey } = await newKey();
   await Promise.all([here.authenticate(withKey(apiKey)), there.authenticate(withKey(apiKey))]);
@@ -115,7 +115,7 @@ test('a revoked key is refused at the next request, on another process too', asy
   await expect(here.authenticate(withKey(apiKey))).rejects.toMatchObject(UNAUTHENTICATED);
 });
 
-test('a changed password ends the old one at the next request, on another process too', async () => {
+test('after a change the old password is rejected at the next request, on another process too', async () => {
   const { accountId, username, password } = await createAccount(pool, { name: 'Password', plan: 'trial' });
   const [here, there] = [authenticator(), authenticator(otherPool)];
   const headers = withPassword(username, password);
@@ -126,14 +126,14 @@ test('a changed password ends the old one at the next request, on another proces
   expect(await here.authenticate(withPassword(username, 'new'))).toMatchObject({ userId, plan: 'trial' });
 });
 
-test('an expired key is refused', async () => {
+test('an expired key is rejected', async () => {
   const { id, apiKey } = await newKey({ expiresAt: new Date(Date.now() + 60_000) });
   await authenticator().authenticate(withKey(apiKey));
   await exec(pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
   await expect(authenticator().authenticate(withKey(apiKey))).rejects.toMatchObject(UNAUTHENTICATED);
 });
 
-test('after a rotation the old value lives as long as its grace, and deleting the key ends both', async () => {
+test('after a rotation the old value works during its grace period, and deleting the key ends both', async () => {
   const { authenticate } = authenticator();
   const { id, apiKey: old } = await newKey();
   const { apiKey: fresh } = await transaction(pool, (tx) => rotateKey(tx, grantor(), { id, graceSeconds: 60 }));
@@ -145,7 +145,7 @@ test('after a rotation the old value lives as long as its grace, and deleting th
   for (const value of [old, last]) await expect(authenticate(withKey(value))).rejects.toMatchObject(UNAUTHENTICATED);
 });
 
-test('a suspended account is told so, to right credentials only, until it is resumed', async () => {
+test('a suspended account is reported, only to right credentials, until it is resumed', async () => {
   const { accountId, apiKey, username, password } = await createAccount(pool, { name: 'Late payer', plan: 'trial' });
   const { authenticate } = authenticator();
   await moveAccountStatus(pool, { accountId, from: 'active', to: 'suspended' });
@@ -157,7 +157,7 @@ test('a suspended account is told so, to right credentials only, until it is res
   expect(await authenticate(withKey(apiKey))).toMatchObject({ accountId });
 });
 
-test('an unknown user waits as long as one with a wrong password', { retry: 3 }, async () => {
+test('an unknown user takes as long as a wrong password', { retry: 3 }, async () => {
   const { authenticate } = authenticator();
   const times = async (name: string) => {
     const started = performance.now();
@@ -170,7 +170,7 @@ test('an unknown user waits as long as one with a wrong password', { retry: 3 },
     expect(await times(name), name).toBeGreaterThan(known / 2);
 });
 
-test('a name that the database cannot hold harms nobody who waits beside it', async () => {
+test('a name that the database cannot store does not affect concurrent requests', async () => {
   const { authenticate } = authenticator();
   const poisoned = authenticate(withPassword('\0', 'x'));
   const honest = authenticate(withPassword(account.username, account.password));
@@ -178,7 +178,7 @@ test('a name that the database cannot hold harms nobody who waits beside it', as
   expect(await honest).toMatchObject({ accountId: account.accountId });
 });
 
-test('all who wait at one moment are looked up in one query, and each gets their own answer', async () => {
+test('concurrent callers are looked up in one query, and each gets their own answer', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => newKey()));
   let queries = 0;
   const counting: Db = {
@@ -198,7 +198,7 @@ test('all who wait at one moment are looked up in one query, and each gets their
   expect(ids).toEqual([...keys, ...keys].map(({ id }) => id));
 });
 
-test('a database that is away fails the requests of that moment and no later ones', async () => {
+test('an unavailable database fails the requests of that moment and no later ones', async () => {
   let away = true;
   const failing: Db = { query: (query) => (away ? Promise.reject(new Error('away')) : pool.query(query)) };
   const { authenticate } = authenticator(failing);
@@ -207,7 +207,7 @@ test('a database that is away fails the requests of that moment and no later one
   expect(await authenticate(withKey(account.apiKey))).toMatchObject({ accountId: account.accountId });
 });
 
-test('lastUsedAt is there after the authenticator was closed', async () => {
+test('lastUsedAt is written when the authenticator is closed', async () => {
   const { accountId, apiKey } = await createAccount(pool, { name: 'Used', plan: 'production' });
   const { authenticate, close } = authenticator();
   const list = () => listKeys(pool, { accountId, userId: null, page: 0, limit: 10 });
@@ -239,7 +239,7 @@ test.each([
   expect(countOf(429, all)).toBeGreaterThanOrEqual(burst);
 });
 
-test('a refused request says how long to wait, with the same headers', async () => {
+test('a rejected request says how long to wait, with the same headers', async () => {
   const { accountId, apiKey } = await createAccount(pool, { name: 'Slow', plan: 'production' });
   await updateAccountRate(pool, { accountId, perMinute: 2, perSecond: 2 });
   const { admit } = authenticator();
@@ -255,7 +255,7 @@ test('a refused request says how long to wait, with the same headers', async () 
   expect(seconds).toBeLessThanOrEqual(60);
 });
 
-test('what the operator sets holds from the next request on, for each key by itself', async () => {
+test("the operator's limit applies from the next request on, to each key separately", async () => {
   const { accountId, apiKey } = await createAccount(pool, { name: 'Set', plan: 'trial' });
   const { admit } = authenticator();
   const ask = async () => (await admit(withKey(apiKey))).headers['x-ratelimit-limit'];
@@ -283,7 +283,7 @@ test('an unlimited plan has no limit and says so', async () => {
 
 const wrongs = Array.from({ length: 40 }, (_, i) => `wrong ${i}`);
 
-test('strangers who guess are refused without a hash, and the owner comes in from where the owner was before', async () => {
+test('guessing strangers are rejected without a hash, and the owner gets in from a known network', async () => {
   const { username, password } = await createAccount(pool, { name: 'Guessed', plan: 'unlimited' });
   const { authenticate } = authenticator();
   const owner = withPassword(username, password);
@@ -297,7 +297,7 @@ test('strangers who guess are refused without a hash, and the owner comes in fro
   expect(await authenticator().authenticate(owner), 'on a process that has never seen it').toMatchObject({ username });
 });
 
-test('while strangers have used up their tries a right guess of theirs is refused like a wrong one', async () => {
+test('while strangers have used up their attempts, their right guess is rejected like a wrong one', async () => {
   const { username, password } = await createAccount(pool, { name: 'Oracle', plan: 'unlimited' });
   const { authenticate } = authenticator();
   await authenticate(withPassword(username, password));
@@ -316,7 +316,7 @@ test('an unknown user is limited like a known one', async () => {
   expect(outcomes).toContain(429);
 });
 
-test('wrong keys of one address turn from 401 to 429, and a right key from there is let in all the same', async () => {
+test('wrong keys from one address turn from 401 to 429, and a right key from there is still accepted', async () => {
   const { authenticate } = authenticator();
   const guess = () => authenticate(withKey(`pg_live_${'A'.repeat(43)}`), '192.0.2.44');
   const all = await statuses(200, guess);
@@ -324,7 +324,7 @@ test('wrong keys of one address turn from 401 to 429, and a right key from there
   expect(await authenticate(withKey(account.apiKey), '192.0.2.44')).toMatchObject({ accountId: account.accountId });
 });
 
-test('many right requests at once from a new address are all let in', async () => {
+test('many concurrent right requests from a new address are all accepted', async () => {
   const { username, password } = await createAccount(pool, { name: 'Eager', plan: 'unlimited' });
   const { authenticate } = authenticator();
   const all = await statuses(64, () => authenticate(withPassword(username, password), '192.0.2.70'));

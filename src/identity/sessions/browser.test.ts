@@ -23,14 +23,14 @@ test('a browser of this machine signs in over plain HTTP', async () => {
   expect((await get(SESSION)).status).toBe(200);
 });
 
-test('the live stream of the inbox opens by the cookie alone', async () => {
+test('the live stream of the inbox needs only the cookie', async () => {
   const answer = await get(`${PG}/inbox/conversations/stream`, { accept: 'text/event-stream' });
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   expect((await reader?.read())?.value).toContain('event: ready');
   await reader?.cancel();
 });
 
-test('files are uploaded by our pages, and shown by the cookie alone', async () => {
+test('files are uploaded by our pages, and displayed with only the cookie', async () => {
   const form = new FormData();
   const picture = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=', 'base64');
   form.set('file', new Blob([picture], { type: 'image/gif' }), 'a.gif');

@@ -18,7 +18,7 @@ beforeEach(async () => {
   account = await stage.newAccount();
 });
 
-test('ends with its browser signing out, which loses the cookie', async () => {
+test('ends when its browser signs out, which removes the cookie', async () => {
   const [here, there] = [await stage.signIn(account), await stage.signIn(account)];
   const answer = await here.ask('DELETE', SESSION);
   expect([answer.status, answer.body]).toEqual([204, '']);
@@ -31,7 +31,7 @@ test('ends with its browser signing out, which loses the cookie', async () => {
   ]);
 });
 
-test('ends after twelve hours without a request, and a request puts that off', async () => {
+test('ends after twelve hours without a request, and each request extends it', async () => {
   const browser = await stage.signIn(account);
   const id = await sessionIdOf(browser);
   const seen = (interval: string) =>
@@ -65,7 +65,7 @@ test('ends seven days after it began, however often it is used', async () => {
   expect((await (await stage.signIn(account)).ask('GET', SESSIONS)).body.total).toBe(2);
 });
 
-test('is seen by the others from its requests', async () => {
+test('has a last-seen time from its requests', async () => {
   const browser = await stage.signIn(account);
   const id = await sessionIdOf(browser);
   await exec(stage.pool, sql`UPDATE user_session SET last_seen_at = now() - interval '1 hour' WHERE id = ${id}`);
@@ -79,7 +79,7 @@ test('is seen by the others from its requests', async () => {
   expect(recent).toBe(true);
 });
 
-test('has a limit of its own, whatever the plan', async () => {
+test('has its own limit, whatever the plan', async () => {
   const trial = await createAccount(stage.pool, { name: 'Trial', plan: 'trial' });
   const { ask } = await stage.signIn(trial);
   expect((await ask('GET', SESSION)).headers).toMatchObject({
@@ -90,7 +90,7 @@ test('has a limit of its own, whatever the plan', async () => {
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
 });
 
-test('has the role that its person has at this moment, and reads only as a viewer', async () => {
+test('has the current role of its user, and is read-only for a viewer', async () => {
   const viewer = await stage.person(account.accountId, 'viewer');
   const browser = await stage.signIn(viewer);
   expect(browser.answer.body.operations).not.toContain('keys');
@@ -101,7 +101,7 @@ test('has the role that its person has at this moment, and reads only as a viewe
   expect((await browser.ask('GET', SESSION)).body).toMatchObject({ role: 'admin', user: { role: 'admin' } });
 });
 
-test('ends with its person, and with a password that somebody sets', async () => {
+test('ends when its user is removed or gets a new password', async () => {
   const [owner, first, second] = [
     await stage.signIn(account),
     await stage.person(account.accountId, 'viewer'),
@@ -113,7 +113,7 @@ test('ends with its person, and with a password that somebody sets', async () =>
   expect([await stage.statusOf(a), await stage.statusOf(b), await stage.statusOf(owner)]).toEqual([401, 401, 200]);
 });
 
-test('outlives a change of the own password, which ends all others', async () => {
+test("survives a change of one's own password, which ends all others", async () => {
   const [here, there] = [await stage.signIn(account), await stage.signIn(account)];
   const change = { currentPassword: account.password, newPassword: 'another long password' };
   expect((await here.ask('PUT', `${PG}/users/me/password`, change)).status).toBe(204);
@@ -122,7 +122,7 @@ test('outlives a change of the own password, which ends all others', async () =>
   expect(ends).toMatchObject([{ detail: { reason: 'the password was changed' } }]);
 });
 
-test('cannot begin with a password that was changed while it was checked', async () => {
+test('cannot start with a password that was changed during the check', async () => {
   const { checkPassword } = stage.authenticator;
   const { actor, passwordHash } = await checkPassword(account, '198.51.100.7');
   await exec(stage.pool, sql`UPDATE app_user SET password_hash = 'x' WHERE id = ${actor.userId}`);
@@ -130,7 +130,7 @@ test('cannot begin with a password that was changed while it was checked', async
   await expect(begun).rejects.toMatchObject({ code: 'unauthenticated' });
 });
 
-test('ends for a suspended account and outside the allow-list, as long as that is so', async () => {
+test('is rejected while the account is suspended or the address is not allowed', async () => {
   const browser = await stage.signIn(account);
   const { accountId } = account;
   await moveAccountStatus(stage.pool, { accountId, from: 'active', to: 'suspended' });
@@ -140,7 +140,7 @@ test('ends for a suspended account and outside the allow-list, as long as that i
   expect(await stage.statusOf(browser)).toBe(403);
 });
 
-test('counts for nothing beside a key or a password', async () => {
+test('is ignored next to a key or a password', async () => {
   const { cookie } = await stage.signIn(account);
   for (const headers of [{ 'x-api-key': 'wrong' }, { authorization: 'Bearer x' }, { authorization: 'Basic eA==' }])
     expect((await stage.call('GET', SESSION, { headers: { cookie, ...headers } })).status).toBe(401);
@@ -149,7 +149,7 @@ test('counts for nothing beside a key or a password', async () => {
   expect(JSON.stringify(answer.body)).not.toContain(`account:${account.accountId}`);
 });
 
-test('is what keys and passwords are not', async () => {
+test('is not what keys and passwords have', async () => {
   const basic = `Basic ${Buffer.from(`${account.username}:${account.password}`).toString('base64')}`;
   for (const headers of [{ 'x-api-key': account.apiKey }, { authorization: basic }]) {
     expect(await stage.call('GET', SESSION, { headers })).toMatchObject({
@@ -159,7 +159,7 @@ test('is what keys and passwords are not', async () => {
     expect((await stage.call('DELETE', SESSION, { headers })).status).toBe(204);
   }
 });
-test('tokens that are none use up no tries of their network, and cost no query unless they look right', async () => {
+test('invalid tokens use up no attempts of their network, and cost no query unless they look valid', async () => {
   let queries = 0;
   const counting = { query: (query: never) => (queries++, stage.pool.query(query)) };
   const own = createAuthenticator({ pool: counting as never, log: silentLog });

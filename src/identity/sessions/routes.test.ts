@@ -10,7 +10,7 @@ beforeEach(async () => {
   account = await stage.newAccount();
 });
 
-test('are shown to their person, and those of all to who has the scope keys', async () => {
+test('are listed for their user, and those of all users with the scope keys', async () => {
   const viewer = await stage.person(account.accountId, 'viewer');
   const [owner, theirs] = [await stage.signIn(account), await stage.signIn(viewer)];
   const total = async ({ ask }: Browser, query = '') => (await ask('GET', `${SESSIONS}${query}`)).body.total;
@@ -26,7 +26,7 @@ test('are shown to their person, and those of all to who has the scope keys', as
   expect(await total(stranger, `?userId=${viewer.id}`)).toBe(0);
 });
 
-test('are ended by their person, or by who may touch that role', async () => {
+test('are ended by their user, or by anyone who may manage that role', async () => {
   const [admin, viewer] = [
     await stage.signIn(await stage.person(account.accountId, 'admin')),
     await stage.signIn(await stage.person(account.accountId, 'viewer')),
@@ -48,7 +48,7 @@ test('are ended by their person, or by who may touch that role', async () => {
   expect(entry).toMatchObject({ action: 'session.end', username: admin.answer.body.user.username });
 });
 
-test('of another account answer exactly like those that there are not', async () => {
+test('of another account are answered exactly like unknown ones', async () => {
   const stranger = await stage.signIn(await stage.newAccount());
   const owner = await stage.signIn(account);
   const id = await sessionIdOf(stranger);

@@ -16,7 +16,7 @@ beforeEach(async () => {
   account = await stage.newAccount();
 });
 
-test('answers who is in, which account they look at and what they may do', async () => {
+test('returns the user, the account and the permissions', async () => {
   const { answer, ask } = await stage.signIn(account);
   const instant = expect.stringMatching(/Z$/);
   expect(answer.body).toEqual({
@@ -40,14 +40,14 @@ test('answers who is in, which account they look at and what they may do', async
   expect((await ask('GET', SESSION)).body).toEqual(answer.body);
 });
 
-test('gives a cookie that only this host gets, over HTTPS, and no script reads', async () => {
+test('sets a cookie only for this host, over HTTPS, that no script can read', async () => {
   const { setCookie } = await stage.signIn(account);
   expect(setCookie).toMatch(
     /^__Host-heliograph=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
   );
 });
 
-test('gives one without Secure over plain HTTP, which is served on the machine itself only', async () => {
+test('sets one without Secure over plain HTTP, which is only served on the machine itself', async () => {
   await using localApp = appWith(stage.database, stage.authenticator, {});
   const request = { method: 'POST', url: SESSION, headers: OWN_PAGES, payload: account } as const;
   const answer = await localApp.inject(request);
@@ -59,7 +59,7 @@ test('gives one without Secure over plain HTTP, which is served on the machine i
   expect((await localApp.inject({ ...request, remoteAddress: '192.0.2.1' })).statusCode).toBe(403);
 });
 
-test('makes a token of its own each time, and never takes up one that is sent along', async () => {
+test('always creates a new token, and never reuses one that is sent', async () => {
   const planted = randomBytes(32).toString('base64url');
   const cookie = `__Host-heliograph=${planted}; heliograph=${planted}`;
   const first = await stage.signIn(account, { headers: { cookie } });
@@ -68,14 +68,14 @@ test('makes a token of its own each time, and never takes up one that is sent al
   expect((await stage.call('GET', SESSION, { headers: { cookie } })).status).toBe(401);
 });
 
-test('keeps of the token nothing but its hash', async () => {
+test('stores only the hash of the token', async () => {
   const { token } = await stage.signIn(account);
   const rows = await many<{ row: string }>(stage.pool, sql`SELECT s::text AS row FROM user_session s`);
   const log = await many<{ row: string }>(stage.pool, sql`SELECT e::text AS row FROM audit_entry e`);
   expect([...rows, ...log].filter(({ row }) => row.includes(token))).toEqual([]);
 });
 
-test('answers a wrong password and an unknown person alike, without a challenge', async () => {
+test('answers a wrong password and an unknown user alike, without a challenge', async () => {
   const wrong = await stage.call('POST', SESSION, { headers: OWN_PAGES, body: { ...account, password: 'wrong' } });
   const unknown = await stage.call('POST', SESSION, {
     headers: OWN_PAGES,
@@ -112,7 +112,7 @@ test('counts its failed attempts together with those of Basic', async () => {
   ]);
 });
 
-test('is refused to a suspended account, and from an address that is not on its list', async () => {
+test('is refused for a suspended account, and from an address that is not on its list', async () => {
   await stage.signIn(account);
   const body = { ipAllowList: ['198.51.100.7'], enforced: true };
   const { ask } = await stage.signIn(account);
@@ -124,7 +124,7 @@ test('is refused to a suspended account, and from an address that is not on its 
   expect([suspended.status, suspended.body.message]).toEqual([403, 'The account is suspended']);
 });
 
-test('notes from where and with what, cut to what a column takes', async () => {
+test('records address and user agent, truncated to fit the column', async () => {
   const { answer, ask } = await stage.signIn(account, {
     headers: { 'user-agent': 'B'.repeat(300) },
     from: '2001:DB8::5',
@@ -150,7 +150,7 @@ test('notes from where and with what, cut to what a column takes', async () => {
   expect(await stage.auditOf(account.accountId)).toEqual([{ ...by, action: 'session.create', subject, detail }]);
 });
 
-test('again and again ends the oldest of fifty sessions', async () => {
+test('too often ends the oldest of fifty sessions', async () => {
   const { answer } = await stage.signIn(account);
   const { id } = answer.body.user;
   await exec(

@@ -24,7 +24,7 @@ beforeEach(async () => {
 describe('an operator of the gateway', () => {
   const look = (browser: Browser, accountId: number | null) => browser.ask('PUT', `${SESSION}/account`, { accountId });
 
-  test('looks at another account as an owner of it, and its log says who came, did what and went', async () => {
+  test('acts in another account as an owner, and its audit log records the visit', async () => {
     const who = await stage.operator(account.accountId);
     const browser = await stage.signIn(who);
     const other = await stage.newAccount();
@@ -57,7 +57,7 @@ describe('an operator of the gateway', () => {
     expect((await stage.auditOf(account.accountId)).map((entry) => entry.action)).toEqual(['session.create']);
   });
 
-  test('goes from one account straight to the next, and each log has its part', async () => {
+  test('switches directly between accounts, and each audit log has its part', async () => {
     const browser = await stage.signIn(await stage.operator(account.accountId));
     const [one, two] = [await stage.newAccount(), await stage.newAccount()];
     await look(browser, one.accountId);
@@ -71,7 +71,7 @@ describe('an operator of the gateway', () => {
       ]);
   });
 
-  test('looks at a suspended account too, but does not come in from one', async () => {
+  test('can switch to a suspended account, but not sign in from one', async () => {
     const browser = await stage.signIn(await stage.operator(account.accountId));
     const other = await stage.newAccount();
     await moveAccountStatus(stage.pool, { accountId: other.accountId, from: 'active', to: 'suspended' });
@@ -81,7 +81,7 @@ describe('an operator of the gateway', () => {
     expect(await stage.statusOf(browser)).toBe(403);
   });
 
-  test('signs out from there, in the log of their own account', async () => {
+  test('signs out from there, recorded in the log of their own account', async () => {
     const browser = await stage.signIn(await stage.operator(account.accountId));
     await look(browser, (await stage.newAccount()).accountId);
     expect((await browser.ask('DELETE', SESSION)).status).toBe(204);
@@ -97,7 +97,7 @@ describe('an operator of the gateway', () => {
     expect((await browser.ask('PUT', `${PG}/users/me/password`, change)).status).toBe(403);
   });
 
-  test('is no operator from the moment on that it is taken away: a look at another account ends', async () => {
+  test('loses access to other accounts as soon as the role is revoked', async () => {
     const who = await stage.operator(account.accountId);
     const [looking, atHome] = [await stage.signIn(who), await stage.signIn(who)];
     await look(looking, (await stage.newAccount()).accountId);
@@ -106,7 +106,7 @@ describe('an operator of the gateway', () => {
     expect((await look(atHome, null)).status).toBe(403);
   });
 
-  test('is a person with a session or a password, never a key, and nobody else', async () => {
+  test('is a user with a session or a password, never a key', async () => {
     const who = await stage.operator(account.accountId);
     const basic = (name: string, password: string) => ({
       authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
@@ -121,7 +121,7 @@ describe('an operator of the gateway', () => {
     expect(await status({})).toBe(401);
   });
 
-  test('needs a session to look at an account, and an account that there is', async () => {
+  test('needs a session to switch, and an existing account', async () => {
     const who = await stage.operator(account.accountId);
     const browser = await stage.signIn(who);
     const authorization = `Basic ${Buffer.from(`${who.username}:${who.password}`).toString('base64')}`;
@@ -133,7 +133,7 @@ describe('an operator of the gateway', () => {
       expect((await browser.ask('PUT', `${SESSION}/account`, { accountId })).status).toBe(400);
   });
 
-  test('is changed and removed by operators alone: with their password goes every account', async () => {
+  test('can only be changed and removed by operators', async () => {
     const who = await stage.operator(account.accountId);
     const owner = await stage.signIn(account);
     const user = `${PG}/users/${who.id}`;
@@ -151,7 +151,7 @@ describe('an operator of the gateway', () => {
   });
 });
 
-test('with the rights of an account nobody becomes an operator or looks at another account', async () => {
+test('with the rights of an account nobody can become an operator or switch accounts', async () => {
   const { answer } = await stage.signIn(account);
   const db = tenant(stage.pool, account);
   const id = Number(answer.body.user.id);

@@ -16,10 +16,10 @@ export function createPasswordCheck(limits: LoginLimits) {
       limits.countAttempt(attempt);
       counted = true;
     };
-    const lane = known ? 'known' : 'stranger';
+    const caller = known ? 'known' : 'stranger';
     let right: boolean | undefined;
     try {
-      right = await verify({ username, password, storedHash, lane, from: network, onGuess, onHash });
+      right = await verify({ username, password, storedHash, caller, from: network, onGuess, onHash });
     } finally {
       // Also if no hash was computed in the end.
       if (counted && right !== false) limits.refund(attempt);

@@ -18,14 +18,14 @@ afterAll(() => database[Symbol.asyncDispose]());
 const operators = async (): Promise<string[]> =>
   ((await run('operator', 'list')).answer as { username: string }[]).map(({ username }) => username);
 
-test('the owner of the first account is an operator, those of later ones only when it is said', async () => {
+test('the owner of the first account is an operator, later owners only on request', async () => {
   const demo = await createDemoAccount(database.pool);
   await run('account', 'create', '--name', 'Plain');
   await run('account', 'create', '--name', 'Trusted', '--operator');
   expect(await operators()).toEqual([demo?.username, 'trusted']);
 });
 
-test('a person is made an operator and is none again, and the log says so once each', async () => {
+test('a user is made an operator and loses it again, with one audit entry each', async () => {
   const { accountId, username } = await createAccount(database.pool, { name: 'Someone', plan: 'trial' });
   for (let i = 0; i < 2; i++)
     expect((await run('operator', 'grant', username)).answer).toMatchObject({ username, accountId, isOperator: true });
@@ -41,7 +41,7 @@ test('a person is made an operator and is none again, and the log says so once e
   expect(log).toEqual([true, false].map((isOperator) => ({ kind: 'operator', detail: { isOperator } })));
 });
 
-test('a name that nobody has is told', async () => {
+test('an unknown username is an error', async () => {
   const { code, stderr } = await run('operator', 'grant', 'nobody');
   expect([code, stderr]).toEqual([1, expect.stringContaining('There is no user nobody')]);
 });

@@ -39,6 +39,6 @@ const showChanged = ({ username, isOperator }: OperatorRow): string =>
 
 const showOperators = (operators: readonly OperatorRow[]): string =>
   table(
-    ['ID', 'USERNAME', 'ACCOUNT'],
+    ['id', 'username', 'account'],
     operators.map(({ id, username, accountId, accountName }) => [id, username, `${accountName} (${accountId})`]),
   );

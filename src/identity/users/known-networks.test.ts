@@ -37,7 +37,7 @@ const age = (network: string, days: number) =>
     sql`UPDATE login_network SET seen_at = now() - make_interval(days => ${days}) WHERE network = ${network}`,
   );
 
-test('each place is written once, however often somebody comes from there', async () => {
+test('each network is written once, however often the user logs in from it', async () => {
   const { db, counted } = counting();
   const note = createNetworkRecorder({ db, log: silentLog });
   await Promise.all(Array.from({ length: 10 }, () => note(userId, '192.0.2.1/32')));
@@ -47,7 +47,7 @@ test('each place is written once, however often somebody comes from there', asyn
   expect((await networks())?.toSorted()).toEqual(['192.0.2.1/32', '2001:db8::/64']);
 });
 
-test('a place that was not seen for 90 days is known no more, and is forgotten at the next one', async () => {
+test('a network not seen for 90 days is no longer known, and is deleted at the next login', async () => {
   const note = createNetworkRecorder({ db: database.pool, log: silentLog });
   await note(userId, '192.0.2.2/32');
   await age('192.0.2.2/32', 91);
@@ -57,14 +57,14 @@ test('a place that was not seen for 90 days is known no more, and is forgotten a
   expect(kept.map(({ network }) => network)).not.toContain('192.0.2.2/32');
 });
 
-test('a place that is seen again after a long time is known again', async () => {
+test('a network seen again after a long time is known again', async () => {
   await createNetworkRecorder({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
   await age('192.0.2.4/32', 91);
   await createNetworkRecorder({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
   expect(await networks()).toContain('192.0.2.4/32');
 });
 
-test('a failed write is told, harms nobody and is made up for at the next time', async () => {
+test('a failed write is logged, does no harm and is retried the next time', async () => {
   const told: string[] = [];
   let away = true;
   const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };

@@ -2,7 +2,7 @@ import { argon2Sync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { hashPassword, generatePassword, matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 
-test('a hash fits its own password and no other', async () => {
+test('a hash matches only its own password', async () => {
   const stored = await hashPassword('correct horse');
   expect(await matchesPassword('correct horse', stored)).toBe(true);
   expect(await matchesPassword('correct horsf', stored)).toBe(false);
@@ -26,14 +26,14 @@ test('a hash of another cost is checked at its own cost', async () => {
   expect(await matchesPassword('c:u', stored)).toBe(false);
 });
 
-test('the hash for unknown users has the cost of a real one and fits nothing', async () => {
+test('the hash for unknown users has the cost of a real one and matches nothing', async () => {
   const cost = (stored: string) => stored.split('$').slice(0, 4).join('$');
   expect(cost(UNMATCHABLE_HASH)).toBe(cost(await hashPassword('x')));
   expect(UNMATCHABLE_HASH).toHaveLength((await hashPassword('x')).length);
   expect(await matchesPassword('', UNMATCHABLE_HASH)).toBe(false);
 });
 
-test('a stored hash of another kind is an error, not a refusal', async () => {
+test('a stored hash of another kind is an error, not a mismatch', async () => {
   await expect(matchesPassword('x', '$2b$12$abcdefghijklmnopqrstuv')).rejects.toThrow('not argon2id');
 });
 

@@ -52,8 +52,8 @@ const rolesOf = async (accountId: number): Promise<string[]> =>
     ({ role }) => role,
   );
 
-describe('people', () => {
-  test('are made, listed, found, changed and removed, and the log says by whom', async () => {
+describe('users', () => {
+  test('are created, listed, found, changed and removed, and the audit log says by whom', async () => {
     const { id, username, basic: own } = await person('admin');
     const record = { id, username, role: 'admin', isOperator: false, createdAt: expect.stringMatching(/Z$/) };
     expect(await call(own, 'GET', `${PATH}/${id}`)).toEqual({ status: 200, body: record });
@@ -71,7 +71,7 @@ describe('people', () => {
     ]);
   });
 
-  test('need a name that nobody has, here or elsewhere, and a password that is not it', async () => {
+  test('need a username that is free in all accounts, and a password that is not the username', async () => {
     const other = await newAccount();
     const bodies = [
       [{ username: 'x', password: 'short', role: 'king' }, 400, ['password', 'role']],
@@ -89,7 +89,7 @@ describe('people', () => {
     expect(await rolesOf(account.accountId)).toEqual(['owner']);
   });
 
-  test('of another account answer exactly like people whom there is not', async () => {
+  test('of another account are answered exactly like unknown ones', async () => {
     const stranger = await newAccount();
     const foreign = await idOf(stranger.username);
     for (const [method, body] of [
@@ -109,8 +109,8 @@ describe('people', () => {
   });
 });
 
-describe('who may', () => {
-  test('an operator and a viewer may not see or change people, an admin may', async () => {
+describe('permissions', () => {
+  test('operators and viewers may not see or change users, admins may', async () => {
     const [admin, operator, viewer] = [await person('admin'), await person('operator'), await person('viewer')];
     for (const { basic: as } of [operator, viewer]) {
       expect((await call(as, 'GET', PATH)).status).toBe(403);
@@ -119,7 +119,7 @@ describe('who may', () => {
     expect((await call(admin.basic, 'DELETE', `${PATH}/${viewer.id}`)).status).toBe(204);
   });
 
-  test('only an owner makes, changes and removes owners', async () => {
+  test('only an owner creates, changes and removes owners', async () => {
     const admin = await person('admin');
     const input = { username: 'new-owner', password: PASSWORD, role: 'owner' };
     expect((await call(admin.basic, 'POST', PATH, input)).status).toBe(403);
@@ -131,7 +131,7 @@ describe('who may', () => {
     expect((await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'owner' })).status).toBe(200);
   });
 
-  test('a key cannot make, nor take over, a person with more scopes than its own', async () => {
+  test('a key can neither create nor take over a user with more scopes than its own', async () => {
     const narrow = await keyOf(owner, ['keys']);
     const viewer = await person('viewer');
     const input = { username: 'helper', password: PASSWORD, role: 'viewer' };
@@ -150,7 +150,7 @@ describe('who may', () => {
     expect((await call(second.basic, 'DELETE', `${PATH}/${second.id}`)).status).toBe(409);
   });
 
-  test('of two owners who remove each other at the same moment one is left', async () => {
+  test('of two owners who remove each other concurrently one is left', async () => {
     for (let round = 0; round < 5; round++) {
       const { accountId, ...first } = await newAccount();
       const [one_, two] = [
@@ -168,7 +168,7 @@ describe('who may', () => {
 });
 
 describe('keys follow their maker', () => {
-  test('a removed person takes the keys that they made along, and nobody else loses any', async () => {
+  test('the keys of a removed user are revoked, and no others', async () => {
     const admin = await person('admin');
     const [theirs, others] = [await keyOf(admin.basic), await keyOf(owner)];
     expect((await call(owner, 'DELETE', `${PATH}/${admin.id}`)).status).toBe(204);
@@ -176,7 +176,7 @@ describe('keys follow their maker', () => {
     expect((await call(others, 'GET', KEYS)).status).toBe(200);
   });
 
-  test('a demoted person loses with the next request what their role had, and so do their keys', async () => {
+  test('a demoted user and their keys lose the scopes of the role with the next request', async () => {
     const admin = await person('admin');
     const key = await keyOf(admin.basic);
     await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'operator' });
@@ -186,7 +186,7 @@ describe('keys follow their maker', () => {
 });
 
 describe('passwords', () => {
-  test('everybody changes their own with the current one, a viewer too, and the old one ends', async () => {
+  test('are changed by their users with the current one, also by viewers, and the old one stops working', async () => {
     const { id, username, basic: old } = await person('viewer');
     const input = { currentPassword: PASSWORD, newPassword: 'a new long password' };
     expect(await call(old, 'PUT', `${PATH}/me/password`, input)).toEqual({ status: 204, body: null });
@@ -204,7 +204,7 @@ describe('passwords', () => {
     });
   });
 
-  test('the current one cannot be guessed there: wrong ones are limited as those of people who come in', async () => {
+  test('cannot be guessed that way: wrong ones are limited like failed logins', async () => {
     const statuses = new Set<number>();
     for (let i = 0; !statuses.has(429); i++) {
       const input = { currentPassword: `wrong ${i}`, newPassword: 'a new long password' };
@@ -213,7 +213,7 @@ describe('passwords', () => {
     expect(statuses).toEqual(new Set([400, 429]));
   });
 
-  test('a key has none to change, and nobody sets their own without the current one', async () => {
+  test("cannot be changed by a key, nor one's own without the current one", async () => {
     const key = await keyOf(owner);
     const input = { currentPassword: account.password, newPassword: PASSWORD };
     expect((await call(key, 'PUT', `${PATH}/me/password`, input)).status).toBe(403);
@@ -222,7 +222,7 @@ describe('passwords', () => {
     expect((await call(owner, 'GET', PATH)).status).toBe(200);
   });
 
-  test('an admin gives somebody a new one: the old one ends with the next request', async () => {
+  test('can be reset by an admin: the old one stops working with the next request', async () => {
     const { id, username, basic: old } = await person('operator');
     expect((await call(owner, 'PUT', `${PATH}/${id}`, { password: 'given by the owner' })).status).toBe(200);
     expect((await call(basic(username, 'given by the owner'), 'GET', PATH)).status).toBe(403);

@@ -23,19 +23,19 @@ function verifierOf(options: VerifierOptions) {
     username: string,
     password: string,
     storedHash: string | undefined,
-    lane: CallerClass = 'stranger',
+    caller: CallerClass = 'stranger',
     from = 'here',
-  ) => verify({ username, password, storedHash, lane, from });
+  ) => verify({ username, password, storedHash, caller, from });
 }
 
-test('a right password is hashed once and then remembered', async () => {
+test('a right password is hashed once and then cached', async () => {
   const { verify, calls } = counted();
   expect(await verify('ada', 'secret', 'hash of secret')).toBe(true);
   expect(await verify('ada', 'secret', 'hash of secret')).toBe(true);
   expect(calls).toHaveLength(1);
 });
 
-test('a remembered password is worth nothing once the stored hash is another, or the user is gone', async () => {
+test('a cached password is ignored once the stored hash has changed or the user is gone', async () => {
   const { verify, calls } = counted();
   await verify('ada', 'secret', 'hash of secret');
   expect(await verify('ada', 'secret', 'hash of changed')).toBe(false);
@@ -43,14 +43,14 @@ test('a remembered password is worth nothing once the stored hash is another, or
   expect(calls).toHaveLength(3);
 });
 
-test('a remembered password is of its user only, whatever characters both hold', async () => {
+test('a cached password counts only for its user, whatever characters both contain', async () => {
   const { verify, calls } = counted();
   await verify('a', 'b","c', 'hash of b","c');
   await verify('a","b', 'c', 'hash of b","c');
   expect(calls).toHaveLength(2);
 });
 
-test('a wrong password is never remembered', async () => {
+test('a wrong password is never cached', async () => {
   const { verify, calls } = counted();
   expect(await verify('ada', 'wrong', 'hash of secret')).toBe(false);
   expect(await verify('ada', 'wrong', 'hash of secret')).toBe(false);
@@ -63,14 +63,14 @@ test('an unknown user costs one hash, as a wrong password does', async () => {
   expect(calls).toEqual([UNMATCHABLE_HASH]);
 });
 
-test('the same guess made many times at once is hashed once', async () => {
+test('concurrent equal guesses are hashed once', async () => {
   const { verify, calls } = counted();
   const answers = await Promise.all(Array.from({ length: 64 }, () => verify('ada', 'secret', 'hash of secret')));
   expect(new Set(answers)).toEqual(new Set([true]));
   expect(calls).toHaveLength(1);
 });
 
-test('no more hashes than allowed are computed at once, and every caller gets an answer', async () => {
+test('no more hashes than allowed run concurrently, and every caller gets an answer', async () => {
   const { verify, calls, most } = counted({ concurrency: 2 });
   const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => verify(`u${i}`, `${i}`, `hash of ${i % 2}`)));
   expect(answers.filter(Boolean)).toHaveLength(2);
@@ -78,7 +78,7 @@ test('no more hashes than allowed are computed at once, and every caller gets an
   expect(most()).toBe(2);
 });
 
-test('callers beyond the waiting line are turned away with 503, and the line moves on', async () => {
+test('callers beyond the queue get 503, and the queue moves on', async () => {
   const { verify } = counted({ concurrency: 1, maxWaiting: 2 });
   const answers = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => verify(name, name, `hash of ${name}`)));
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
@@ -86,7 +86,7 @@ test('callers beyond the waiting line are turned away with 503, and the line mov
   expect(await verify('d', 'd', 'hash of d')).toBe(true);
 });
 
-test('only so many passwords are remembered, the newest ones', async () => {
+test('only the newest passwords are cached, up to the maximum', async () => {
   const { verify, calls } = counted({ maxRemembered: 2 });
   for (const name of ['a', 'b', 'c']) await verify(name, name, `hash of ${name}`);
   await verify('b', 'b', 'hash of b');
@@ -96,14 +96,14 @@ test('only so many passwords are remembered, the newest ones', async () => {
   expect(calls).toHaveLength(4);
 });
 
-test('a password is forgotten after its time', async () => {
+test('a cached password expires', async () => {
   const { verify, calls } = counted({ rememberMs: 0 });
   await verify('ada', 'secret', 'hash of secret');
   await verify('ada', 'secret', 'hash of secret');
   expect(calls).toHaveLength(2);
 });
 
-test('a failed hash fails its caller and frees its place', async () => {
+test('a failed hash fails its caller and frees its slot', async () => {
   let broken = true;
   const matches = () => (broken ? Promise.reject(new Error('no memory')) : Promise.resolve(true));
   const verify = verifierOf({ concurrency: 1, matches });
@@ -112,11 +112,11 @@ test('a failed hash fails its caller and frees its place', async () => {
   expect(await verify('ada', 'secret', 'h')).toBe(true);
 });
 
-test('a known caller waits for no stranger, and is let in when the line of the strangers is full', async () => {
+test('a known caller does not wait for strangers, and is served when their queue is full', async () => {
   const order: string[] = [];
   const { verify } = counted({ concurrency: 1, maxWaiting: 3 });
-  const enter = (name: string, lane: CallerClass) =>
-    verify(name, name, `hash of ${name}`, lane).then(
+  const enter = (name: string, caller: CallerClass) =>
+    verify(name, name, `hash of ${name}`, caller).then(
       () => order.push(name),
       () => order.push(`${name} refused`),
     );
@@ -125,14 +125,14 @@ test('a known caller waits for no stranger, and is let in when the line of the s
   expect(order).toEqual(['s5 refused', 's1', 'known', 's2', 's3', 's4']);
 });
 
-test('it is told of each hash that is computed, and of none that is known or under way', async () => {
+test('onHash is called for each computed hash, and not for cached or shared ones', async () => {
   const verify = createPasswordVerifier({ matches: () => Promise.resolve(true) });
   let hashes = 0;
   const guess = {
     username: 'a',
     password: 'p',
     storedHash: 'h',
-    lane: 'known',
+    caller: 'known',
     from: 'here',
     onHash: () => void hashes++,
   } as const;
@@ -141,13 +141,13 @@ test('it is told of each hash that is computed, and of none that is known or und
   expect(hashes).toBe(1);
 });
 
-test('a guess is announced before it is compared, and shares no hash with another place', async () => {
+test('onGuess is called before a guess is checked, and networks share no hash', async () => {
   const { verify, calls } = counted();
   await Promise.all(['here', 'there', 'there'].map((from) => verify('a', 'p', 'hash of p', 'stranger', from)));
   expect(calls).toHaveLength(2);
   const announced: string[] = [];
   const remembering = createPasswordVerifier({ matches: () => Promise.resolve(true) });
-  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', from: 'here' } as const;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'stranger', from: 'here' } as const;
   await remembering(guess);
   await remembering({
     ...guess,
@@ -157,13 +157,13 @@ test('a guess is announced before it is compared, and shares no hash with anothe
   expect(announced).toEqual(['guess']);
 });
 
-test('what refuses the hash keeps it from being computed', async () => {
+test('an error of onHash prevents the hash', async () => {
   const calls: string[] = [];
   const refusing = createPasswordVerifier({ matches: () => Promise.resolve(calls.push('computed') > 0) });
   const onHash = (): void => {
     throw new Error('spent');
   };
-  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', from: 'here', onHash } as const;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'stranger', from: 'here', onHash } as const;
   await expect(refusing(guess)).rejects.toThrow('spent');
   expect(calls).toEqual([]);
 });

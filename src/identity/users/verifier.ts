@@ -19,12 +19,13 @@ export type VerifierOptions = {
 /** Whether the caller's network is one from which the user has logged in before; those callers are served first. */
 export type CallerClass = 'known' | 'stranger';
 
+/** A password to be checked. */
 export type Guess = {
   readonly username: string;
   readonly password: string;
   /** The hash just read from the database for this request; undefined if the user does not exist. */
   readonly storedHash: string | undefined;
-  readonly lane: CallerClass;
+  readonly caller: CallerClass;
   /** The caller's network. Only the same guess from the same network shares a hash in progress. */
   readonly from: string;
   /** Called before the guess is checked at all, unless it shares a hash in progress. May throw. */
@@ -48,12 +49,12 @@ export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
 export function createPasswordVerifier(options: VerifierOptions = {}): PasswordVerifier {
   const { concurrency = 2, maxWaiting = 100, matches = matchesPassword } = options;
   const processKey = randomBytes(32);
-  const known = createMemory(options);
-  const underWay = new Map<string, Promise<boolean>>();
-  const limited = limit(concurrency, maxWaiting);
+  const known = createCache(options);
+  const inProgress = new Map<string, Promise<boolean>>();
+  const withLimit = createLimit(concurrency, maxWaiting);
 
-  const check = async (mac: string, storedHash: string, { password, lane }: Guess): Promise<boolean> => {
-    const right = await limited(lane, () => matches(password, storedHash));
+  const check = async (mac: string, storedHash: string, { password, caller }: Guess): Promise<boolean> => {
+    const right = await withLimit(caller, () => matches(password, storedHash));
     if (right) known.add(mac, storedHash);
     return right;
   };
@@ -63,19 +64,19 @@ export function createPasswordVerifier(options: VerifierOptions = {}): PasswordV
       .update(JSON.stringify([username, password]))
       .digest('base64');
     const job = `${mac} ${storedHash} ${from}`;
-    const running = underWay.get(job);
+    const running = inProgress.get(job);
     if (running) return running;
     guess.onGuess?.();
     if (known.has(mac, storedHash)) return true;
     guess.onHash?.();
-    const started = check(mac, storedHash, guess).finally(() => underWay.delete(job));
-    underWay.set(job, started);
+    const started = check(mac, storedHash, guess).finally(() => inProgress.delete(job));
+    inProgress.set(job, started);
     return started;
   };
 }
 
 /** A cache of right guesses with the stored hash that each matched; when it is full, the oldest are dropped. */
-function createMemory({ rememberMs = 300_000, maxRemembered = 10_000 }: VerifierOptions) {
+function createCache({ rememberMs = 300_000, maxRemembered = 10_000 }: VerifierOptions) {
   const remembered = new Map<string, { readonly storedHash: string; readonly until: number }>();
   return {
     has(guess: string, storedHash: string): boolean {
@@ -95,13 +96,13 @@ function createMemory({ rememberMs = 300_000, maxRemembered = 10_000 }: Verifier
  * Runs at most `concurrency` pieces of work at once: those of known callers first, each class in the order of its
  * calls. Throws 503 when `maxWaiting` of a class are waiting already.
  */
-function limit(concurrency: number, maxWaiting: number) {
+function createLimit(concurrency: number, maxWaiting: number) {
   const waiting: Record<CallerClass, (() => void)[]> = { known: [], stranger: [] };
   let running = 0;
-  return async <T>(lane: CallerClass, work: () => Promise<T>): Promise<T> => {
+  return async <T>(caller: CallerClass, work: () => Promise<T>): Promise<T> => {
     if (running >= concurrency) {
-      if (waiting[lane].length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
-      await new Promise<void>((resolve) => waiting[lane].push(resolve));
+      if (waiting[caller].length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
+      await new Promise<void>((resolve) => waiting[caller].push(resolve));
     } else running++;
     try {
       return await work();

@@ -19,7 +19,7 @@ async function isDecoder(pid: string): Promise<boolean> {
   return isOurs && (command.includes('decoder/process.ts') || status.includes('\nState:\tZ'));
 }
 
-test('a picture is decoded in a process that has none of our settings', async () => {
+test('a picture is decoded in a process without our settings', async () => {
   const { width, height, octets, thumbnail } = await decode();
   expect([width, height, octets.subarray(0, 6).toString(), thumbnail[0]]).toEqual([1, 1, 'GIF89a', 0xff]);
   const [pid] = await decoders();
@@ -36,7 +36,7 @@ test('many pictures are decoded by two processes, which are replaced after a whi
   expect(before.some((pid) => after.includes(pid))).toBe(false);
 });
 
-test('a picture whose process dies is refused, and the next one is decoded', async () => {
+test('a picture whose process dies is rejected, and the next one is decoded', async () => {
   await decode();
   const waiting = await decoders();
   for (const pid of waiting) process.kill(pid, 'SIGSTOP');

@@ -63,7 +63,7 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
     const end = { status: STATUS.DELIVERED, doneAt: new Date(), errorCode: null, errorText: null };
     return db.moveStates(to, { moves: batch((id, n) => ({ accountId: accountOf(n), id, ...end })), ...range() });
   },
-  moveReads: (to) =>
+  updateReadTimes: (to) =>
     db.updateReadTimes(to, {
       reads: batch((id, n) => ({ accountId: accountOf(n), id, readAt: new Date() })),
       ...range(),
@@ -78,7 +78,7 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
       to,
       batch((id, n) => ({ accountId: accountOf(n), id })),
     ),
-  listStandings: (to) =>
+  listDeliveryStates: (to) =>
     expiry.listDeliveryStates(
       to,
       batch((id, n) => ({ accountId: accountOf(n), id })),
@@ -110,7 +110,7 @@ const days = (scans: readonly Scan[]): Set<string> =>
 const PRUNED = [
   'listQueuedMessages',
   'moveStates',
-  'moveReads',
+  'updateReadTimes',
   'listByCarrierIds',
   'listCharges',
   'listTraits',

@@ -95,7 +95,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   }
 
   /** Commits the sends whose key is free. The result is null for those whose key another request has taken. */
-  async function skipTakenKeys(items: readonly Item[]): Promise<(Verdict | null)[]> {
+  async function commitWithFreeKeys(items: readonly Item[]): Promise<(Verdict | null)[]> {
     let free = firstOfEachKey(items);
     for (;;) {
       try {
@@ -114,7 +114,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     return drafts.map((draft) => prepare(actor, draft, tables, isOptedOut));
   };
   const joinNextCommit = groupCommit<Item, Verdict | null>({
-    flush: skipTakenKeys,
+    flush: commitWithFreeKeys,
     maxItems: ROWS_PER_STATEMENT,
     inFlight: 2,
   });

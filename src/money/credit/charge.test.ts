@@ -26,14 +26,14 @@ const freezeAll = (charges: readonly Charge[]): Promise<boolean> =>
 const settle = (earned: readonly Charge[], returned: readonly Charge[]): Promise<void> =>
   transaction(pool, (tx) => settleFrozen(tx, { earned, returned, reference: 'test' }));
 
-describe('each movement leaves books that make zero and agree with the balance', () => {
+describe('after each entry the books add up to zero and match the balance', () => {
   test('a top-up is available', async () => {
     const accountId = await createAccountWithCredit(pool, 0);
     await topUp(pool, { accountId, micros: 70, reference: 'invoice 7' });
     expect(await readBooks(pool, accountId)).toEqual({ outside: -70, available: 70, frozen: 0, earned: 0 });
   });
 
-  test('what is frozen is no longer available, and what ends is earned or available again', async () => {
+  test('frozen credit is not available, and settled credit is earned or available again', async () => {
     const accountId = await createAccountWithCredit(pool, 100);
     const charges = [60, 25, 15].map((micros) => ({ accountId, micros }));
     expect(await freezeAll(charges)).toBe(true);
@@ -42,7 +42,7 @@ describe('each movement leaves books that make zero and agree with the balance',
     expect(await readBooks(pool, accountId)).toEqual({ outside: -100, available: 25, frozen: 15, earned: 60 });
   });
 
-  test('what is free moves nothing', async () => {
+  test('free messages change nothing', async () => {
     const accountId = await createAccountWithCredit(pool, 0);
     const free = [{ accountId, micros: 0 }];
     expect(await freezeAll(free)).toBe(true);
@@ -61,7 +61,7 @@ describe('each movement leaves books that make zero and agree with the balance',
 });
 
 describe('short credit', () => {
-  test('fails the whole transaction, for the accounts that have enough as well', async () => {
+  test('fails the whole transaction, also for accounts that have enough', async () => {
     const [rich, poor] = [await createAccountWithCredit(pool, 1000), await createAccountWithCredit(pool, 9)];
     const charges = [
       { accountId: rich, micros: 10 },
@@ -72,11 +72,11 @@ describe('short credit', () => {
     expect(await readBooks(pool, poor)).toMatchObject({ available: 9, frozen: 0 });
   });
 
-  test('is found also where there is no balance at all', async () => {
+  test('is also found where there is no balance at all', async () => {
     expect(await freezeAll([{ accountId: 999_999, micros: 1 }])).toBe(false);
   });
 
-  test('lets pass what fits, in order, and what is paid under the same key', async () => {
+  test('covers messages in order while the credit lasts, and those paid under the same key', async () => {
     const [one, two] = [await createAccountWithCredit(pool, 5), await createAccountWithCredit(pool, 2)];
     const charge = (accountId: number, micros: number, key: string | null = null) => ({ accountId, micros, key });
     const charges = [
@@ -90,7 +90,7 @@ describe('short credit', () => {
     expect(await transaction(pool, (tx) => fitIntoCredit(tx, charges))).toEqual([true, false, false, true, true, true]);
   });
 
-  test('of fifty that freeze at once lets so many pass as fit, and waits for nobody for ever', async () => {
+  test('covers as many of fifty concurrent freezes as the credit allows, without a deadlock', async () => {
     const accountId = await createAccountWithCredit(pool, 333);
     const frozen = await Promise.all(Array.from({ length: 50 }, () => freezeAll([{ accountId, micros: 10 }])));
     expect(frozen.filter(Boolean)).toHaveLength(33);

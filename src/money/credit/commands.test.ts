@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-test('credit add puts the amount on the account, with its reference in the ledger', async () => {
+test('credit add adds the amount to the account, with its reference in the ledger', async () => {
   const id = await createAccountWithCredit(pool, 0);
   const { code, answer } = await run('credit', 'add', String(id), '12.345678', '--reference', 'invoice 7');
   expect([code, answer]).toEqual([0, { accountId: id, available: 12.345678, frozen: 0, currency: 'EUR' }]);
@@ -30,7 +30,7 @@ test('credit add puts the amount on the account, with its reference in the ledge
   });
 });
 
-test('credit show tells what is frozen, and that the ledger agrees', async () => {
+test('credit show prints the frozen credit, and that the ledger matches', async () => {
   const id = await createAccountWithCredit(pool, 2_000_000);
   await transaction(pool, (tx) => freeze(tx, [{ accountId: id, micros: 70_000 }], ''));
   expect((await run('credit', 'show', String(id))).answer).toEqual({
@@ -55,7 +55,7 @@ test.each(['credit_balance SET available_micros', 'credit_frozen SET micros'])(
 /** Amounts that are no money. */
 const NO_AMOUNTS = ['-1', '0', 'NaN', 'ten', '1e30', '0.0000001', '1e-10', 'Infinity', '12,5', '9000000000'];
 
-describe('an amount that is none is refused, and nothing is booked', () => {
+describe('an invalid amount is refused, and nothing is booked', () => {
   test.each(NO_AMOUNTS)('credit add %s', async (amount) => {
     const id = await createAccountWithCredit(pool, 0);
     const { code, stderr } = await run('credit', 'add', '--', String(id), amount);
@@ -71,7 +71,7 @@ describe('an amount that is none is refused, and nothing is booked', () => {
   });
 });
 
-test('an account that nobody knows gets no credit', async () => {
+test('an unknown account gets no credit', async () => {
   expect(await run('credit', 'add', 'Nobody', '5')).toMatchObject({ code: 1, stderr: 'There is no account Nobody\n' });
   expect(await run('credit', 'show', 'Nobody')).toMatchObject({ code: 1 });
 });

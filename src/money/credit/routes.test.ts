@@ -25,7 +25,7 @@ async function entries(query = ''): Promise<{ data: Entry[]; total: number }> {
   return body as { data: Entry[]; total: number };
 }
 
-test('movements are listed with what could be spent after each, also on later pages', async () => {
+test('entries are listed with the available credit after each, also on later pages', async () => {
   const { data, total } = await entries('limit=50');
   expect(total).toBe(5);
   expect(data[0]).toMatchObject({ kind: 'topup', amount: 0.5, balance: 8.5, reference: 'invoice 8' });
@@ -35,7 +35,7 @@ test('movements are listed with what could be spent after each, also on later pa
   expect(pages.flatMap((page) => page.data)).toEqual(data);
 });
 
-test('movements of one kind are told without balances', async () => {
+test('entries of one kind are listed without balances', async () => {
   const { data, total } = await entries('kind=topup');
   expect(total).toBe(2);
   expect(data.map(({ amount, balance }) => [amount, balance])).toEqual([
@@ -44,7 +44,7 @@ test('movements of one kind are told without balances', async () => {
   ]);
 });
 
-test('another account sees its own movements only', async () => {
+test('another account sees only its own entries', async () => {
   const { apiKey } = await createAccount(program.pool, { name: 'Stranger', plan: 'unlimited' });
   const { body } = await program.clientOf(apiKey).request('GET', '/api/partner-gateway/v1/credit/entries');
   expect(body).toMatchObject({ data: [], total: 0 });

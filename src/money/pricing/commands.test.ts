@@ -26,7 +26,7 @@ test('a new installation has a price for every channel', async () => {
   expect([unit('SMS'), unit('RCS'), unit('WHATSAPP')]).toEqual([35_000, 50_000, 60_000]);
 });
 
-test('price set adds a price or changes it, the longest prefix decides, price remove takes it away', async () => {
+test('price set adds or changes a price, the longest prefix decides, and price remove removes it', async () => {
   const list = createPriceList(pool);
   await set('--prefix', '39', '--price', '0.05');
   await set('--prefix', '39', '--price', '0.000001', '--refund-undelivered');
@@ -42,7 +42,7 @@ test('price set adds a price or changes it, the longest prefix decides, price re
   });
 });
 
-test('a running program hears of a change', async () => {
+test('a running program is notified of a change', async () => {
   const client = await pool.connect();
   try {
     const heard = new Promise<string>((resolve) => client.on('notification', ({ channel }) => resolve(channel)));
@@ -63,7 +63,7 @@ test.each([
   expect(await listPrices(pool)).toEqual(before);
 });
 
-test('a price of nothing is a price, and an unknown channel is none', async () => {
+test('zero is a valid price, and an unknown channel is rejected', async () => {
   expect((await set('--prefix', '1', '--price', '0')).code).toBe(0);
   expect((await run('price', 'set', '--channel', 'FAX', '--price', '1')).code).toBe(2);
 });

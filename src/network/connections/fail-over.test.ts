@@ -33,7 +33,7 @@ const place = async () => (await listChunks(pool)).map((chunk) => chunk.connecti
 const pass = (seconds: number) =>
   exec(pool, sql`UPDATE connection_down SET since = since - ${seconds} * interval '1 second'`);
 
-test('what waits moves to the next connection that is up once no worker had a bind for so long', async () => {
+test('waiting messages move to the next connection that is up once no worker has had a bind for the set time', async () => {
   await queueMessages(pool, { count: 5, size: 2, alternates: [2, 3] });
   await sees(1, false);
   await sees(2, false);
@@ -50,7 +50,7 @@ test('what waits moves to the next connection that is up once no worker had a bi
   expect(await place()).toEqual([3, 3, 3]);
 });
 
-test('a bind of any worker is enough, and the time starts anew after it', async () => {
+test('a bind of any worker is enough, and restarts the time', async () => {
   await queueMessages(pool, { alternates: [2] });
   await sees(1, false, 11);
   await sees(2, true);
@@ -63,7 +63,7 @@ test('a bind of any worker is enough, and the time starts anew after it', async 
   expect(await place()).toEqual([1]);
 });
 
-test('what a worker saw a minute ago counts no more', async () => {
+test('what a worker saw a minute ago no longer counts', async () => {
   await queueMessages(pool, { alternates: [2] });
   await sees(1, true);
   await exec(pool, sql`UPDATE connection_status SET updated_at = now() - interval '61 seconds'`);
@@ -74,7 +74,7 @@ test('what a worker saw a minute ago counts no more', async () => {
   expect(await place()).toEqual([2]);
 });
 
-test('a paused connection is dead at once, and nothing moves to one', async () => {
+test('a paused connection is dead at once, and nothing moves to it', async () => {
   await queueMessages(pool, { alternates: [2, 3] });
   for (const id of [1, 2, 3]) await sees(id, true);
   await db.moveConnectionStatus(pool, { name: 'one', status: 'paused' });
@@ -82,7 +82,7 @@ test('a paused connection is dead at once, and nothing moves to one', async () =
   expect((await run()).moves).toMatchObject([{ from: 'one', to: 'three' }]);
 });
 
-test('a connection that is resumed has its time to come up', async () => {
+test('a resumed connection has time to come up', async () => {
   await db.moveConnectionStatus(pool, { name: 'one', status: 'paused' });
   await run();
   await pass(60);
@@ -93,7 +93,7 @@ test('a connection that is resumed has its time to come up', async () => {
   expect(await place()).toEqual([1]);
 });
 
-test('the time in which no worker ran at all does not count', async () => {
+test('time in which no worker ran does not count', async () => {
   await queueMessages(pool, { alternates: [2] });
   await run();
   await pass(3600);
@@ -103,7 +103,7 @@ test('the time in which no worker ran at all does not count', async () => {
   expect(await place()).toEqual([1]);
 });
 
-test('what moved stays when the first connection is back', async () => {
+test('moved messages stay when the first connection is back', async () => {
   await queueMessages(pool, { alternates: [2] });
   await sees(2, true);
   await run();
@@ -114,7 +114,7 @@ test('what moved stays when the first connection is back', async () => {
   expect(await place()).toEqual([2]);
 });
 
-test('without anything that is up all waits, and what has no other connection always does', async () => {
+test('everything waits when no connection is up, and messages without another connection always wait', async () => {
   await queueMessages(pool, { alternates: [2] });
   await queueMessages(pool, {});
   await run();
@@ -125,7 +125,7 @@ test('without anything that is up all waits, and what has no other connection al
   expect((await place()).toSorted()).toEqual([1, 2]);
 });
 
-test('a long queue moves in batches, until there is no more', async () => {
+test('a long queue moves in batches until it is empty', async () => {
   await queueMessages(pool, { count: 501, size: 1, alternates: [2] });
   await sees(2, true);
   await run();

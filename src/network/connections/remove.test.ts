@@ -25,14 +25,14 @@ beforeEach(async () => {
 const remove = (name = 'old') => transaction(pool, (tx) => removeConnection(tx, { name, by: 'ada' }));
 const names = async () => (await db.listConnections(pool)).map(({ name }) => name);
 
-test('a connection that nothing needs is removed, also one that was down', async () => {
+test('a connection that nothing uses is removed, also one that was down', async () => {
   await failOver(pool, { deadAfterMs: 1000 });
   await remove();
   expect(await names()).toEqual(['new']);
   await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('one with routes is not, and the refusal says what to do', async () => {
+test('a connection with routes is not removed, and the error says what to do', async () => {
   const { id } = await insertRoute(pool, { channel: 'SMS', prefix: '39', connectionId: 1, priority: 100 });
   await expect(remove()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('route remove') });
   await deleteRoute(pool, { id });
@@ -40,7 +40,7 @@ test('one with routes is not, and the refusal says what to do', async () => {
   expect(await names()).toEqual(['new']);
 });
 
-test('one with messages that wait is not, and those of others that might have come to it stay away', async () => {
+test('a connection with waiting messages is not removed, and messages of others no longer move to a removed one', async () => {
   await queueMessages(pool, { count: 3, connectionId: 1 });
   await queueMessages(pool, { connectionId: 2, alternates: [1] });
   await expect(remove()).rejects.toMatchObject({
@@ -53,7 +53,7 @@ test('one with messages that wait is not, and those of others that might have co
   expect((await listChunks(pool)).flatMap((chunk) => chunk.alternates)).toEqual([]);
 });
 
-test('one with numbers is not', async () => {
+test('a connection with numbers is not removed', async () => {
   await exec(
     pool,
     sql`WITH owner AS (INSERT INTO account (name) VALUES ('Acme') RETURNING id)

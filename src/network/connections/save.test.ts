@@ -26,7 +26,7 @@ async function find(name: string): Promise<Connection> {
   return connection;
 }
 
-test('a password is kept sealed, and comes out as it went in', async () => {
+test('a password is stored sealed, and is opened unchanged', async () => {
   await createConnection(pool, key, input());
   const connection = await find('carrier');
   expect(connection.secret.includes('pässword')).toBe(false);
@@ -39,7 +39,7 @@ test('settings are filled in with their defaults', async () => {
   expect((await find('carrier')).settings).toMatchObject({ ...settings, port: 2775, window: 10, binds: 1 });
 });
 
-test('another key does not open it, and neither does the row of another connection', async () => {
+test('neither another key nor the row of another connection opens it', async () => {
   await createConnection(pool, key, input('one'));
   const { id } = await createConnection(pool, key, input('two'));
   const one = await find('one');
@@ -49,7 +49,7 @@ test('another key does not open it, and neither does the row of another connecti
   expect(() => secretOf(moved, key)).toThrow();
 });
 
-test('a name that is taken is a conflict, and nothing of it is stored', async () => {
+test('a name that is taken is a conflict, and nothing is stored', async () => {
   await createConnection(pool, key, input());
   const again = { ...input(), settings: { ...settings, host: 'other.example' } };
   await expect(createConnection(pool, key, again)).rejects.toMatchObject({ code: 'conflict' });
@@ -64,7 +64,7 @@ test.each(['', 'my carrier', '-carrier', 'carrier\n', 'ç', 'x'.repeat(64)])('th
 });
 
 test.each([{}, { host: 'x' }, { ...settings, port: 0 }, { ...settings, windows: 5 }])(
-  'settings that do not hold are refused and stored nowhere: %j',
+  'invalid settings are refused and not stored: %j',
   async (wrong) => {
     await expect(createConnection(pool, key, { ...input(), settings: wrong })).rejects.toMatchObject({
       code: 'invalid',
@@ -73,7 +73,7 @@ test.each([{}, { host: 'x' }, { ...settings, port: 0 }, { ...settings, windows: 
   },
 );
 
-test('a change brings new settings and a new password, and raises the version', async () => {
+test('a change stores new settings and a new password, and raises the version', async () => {
   await createConnection(pool, key, input());
   const before = await find('carrier');
   await updateConnection(pool, key, before, { settings: { ...settings, window: 50 }, secret: { password: 'new' } });

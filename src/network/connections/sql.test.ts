@@ -26,7 +26,7 @@ const seen = (connectionId: number, worker: number, more: Partial<db.ConnectionS
     ...more,
   });
 
-test('a connection is found by its name, and a name is given once', async () => {
+test('a connection is found by its name, and names are unique', async () => {
   const made = await insert('carrier');
   expect(await insert('carrier')).toBeUndefined();
   expect(await db.findConnection(pool, { name: 'carrier' })).toMatchObject({
@@ -61,7 +61,7 @@ test('sandbox connections do not count as real ones', async () => {
   expect((await db.listConnections(pool)).map((c) => c.name)).toEqual(['sandbox', 'carrier']);
 });
 
-test('what the workers see of a connection is added up, and a fault of one is shown', async () => {
+test('what the workers see of a connection is added up, and the fault of one is shown', async () => {
   await insert('one');
   await insert('two');
   await seen(1, 11);
@@ -118,7 +118,7 @@ test('an error of the links outlives its worker, until a worker has them all; th
   alive.release(true);
 });
 
-test('an error of a connection that was removed is kept nowhere, and goes with it', async () => {
+test('an error of a removed connection is not stored, and earlier ones are removed with it', async () => {
   await insert('one');
   await db.insertConnectionError(pool, { connectionId: 1, worker: 11, reason: 'refused' });
   await db.deleteConnection(pool, { id: 1 });
@@ -126,7 +126,7 @@ test('an error of a connection that was removed is kept nowhere, and goes with i
   expect(await many(pool, sql`SELECT 1 FROM connection_error`)).toEqual([]);
 });
 
-test('what a worker saw is forgotten when it says so, and when it has been silent for a minute', async () => {
+test('what a worker saw is deleted when it says so, and when it has been silent for a minute', async () => {
   await insert('one');
   for (const worker of [11, 12, 13]) await seen(1, worker);
   await db.deleteConnectionStatus(pool, { worker: 11, connectionId: 1 });
@@ -138,7 +138,7 @@ test('what a worker saw is forgotten when it says so, and when it has been silen
   expect(await db.deleteStaleConnectionStatus(pool)).toBe(0);
 });
 
-test('how many other workers have a connection up is counted, and only while they say so', async () => {
+test('other workers that have a connection up are counted, but only while they report it', async () => {
   await insert('one');
   await insert('two');
   for (const worker of [11, 12, 13]) await seen(1, worker);
@@ -148,7 +148,7 @@ test('how many other workers have a connection up is counted, and only while the
   expect(await db.listWorkersUp(pool, { besides: 99 })).toEqual([{ connectionId: 1, workers: 2 }]);
 });
 
-test('what a dead worker saw is forgotten at once, what a living one sees stays', async () => {
+test('what a dead worker saw is deleted at once, and what a live one sees stays', async () => {
   await insert('one');
   await seen(1, 11);
   await seen(1, 12);

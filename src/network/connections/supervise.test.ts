@@ -109,7 +109,7 @@ test('reloads at the same time start each connection once', async () => {
   expect(events).toEqual(['start one 1']);
 });
 
-test('a connection that cannot be started is told, and the others run', async () => {
+test('a connection that cannot be started is logged, and the others run', async () => {
   await insert('broken');
   await insert('good');
   const told: object[] = [];
@@ -125,7 +125,7 @@ test('a connection that cannot be started is told, and the others run', async ()
   expect(told).toMatchObject([{ connection: 'broken' }]);
 });
 
-test('a database that is away is told, and what runs goes on', async () => {
+test('an unavailable database is logged, and running connections continue', async () => {
   await insert('one');
   const told: string[] = [];
   let away = false;
@@ -146,7 +146,7 @@ test('a database that is away is told, and what runs goes on', async () => {
   expect(names()).toEqual(['one', 'two']);
 });
 
-test('what a carrier brings is handed on with the id of its connection', async () => {
+test('events of a carrier are passed on with the id of its connection', async () => {
   await insert('one');
   await insert('two');
   const { supervisor, events, hosts } = supervised();
@@ -157,7 +157,7 @@ test('what a carrier brings is handed on with the id of its connection', async (
   expect(events.slice(2)).toEqual(['receipt 2', 'inbound 1']);
 });
 
-test('a change of the state is written at once, a freed slot only tells the pump of its room', async () => {
+test('a change of the state is stored at once; a free slot only wakes the pump', async () => {
   await insert('one');
   const { supervisor, events, carriers } = supervised();
   await supervisor.reload();
@@ -174,7 +174,7 @@ test('a change of the state is written at once, a freed slot only tells the pump
   expect((await db.listConnectionStatus(pool))[0]?.fault).toBeNull();
 });
 
-test('a report writes what this worker sees, and sweeps what dead ones saw', async () => {
+test('a report stores what this worker sees, and deletes what dead workers saw', async () => {
   await insert('one');
   const dead = { connectionId: 1, worker: 5, up: true, bindsUp: 9, bindsWanted: 9, fault: null };
   await db.insertConnectionStatus(pool, dead);
@@ -188,7 +188,7 @@ test('a report writes what this worker sees, and sweeps what dead ones saw', asy
 
 const lastErrorOf = async () => (await db.listConnectionStatus(pool))[0]?.lastError;
 
-test('why a link is down stays while others come and go, and is over when all links are up', async () => {
+test('the reason why a link is down stays until all links are up', async () => {
   await insert('one');
   const { supervisor, hosts, carriers } = supervised();
   await supervisor.reload();
@@ -201,7 +201,7 @@ test('why a link is down stays while others come and go, and is over when all li
   await expect.poll(lastErrorOf).toBeNull();
 });
 
-test('it stays over a restart of the worker, and a report forgets it when the change was missed', async () => {
+test('the reason survives a restart of the worker, and a report deletes it when the change was missed', async () => {
   await insert('one');
   const before = supervised();
   await before.supervisor.reload();
@@ -215,7 +215,7 @@ test('it stays over a restart of the worker, and a report forgets it when the ch
   expect(await lastErrorOf()).toBeNull();
 });
 
-test('a connection that cannot be started says so where people look', async () => {
+test('a connection that cannot be started shows the reason as its last error', async () => {
   await insert('broken');
   const { supervisor } = supervised({
     makeCarrier: () => {
@@ -226,7 +226,7 @@ test('a connection that cannot be started says so where people look', async () =
   await expect.poll(lastErrorOf).toBe('cannot be started: sealed with another key');
 });
 
-test('the rate is shared among the workers that have the connection up, from the start', async () => {
+test('the rate is divided among the workers that have the connection up, from the start', async () => {
   await insert('one');
   await insert('two');
   const other = { connectionId: 1, worker: 5, up: true, bindsUp: 1, bindsWanted: 1, fault: null };
@@ -244,7 +244,7 @@ test('the rate is shared among the workers that have the connection up, from the
   expect(shares.get('one')).toBe(2);
 });
 
-test('the others hear of a change that a worker sees, and of its end', async () => {
+test('other workers are notified of a change that a worker sees, and of its end', async () => {
   await insert('one');
   const { supervisor, carriers } = supervised();
   await supervisor.reload();
@@ -262,7 +262,7 @@ test('the others hear of a change that a worker sees, and of its end', async () 
   await expect.poll(() => heard).toBe(2);
 });
 
-test('stop ends everything and forgets what this worker saw', async () => {
+test('stop ends everything and deletes what this worker saw', async () => {
   await insert('one');
   await insert('two');
   const { supervisor, events, names } = supervised();
@@ -274,7 +274,7 @@ test('stop ends everything and forgets what this worker saw', async () => {
   expect(await db.listConnectionStatus(pool)).toMatchObject([{ up: false }, { up: false }]);
 });
 
-test('a change that comes while it stops, or afterwards, starts nothing', async () => {
+test('a change during or after a stop starts nothing', async () => {
   await insert('one');
   const { promise, resolve } = Promise.withResolvers<void>();
   const { supervisor, events } = supervised({}, promise);

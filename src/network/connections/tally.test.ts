@@ -6,7 +6,7 @@ const at = new Date('2026-03-01T12:00:00Z');
 const refused = (text: string) =>
   ({ kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text, carrierIds: [] }) as const;
 
-test('what a carrier answers is counted by kind, and what was taken is counted once', () => {
+test('outcomes are counted by kind, and accepted messages are counted once', () => {
   const tally = createTally(() => at);
   for (const outcome of [
     accepted('1'),
@@ -34,7 +34,7 @@ test('what a carrier answers is counted by kind, and what was taken is counted o
   });
 });
 
-test('a link without room has said nothing, and no number stands in what a carrier said', () => {
+test('a link without room does not count as an answer, and numbers in answers are masked', () => {
   const tally = createTally(() => at);
   tally.record(retry(0, false, 'NOT_SENT'));
   expect(tally.take()).toMatchObject({ retried: 0, lastError: null, lastErrorAt: null });
@@ -42,7 +42,7 @@ test('a link without room has said nothing, and no number stands in what a carri
   expect(tally.take().lastError).toBe('ESME_RINVDSTADR +39333*****67 is barred');
 });
 
-test('a carrier that is counted answers and works as before', async () => {
+test('a carrier whose outcomes are counted works as before', async () => {
   const tally = createTally(() => at);
   const carrier = createScriptedCarrier();
   const counted = tallied(carrier, tally);

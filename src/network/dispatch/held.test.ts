@@ -79,7 +79,7 @@ test('the best chunk goes first: by priority, then by round, then by age', () =>
   expect(held.bestPriority()).toBe(0);
 });
 
-test('a pick takes what was not written yet, no more than there is room, and moves nothing', () => {
+test('a pick takes messages that were not written yet, as many as there is room for, and changes nothing', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   found(1).written = 2;
   const names = (): string[] => held.pick(3, always).map((pick) => pick.job.messageId);
@@ -88,7 +88,7 @@ test('a pick takes what was not written yet, no more than there is room, and mov
   expect(held.waiting()).toBe(4);
 });
 
-test('a pick ends where the rate says so, and asks for the parts of each message', () => {
+test('a pick ends at the rate limit, which counts the parts of each message', () => {
   const held = createHeld();
   held.add(chunk(1), [job('a', 2), job('b', 3), job('c', 1)]);
   const asked: number[] = [];
@@ -100,7 +100,7 @@ test('a pick ends where the rate says so, and asks for the parts of each message
   expect(asked).toEqual([2, 3, 1]);
 });
 
-test('without room the rate is not asked, since asking takes from it', () => {
+test('without room the rate is not asked, because asking uses it up', () => {
   const { held } = holding(chunk(1));
   expect(
     held.pick(0, () => {
@@ -109,7 +109,7 @@ test('without room the rate is not asked, since asking takes from it', () => {
   ).toEqual([]);
 });
 
-test('what is lost or written waits no longer', () => {
+test('lost and written messages no longer wait', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   found(1).lost = true;
   found(2).written = 3;
@@ -126,7 +126,7 @@ test('a chunk that comes a second time was rescued in between: the first is lost
   expect(held.pick(10, always).map((pick) => pick.job.messageId)).toEqual(['1c']);
 });
 
-test('a dropped chunk is gone, and the others stay', () => {
+test('a dropped chunk is removed, and the others stay', () => {
   const { held, found } = holding(chunk(1), chunk(2), chunk(3));
   held.drop(found(2));
   expect(held.list().map((c) => c.id)).toEqual([1, 3]);

@@ -31,26 +31,26 @@ const refused = (elsewhere: boolean): Outcome => ({
 });
 const LAST = chunk({ alternates: [] });
 
-test('a refusal that blames the carrier goes elsewhere at once, in the words of the carrier', () => {
+test('after a refusal that blames the carrier, the message moves at once, with the carrier’s text', () => {
   expect(judge(refused(true), chunk())).toEqual({
     outcome: { kind: 'retry', afterMs: 0, counts: true, code: 'ESME_RSUBMITFAIL', text: 'submit failed' },
     elsewhere: true,
   });
 });
 
-test('a refusal ends the message when it blames the message, or when there is nowhere else', () => {
+test('a refusal is final when it blames the message, or when there is no other connection', () => {
   expect(judge(refused(false), chunk())).toEqual({ outcome: refused(false), elsewhere: false });
   expect(judge(refused(true), LAST)).toEqual({ outcome: refused(true), elsewhere: false });
 });
 
-test('"later" said of the message goes elsewhere the second time, without the delay', () => {
+test('after the second "later" for a message it moves to another connection, without the delay', () => {
   const later = retry(5000, true);
   expect(judge(later, chunk())).toEqual({ outcome: later, elsewhere: false });
   expect(judge(later, chunk({ tries: 1 }))).toEqual({ outcome: retry(0, true), elsewhere: true });
   expect(judge(later, { ...LAST, tries: 1 })).toEqual({ outcome: later, elsewhere: false });
 });
 
-test('"later" because of the link never goes elsewhere, and never ends', () => {
+test('"later" because of the link never moves a message, and is never final', () => {
   const throttled = retry(1000);
   expect(judge(throttled, chunk({ tries: 9, attempt: 99 }))).toEqual({ outcome: throttled, elsewhere: false });
 });
@@ -63,7 +63,7 @@ test('the sixtieth "later" of the last connection is a refusal', () => {
   });
 });
 
-test('what the carrier took, or may have taken, goes nowhere else', () => {
+test('a message that the carrier accepted, or may have accepted, never moves', () => {
   const unknown: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
   const accepted: Outcome = { kind: 'accepted', carrierIds: ['a'] };
   for (const outcome of [unknown, accepted])

@@ -48,7 +48,7 @@ const settle = (ids: readonly string[]): Promise<unknown> =>
     false,
   );
 
-test('of a dead worker, what may have been written and has no outcome is unknown and listed, and the rest is queued again', async () => {
+test('messages of a dead worker that may have been written become unknown and are listed, and the rest is queued again', async () => {
   const ids = await begun(DEAD, 10, 6);
   await settle(ids.slice(0, 4));
   expect(await rescue()).toEqual({ chunks: 1, unknown: 2, connectionIds: [1] });
@@ -64,7 +64,7 @@ test('of a dead worker, what may have been written and has no outcome is unknown
   ]);
 });
 
-test('a chunk that was written to its end leaves the queue', async () => {
+test('a chunk that was written completely leaves the queue', async () => {
   const ids = await begun(DEAD, 5, 5);
   await rescue();
   expect(await listChunks(database.pool)).toEqual([]);
@@ -90,14 +90,14 @@ test('chunks that wait and chunks of a living worker are left alone until it die
   expect(await listUnknownIds(database.pool)).toEqual(new Set(ids.slice(0, 3)));
 });
 
-test('a lock of the same number in another database keeps no worker alive here', async () => {
+test('a lock with the same number in another database keeps no worker alive here', async () => {
   await begun(DEAD, 1, 1);
   await using other = await createTestDatabase({ empty: true });
   await other.pool.query('SELECT pg_advisory_lock($1)', [DEAD]);
   expect(await rescue()).toMatchObject({ chunks: 1 });
 });
 
-test('two rescuers at once take each chunk once', async () => {
+test('two concurrent rescues take each chunk once', async () => {
   const ids = (await Promise.all(Array.from({ length: 20 }, (_, n) => begun(DEAD, 10, 4, n + 1)))).flat();
   const results = await Promise.all([rescue(), rescue(), rescue()]);
   expect(results.reduce((sum, result) => sum + result.chunks, 0)).toBe(20);
@@ -106,7 +106,7 @@ test('two rescuers at once take each chunk once', async () => {
   expect([...queued, ...(await listUnknownIds(database.pool))].sort()).toEqual([...ids].sort());
 });
 
-test('a rescue that fails halfway takes nothing over', async () => {
+test('a rescue that fails takes over nothing', async () => {
   await begun(DEAD, 5, 3);
   const before = await listChunks(database.pool);
   const failing = rescueChunks(database.pool, async (tx, results, again) => {
@@ -140,7 +140,7 @@ test('the outcome of an earlier attempt does not settle the attempt in doubt', a
   expect(row.reason).toBe('the worker stopped before the answer was recorded');
 });
 
-test('what a route sends once more after a crash keeps to its connection: that one may have it', async () => {
+test('a message that a route sends once more after a crash stays with its connection, which may have it already', async () => {
   const [first = '', second = ''] = await queueMessages(database.pool, { count: 2, alternates: [2] });
   await exec(database.pool, sql`UPDATE dispatch_chunk SET on_unknown = 'resubmit'`);
   const [chunk] = await claimChunks(database.pool, { connectionId: 1, owner: DEAD, messages: 2, belowPriority: 9 });

@@ -19,7 +19,7 @@ async function otherProcess(): Promise<string[]> {
   return heard;
 }
 
-test('the listeners of the connection hear at once, those of others and those that left do not', () => {
+test('the listeners of the connection are called at once, those of others and removed ones are not', () => {
   const waker = createWaker(database.pool);
   const heard: string[] = [];
   waker.onWake(1, () => heard.push('one'));
@@ -30,7 +30,7 @@ test('the listeners of the connection hear at once, those of others and those th
   expect(heard).toEqual(['one']);
 });
 
-test('other processes hear which connection has work', async () => {
+test('other processes are told which connection has work', async () => {
   const heard = await otherProcess();
   createWaker(database.pool).wake(17);
   await expect.poll(() => heard).toEqual(['17']);
@@ -44,7 +44,7 @@ test('a burst becomes few notifications, and none of its connections is left out
   expect(heard.length).toBeLessThan(20);
 });
 
-test('what came from another process is not sent out again', async () => {
+test('a notification from another process is not sent again', async () => {
   const heard = await otherProcess();
   const waker = createWaker(database.pool);
   waker.wakeHere(3);
@@ -52,7 +52,7 @@ test('what came from another process is not sent out again', async () => {
   await expect.poll(() => heard).toEqual(['4']);
 });
 
-test('a database that is away harms nobody, and the next wake is sent', async () => {
+test('an unavailable database does no harm, and the next wake-up is sent', async () => {
   const heard = await otherProcess();
   let away = true;
   const failing = new Proxy(database.pool, {

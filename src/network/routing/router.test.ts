@@ -46,7 +46,7 @@ async function route(): Promise<(destination: string, channel?: Channel) => numb
   };
 }
 
-test('the longest fitting prefix decides, and an empty one fits every number', async () => {
+test('the longest matching prefix decides, and an empty one matches every number', async () => {
   await add('', 0);
   await add('39', 1);
   await add('39333', 2);
@@ -54,7 +54,7 @@ test('the longest fitting prefix decides, and an empty one fits every number', a
   expect(['+351912345678', '+393401234567', '+393331234567'].map((number) => find(number))).toEqual([0, 1, 2]);
 });
 
-test('of equal prefixes the lowest priority number decides, of equal priorities the older route', async () => {
+test('among equal prefixes the lowest priority number decides, among equal priorities the older route', async () => {
   await add('39', 1, 100);
   await add('39', 0, 100);
   expect((await route())('+393331234567')).toBe(1);
@@ -62,7 +62,7 @@ test('of equal prefixes the lowest priority number decides, of equal priorities 
   expect((await route())('+393331234567')).toBe(2);
 });
 
-test('the routes of the deciding prefix follow each other in their order, those of shorter ones do not count', async () => {
+test('the routes of the deciding prefix come in their order, and those of shorter prefixes are not used', async () => {
   await add('39', 2, 200);
   await add('39', 1, 100);
   await add('', 0, 1);
@@ -78,7 +78,7 @@ test('the routes of the deciding prefix follow each other in their order, those 
   ]);
 });
 
-test('the sandbox never stands in for a real carrier, nor a real carrier for the sandbox', async () => {
+test('the sandbox never replaces a real carrier, nor a real carrier the sandbox', async () => {
   const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: true, settings: {} });
   const addSandbox = (prefix: string, priority: number) =>
     db.insertRoute(pool, { channel: 'SMS', prefix, connectionId: made?.id ?? 0, priority });
@@ -92,13 +92,13 @@ test('the sandbox never stands in for a real carrier, nor a real carrier for the
   expect(router.find('SMS', '+351912345678')).toEqual([made?.id]);
 });
 
-test('a longer prefix decides against any priority', async () => {
+test('a longer prefix wins over any priority', async () => {
   await add('39', 0, 1);
   await add('393', 1, 999);
   expect((await route())('+393331234567')).toBe(1);
 });
 
-test('on WhatsApp and RCS the sender decides, and who has it', async () => {
+test('on WhatsApp and RCS the sender and its owner decide', async () => {
   await add('', 0);
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
   const [, connectionId = 0] = connectionIds;
@@ -122,13 +122,13 @@ test('on WhatsApp and RCS the sender decides, and who has it', async () => {
   expect(may(account.accountId + 1)).toEqual([true, false, false, true]);
 });
 
-test('without a route there is no connection, and before the first reload neither', async () => {
+test('there is no connection without a route, or before the first reload', async () => {
   await add('39', 0);
   expect(createRouter(pool).find('SMS', '+393331234567')).toEqual([]);
   expect((await route())('+351912345678')).toBeNull();
 });
 
-test('a change counts after the next reload, taking away included', async () => {
+test('a change, also a removal, takes effect after the next reload', async () => {
   const { id } = await add('39', 0);
   const router = createRouter(pool);
   await router.reload();
@@ -139,13 +139,13 @@ test('a change counts after the next reload, taking away included', async () => 
   expect(router.find('SMS', '+393331234567')).toEqual([]);
 });
 
-test('adding a route again changes its priority and makes no second one', async () => {
+test('adding a route again changes its priority and creates no second one', async () => {
   const first = await add('39', 0, 100);
   expect(await add('39', 0, 5)).toEqual(first);
   expect(await db.listRoutes(pool)).toMatchObject([{ id: first.id, priority: 5, connection: 'one' }]);
 });
 
-test('routes of one connection are taken away together', async () => {
+test('the routes of one connection are deleted together', async () => {
   await add('39', 0);
   await add('351', 0);
   await add('', 1);
@@ -170,7 +170,7 @@ test('a paused connection keeps its routes: its messages wait for it', async () 
   await moveConnectionStatus(pool, { name: 'one', status: 'active' });
 });
 
-test('a change is told to every process', async () => {
+test('every process is notified of a change', async () => {
   const heard: string[] = [];
   const session = await openWorkerSession({
     connectionString: database.connectionString,

@@ -38,7 +38,7 @@ const assign = (identity: string, ownerId: number | null, more: Partial<db.NewSe
 const usable = async (accountId: number, channel: SenderChannel = 'WHATSAPP') =>
   (await db.listUsableSenders(pool, { accountId, channel }, { limit: 10, offset: 0 })).map((s) => s.identity);
 
-test('an account may use its own senders and the common ones', async () => {
+test('an account may use its own senders and the shared ones', async () => {
   await assign('shop@rbm.goog', ours, { channel: 'RCS', connectionId: rcs });
   await assign('all', null, { channel: 'RCS', connectionId: rcs });
   expect([await usable(ours, 'RCS'), await usable(theirs, 'RCS')]).toEqual([['shop', 'all'], ['all']]);
@@ -50,7 +50,7 @@ test('an account may use its own senders and the common ones', async () => {
   expect((await mine.query({ text: 'SELECT FROM sender', values: [] })).rowCount).toBe(1);
 });
 
-test('a sender that is assigned again goes to the new account, and its log says so', async () => {
+test('a sender that is assigned again moves to the new account, whose audit log shows it', async () => {
   await assign('106', ours);
   await assign('106', theirs, { name: '' });
   expect([await usable(ours), await usable(theirs)]).toEqual([[], ['106']]);
@@ -63,7 +63,7 @@ test('a sender that is assigned again goes to the new account, and its log says 
   expect(entry).toMatchObject({ action: 'sender.assign', subject: 'sender:106' });
 });
 
-test('the numbers of one WhatsApp connection are one account’s, and its templates follow them', async () => {
+test('the numbers of one WhatsApp connection belong to one account, and its templates move with them', async () => {
   await assign('106', ours);
   const template = { channel: 'WHATSAPP', id: '9', ownerId: ours, connectionId: whatsapp, name: 'a' } as const;
   const rest = { language: 'en', category: '', status: 'APPROVED', content: [], headerLink: null } as const;
@@ -75,7 +75,7 @@ test('the numbers of one WhatsApp connection are one account’s, and its templa
   expect(rows).toEqual([{ owner: theirs }]);
 });
 
-test('an agent that was asked for sends once the operator has registered it, once', async () => {
+test('a requested agent can send once the operator has registered it, which happens once', async () => {
   const asked = { accountId: ours, channel: 'RCS', name: 'Shop', details: { description: 'x' } } as const;
   const { id } = await db.insertRequestedSender(pool, asked);
   expect(await usable(ours, 'RCS')).toEqual([null]);
@@ -87,7 +87,7 @@ test('an agent that was asked for sends once the operator has registered it, onc
   });
 });
 
-test('what the network says of its numbers is kept, of those that are registered', async () => {
+test('what the network reports about registered numbers is stored', async () => {
   await assign('106', ours);
   const senders = [
     { identity: '106', name: 'Verified', details: { quality: 'GREEN' } },
@@ -100,7 +100,7 @@ test('what the network says of its numbers is kept, of those that are registered
   ]);
 });
 
-test('a connection stays while senders are of it', async () => {
+test('a connection cannot be removed while it has senders', async () => {
   await assign('106', ours);
   await expect(removeConnection(pool, { name: 'meta', by: 'ada' })).rejects.toThrow('sender remove');
   expect(await countUses(pool, { connectionId: whatsapp })).toMatchObject({ senders: 1 });
@@ -110,7 +110,7 @@ test('a connection stays while senders are of it', async () => {
   });
 });
 
-test('all senders of a connection can be taken away at once', async () => {
+test('all senders of a connection can be deleted at once', async () => {
   await assign('106', ours);
   await assign('108', ours);
   expect(await db.listOwnersOfConnections(pool, { connectionIds: [whatsapp, rcs] })).toEqual([
@@ -119,7 +119,7 @@ test('all senders of a connection can be taken away at once', async () => {
   expect(await db.deleteSendersOf(pool, { connectionId: whatsapp })).toBe(2);
 });
 
-test('the operator assigns, lists and removes senders, and is told what is wrong', async () => {
+test('the operator assigns, lists and removes senders, and errors are reported', async () => {
   const run = commandsOn(database, registerSenderCommands, registerConnectionCommands);
   const assigned = ['sender', 'assign', '--id', '106', '--connection', 'meta'];
   expect(await run(...assigned, '--account', 'Ours')).toMatchObject({ code: 0, answer: { channel: 'WHATSAPP' } });

@@ -33,24 +33,24 @@ const ORDER = [
 ];
 const labels = (more: Partial<Sendable>): string[] => placeholdersOf(template(more)).map(({ label }) => label);
 
-test('placeholders come header first, then body and buttons, numbers in their order whatever the text says', () => {
+test('placeholders come in the order header, body, buttons, with numbers ascending whatever the order in the text', () => {
   expect(labels({ content: ORDER })).toEqual(['header.1', '1', '2', 'button.1.1']);
 });
 
-test('a placeholder that occurs twice in one place is one', () => {
+test('a placeholder that occurs twice in one place counts once', () => {
   expect(labels({ content: [{ type: 'BODY', text: '{{ name }}, dear {{name}}, {{city}}' }] })).toEqual([
     'name',
     'city',
   ]);
 });
 
-test('the placeholders of RCS are in the order of their names, however the JSON is stored', () => {
+test('the placeholders of RCS are sorted by name, however the JSON is stored', () => {
   const card = { title: '{{b}} and {{a}}', description: '{{c}}' };
   const content = toContentMessage({ type: 'CARD', card });
   expect(labels({ channel: 'RCS', content })).toEqual(['a', 'b', 'c']);
 });
 
-test('values take the places of a WhatsApp template as the network wants them', () => {
+test('the values of a WhatsApp template are placed as the network requires', () => {
   const content = composeContent(template({ content: ORDER }), { values: ['Ana', 'Ana', '12345', 'abc'] });
   expect(content).toEqual({
     channel: 'WHATSAPP',
@@ -75,7 +75,7 @@ test('values take the places of a WhatsApp template as the network wants them', 
   });
 });
 
-test('named parameters carry their names, but for those of buttons', () => {
+test('named parameters have their names, except those of buttons', () => {
   const content = [
     { type: 'BODY', text: 'Hello {{first_name}}' },
     { type: 'BUTTONS', buttons: [{ type: 'URL', url: 'https://x.example/{{1}}' }] },
@@ -98,7 +98,7 @@ test('a template without placeholders has no components', () => {
   });
 });
 
-test('a header with media shows the file of the send, else that of the template', () => {
+test('a media header shows the file of the send, or else that of the template', () => {
   const image = template({ content: [{ type: 'HEADER', format: 'IMAGE' }], headerLink: 'https://x.example/own.jpg' });
   const shown = (headerLink?: string) => composeContent(image, { values: [], headerLink }).message;
   expect(mediaOf(image)).toBe('image');
@@ -109,7 +109,7 @@ test('a header with media shows the file of the send, else that of the template'
   expect(shown('https://x.example/a.jpg')).toMatchObject(header('https://x.example/a.jpg'));
 });
 
-test('values of RCS go into every text, and braces within a value stay as they are', () => {
+test('values of RCS are filled into every text, and braces within a value are kept', () => {
   const content = toContentMessage({
     type: 'TEXT',
     text: 'Hello {{ first }}, {{unknown}}',
@@ -122,7 +122,7 @@ test('values of RCS go into every text, and braces within a value stay as they a
   });
 });
 
-test('people read the texts, one below the other, and none of the buttons', () => {
+test('the readable text has the texts on separate lines, without buttons', () => {
   const order = template({ content: ORDER });
   expect(composeText(order, { values: ['Ana', 'Ana', '12', 'abc'] })).toBe('Hi Ana\nOrder 12 of Ana has left.\nAcme');
   const card = { title: 'A', description: 'B', suggestions: [{ reply: { text: 'no', postbackData: 'x' } }] };
@@ -130,7 +130,7 @@ test('people read the texts, one below the other, and none of the buttons', () =
   expect(composeText(template({ channel: 'RCS', content }), { values: ['C'] })).toBe('A\nB\nC');
 });
 
-test('values may be given by what the placeholders are called, and each that is missing is named', () => {
+test('values may be given by the names of the placeholders, and each missing one is named', () => {
   const order = template({ content: ORDER });
   const all = { 'header.1': 'Ana', '1': 'Bo', '2': '12', 'button.1.1': 'abc' };
   expect(fillTemplate(order, { variables: all })).toEqual({ values: ['Ana', 'Bo', '12', 'abc'], faults: [] });
@@ -142,7 +142,7 @@ test('values may be given by what the placeholders are called, and each that is 
   ]);
 });
 
-test('a list of values must have one for each placeholder', () => {
+test('a list of values must have one value per placeholder', () => {
   const { faults } = fillTemplate(template({ content: ORDER }), { variables: ['Ana'] });
   expect(faults).toMatchObject([{ field: 'template.variables', message: expect.stringContaining('must be 4') }]);
 });

@@ -54,7 +54,7 @@ const syncNow = async () => {
   return syncConnection({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, connection);
 };
 
-test('a template goes to the network and is kept as its owner’s, with what its placeholders are called', async () => {
+test('a template is submitted to the network and stored for its owner, with the names of its placeholders', async () => {
   const answer = await ask('POST', WHATSAPP, offer({ variables: ['firstName|friend'] }));
   expect(answer).toMatchObject({
     status: 201,
@@ -68,7 +68,7 @@ test('a template goes to the network and is kept as its owner’s, with what its
   expect(log).toHaveLength(1);
 });
 
-test('what the network refuses is 400 with its words, and nothing is kept', async () => {
+test('a refusal of the network is 400 with its own text, and nothing is stored', async () => {
   const twice = offer();
   expect((await ask('POST', WHATSAPP, twice)).status).toBe(201);
   const again = await ask('POST', WHATSAPP, twice);
@@ -76,7 +76,7 @@ test('what the network refuses is 400 with its words, and nothing is kept', asyn
   expect(JSON.stringify(again.body)).toContain('already content');
 });
 
-test('one Idempotency-Key makes one template', async () => {
+test('one Idempotency-Key creates one template', async () => {
   const headers = { 'idempotency-key': 'once' };
   const body = offer();
   const answers = [await ask('POST', WHATSAPP, body, headers), await ask('POST', WHATSAPP, body, headers)];
@@ -84,7 +84,7 @@ test('one Idempotency-Key makes one template', async () => {
   expect(answers.map(idOf)).toEqual([idOf(answers[0] as Answer), idOf(answers[0] as Answer)]);
 });
 
-test('faults are named before the network is asked', async () => {
+test('errors are reported before the network is asked', async () => {
   const taken = network.graph.templates.all().length;
   expect(fieldsOf(await ask('POST', WHATSAPP, offer({ phoneNumberId: '1' })))).toEqual(['phoneNumberId']);
   expect(fieldsOf(await ask('POST', WHATSAPP, offer({ variables: ['a', 'b'] })))).toEqual(['variables']);
@@ -94,7 +94,7 @@ test('faults are named before the network is asked', async () => {
   expect(network.graph.templates.all()).toHaveLength(taken);
 });
 
-test('a header with a file goes to approval with a sample of the account’s own files', async () => {
+test('a header with a file is submitted with a sample from the account’s own files', async () => {
   const components = [
     { type: 'HEADER', format: 'IMAGE' },
     { type: 'BODY', text: 'See this.' },
@@ -125,7 +125,7 @@ test('a header with a file goes to approval with a sample of the account’s own
   expect(faults.map(fieldsOf)).toEqual([['headerMediaId'], ['headerMediaId'], ['headerMediaId']]);
 });
 
-test('a change of the components goes to approval again; variables and the file of the header are ours alone', async () => {
+test('changed components are submitted for approval again; variables and the file of the header are not', async () => {
   const id = idOf(await ask('POST', WHATSAPP, offer()));
   network.graph.templates.move(id, 'APPROVED');
   await syncNow();
@@ -144,7 +144,7 @@ test('a change of the components goes to approval again; variables and the file 
   expect([foreign.status, unknown.status]).toEqual([404, 404]);
 });
 
-test('a template that is deleted is gone at the network too', async () => {
+test('a deleted template is also deleted at the network', async () => {
   const id = idOf(await ask('POST', WHATSAPP, offer()));
   expect((await stranger.request('DELETE', `${WHATSAPP}/${id}`)).status).toBe(404);
   expect((await ask('DELETE', `${WHATSAPP}/${id}`)).status).toBe(204);
@@ -152,7 +152,7 @@ test('a template that is deleted is gone at the network too', async () => {
   expect((await ask('GET', `${WHATSAPP}/${id}`)).status).toBe(404);
 });
 
-test('what was made, changed and deleted at the network is seen after a sync, as the number’s owner’s', async () => {
+test('templates made, changed and deleted at the network are there after a sync, for the owner of the number', async () => {
   network.graph.templates.seed({ ...offer(), name: 'made_there' });
   const gone = idOf(await ask('POST', WHATSAPP, offer()));
   network.graph.templates.move(gone, 'DELETED');
@@ -166,7 +166,7 @@ test('what was made, changed and deleted at the network is seen after a sync, as
   });
 });
 
-test('the operator asks for a sync by hand', async () => {
+test('the operator starts a sync by hand', async () => {
   const [synced, unknown] = [
     await runOperatorCommand(program, 'template', 'sync', 'meta'),
     await runOperatorCommand(program, 'template', 'sync', 'x'),
@@ -175,7 +175,7 @@ test('the operator asks for a sync by hand', async () => {
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no connection x') });
 });
 
-test('the periodic sync passes over what is paused and what is the sandbox’s', async () => {
+test('the periodic sync skips paused connections and the sandbox', async () => {
   const { pool, environment } = program;
   const deps = {
     pool,
@@ -194,7 +194,7 @@ test('the periodic sync passes over what is paused and what is the sandbox’s',
   await pool.query(`UPDATE connection SET status = 'active'`);
 });
 
-test('while the network is away it is 502, and nothing is kept', async () => {
+test('while the network is unavailable the answer is 502, and nothing is stored', async () => {
   network.graph.cut();
   const connection = await findConnection(program.pool, { name: 'meta' });
   const away = { ...connection?.settings, baseUrl: 'http://127.0.0.1:1' };
@@ -205,7 +205,7 @@ test('while the network is away it is 502, and nothing is kept', async () => {
   expect((await ask('GET', `${WHATSAPP}?search=never`)).body).toMatchObject({ total: 0 });
 });
 
-test('a template of RCS is ours: approved at once, with named placeholders', async () => {
+test('an RCS template is approved at once, with named placeholders', async () => {
   const body = { type: 'TEXT', text: 'Hello {{firstName}} of {{city}}' };
   const answer = await ask('POST', RCS, { name: 'Hello', body });
   expect(answer).toMatchObject({
@@ -224,7 +224,7 @@ test('a template of RCS is ours: approved at once, with named placeholders', asy
   expect((await ask('DELETE', `${RCS}/${id}`)).status).toBe(204);
 });
 
-test('a card needs something to show, its files are named by url, and a common template is only the operator’s to change', async () => {
+test('a card needs content, its files are named by url, and only the operator can change a shared template', async () => {
   const empty = { name: 'Empty', body: { type: 'CARD', card: {} } };
   expect(fieldsOf(await ask('POST', RCS, empty))).toEqual(['body.card']);
   const own = { name: 'own', body: { type: 'CARD', card: { media: { mediaId: 1 } } } };
@@ -236,7 +236,7 @@ test('a card needs something to show, its files are named by url, and a common t
   expect((await ask('DELETE', `${RCS}/common`)).status).toBe(403);
 });
 
-test('an agent is asked for and waits for the operator', async () => {
+test('a requested agent waits for the operator', async () => {
   const agents = `${MS}/rcs/agents`;
   const wanted = { displayName: 'Acme shop', description: 'Offers', useCase: 'PROMOTIONAL' };
   const answer = await ask('POST', agents, wanted);

@@ -59,20 +59,20 @@ const fields = new Set(['firstName', 'city']);
 const check = (more: Partial<Parameters<typeof checkTemplate>[1]> = {}) =>
   checkTemplate(pool, { accountId: ours, channel: 'WHATSAPP', templateId: '900', sender: '106', fields, ...more });
 
-test('a template that is approved, of this business account and filled by contact fields may be sent', async () => {
+test('an approved template of this business account with contact fields may be sent', async () => {
   await add();
   expect(await check()).toEqual([]);
   expect(await check({ sender: null })).toEqual([]);
 });
 
-test('another account reads of it as of one that there is not', async () => {
+test('for another account, the template does not exist', async () => {
   await add();
   expect(await check({ accountId: theirs })).toEqual(['there is no template 900']);
   expect(await check({ templateId: '901' })).toEqual(['there is no template 901']);
   expect(await check({ channel: 'RCS' })).toEqual(['there is no template 900']);
 });
 
-test('each thing that is wrong has its sentence', async () => {
+test('each problem has its own sentence', async () => {
   await add({ status: 'APPROVED', variables: ['planet'] });
   await receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, connectionId, [
     { id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' },
@@ -84,7 +84,7 @@ test('each thing that is wrong has its sentence', async () => {
   ]);
 });
 
-test('without one field for each placeholder, or with a header that nothing fills, it cannot be sent', async () => {
+test('a template cannot be sent without a field for each placeholder, or with a header that nothing fills', async () => {
   const header = [{ type: 'HEADER', format: 'IMAGE' }, ...BODY];
   await add({ variables: [], content: header });
   expect(await check()).toEqual([
@@ -103,14 +103,14 @@ test('a callback about another business account changes nothing', async () => {
   expect(await check()).toEqual([]);
 });
 
-test('a campaign learns which values its messages must hold, each once', async () => {
+test('a campaign gets each variable that its messages need once', async () => {
   await add({ ...RCS, id: 'r', content: { text: '{{a}} {{b}} {{c}}' }, variables: ['city', 'firstName|x', 'city'] });
   const variables = (accountId: number) => listTemplateVariables(pool, { accountId, channel: 'RCS', templateId: 'r' });
   expect(await variables(ours)).toEqual(['city', 'firstName|x']);
   expect(await variables(theirs)).toBeUndefined();
 });
 
-test('stored values become what is sent; a whole content is what it is', async () => {
+test('stored values are composed into the content; a complete content is unchanged', async () => {
   await add();
   await add({ ...RCS, id: 'r', ownerId: null, content: { text: 'Hi {{name}}' }, variables: ['firstName'] });
   const { load, resolve } = createResolver(pool);
@@ -138,7 +138,7 @@ test.each([
   expect(resolve(ours, content)).toBeNull();
 });
 
-test('a page has own and common templates by name, and counts them all', async () => {
+test('a page lists own and shared templates by name, and counts them all', async () => {
   await add({ id: '1', name: 'c' });
   await add({ id: '2', name: 'a', ownerId: null, status: 'PENDING' });
   await add({ id: '3', name: 'b', ownerId: theirs });
@@ -156,7 +156,7 @@ test('a page has own and common templates by name, and counts them all', async (
   expect(await db.countOwnTemplates(pool, { accountId: ours, channel: 'WHATSAPP' })).toBe(2);
 });
 
-test('a name finds the own template of a business account before the common one', async () => {
+test('a name finds the own template of a business account before the shared one', async () => {
   await add({ id: '1', ownerId: null });
   const find = async (name = 'offer', of = connectionId) =>
     (await db.findUsableTemplateByName(pool, { accountId: ours, connectionId: of, name, language: 'en' }))?.id;
@@ -166,7 +166,7 @@ test('a name finds the own template of a business account before the common one'
   expect([await find('other'), await find('offer', otherConnection)]).toEqual([undefined, undefined]);
 });
 
-test('the second wall: an account sees its own and the common templates, and writes its own only', async () => {
+test('the second wall: an account reads its own and the shared templates, and writes only its own', async () => {
   await add({ id: '1' });
   await add({ id: '2', ownerId: theirs });
   await add({ id: '3', ownerId: null });
@@ -197,7 +197,7 @@ const store = (...list: db.SyncedTemplate[]) =>
   db.insertSyncedTemplates(pool, { connectionId, ownerId: null, seen: list });
 const find = (id: string) => db.findUsableTemplate(pool, { accountId: ours, channel: 'WHATSAPP', id });
 
-test('a list of the network brings new templates and changes, and keeps owners and what is ours', async () => {
+test('the network’s list adds and changes templates, and keeps owners and what the account decides', async () => {
   await add({ headerLink: 'https://x.example/a.jpg' });
   expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual(['900', '901']);
   expect(await find('900')).toMatchObject({ ownerId: ours, status: 'REJECTED', reason: 'SCAM', name: 'seen' });
@@ -206,7 +206,7 @@ test('a list of the network brings new templates and changes, and keeps owners a
   expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual([]);
 });
 
-test('what the network no longer has reads DELETED, but for what was made after it was asked', async () => {
+test('templates that the network no longer has become DELETED, except those made after it was asked', async () => {
   await add({ id: '1' });
   await exec(pool, sql`UPDATE template SET created_at = now() - interval '1 second'`);
   const before = await db.findDatabaseTime(pool);
@@ -231,13 +231,13 @@ test('only its owner changes or deletes a template', async () => {
   expect([await remove(theirs), await remove(ours)]).toEqual([false, true]);
 });
 
-test('common templates are taken away by id, and those of accounts stay', async () => {
+test('shared templates are deleted by id, and those of accounts stay', async () => {
   await add({ id: '1', ownerId: null });
   await add({ id: '2' });
   expect(await db.deleteCommonTemplates(pool, { ids: ['1', '2'] })).toBe(1);
 });
 
-test('the templates of a business account follow its owner, those of others stay', async () => {
+test('the templates of a business account move to its new owner, and those of others stay', async () => {
   await add({ id: '1', ownerId: null });
   await add({ id: '2' });
   expect(await db.updateTemplatesOwner(pool, { connectionId, from: null, to: theirs })).toBe(1);

@@ -110,7 +110,8 @@ async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
   return {
     name: 'secrets',
     ok: unreadable.length === 0,
-    detail: unreadable.length === 0 ? 'readable' : `sealed with another key: ${unreadable.map((c) => c.name).join(', ')}`,
+    detail:
+      unreadable.length === 0 ? 'readable' : `sealed with another key: ${unreadable.map((c) => c.name).join(', ')}`,
     advice: 'Set SECRET_KEY to the key with which they were sealed, or enter the passwords again.',
   };
 }

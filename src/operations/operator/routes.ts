@@ -1,19 +1,19 @@
-import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { operatorAccountRoutes } from './accounts/routes.ts';
 import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
-import { operatorRestoreGuardRoutes } from './restore-guard/routes.ts';
 import { operatorOverviewRoutes } from './overview/routes.ts';
 import { operatorPriceRoutes } from './prices/routes.ts';
 import { operatorQueueRoutes } from './queues/routes.ts';
 import { operatorHealthRoutes } from './reconciliation/routes.ts';
+import { operatorRestoreGuardRoutes } from './restore-guard/routes.ts';
 import { operatorRouteRoutes } from './routing/routes.ts';
 import { operatorSenderRoutes } from './senders/routes.ts';
 import { operatorUnknownRoutes } from './unknowns/routes.ts';
 
 /**
- * What the operators of the gateway do at the console: the commands' verbs, under their names. Every route asks for an
- * operator (403 to all others, API keys too), runs with the rights of the program, and writes down who changed what.
+ * The routes for the operators of the gateway, which do the same as the commands. Every route requires an operator (403
+ * for all others, including API keys), runs with the rights of the program, and records who changed what.
  */
 export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorOverviewRoutes(app, deps);

@@ -61,7 +61,9 @@ const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): st
       unsent.map((row) => [row.account, row.messages, row.scheduled, row.oldest.toISOString()]),
     ),
     ...(campaigns.length === 0 ? [] : [showCampaigns(campaigns)]),
-    ...(state === 'paused' ? ['`fence confirm` sends them; `fence discard` withdraws those from before the pause.'] : []),
+    ...(state === 'paused'
+      ? ['`fence confirm` sends them; `fence discard` withdraws those from before the pause.']
+      : []),
   ].join('\n');
 
 const showCampaigns = (campaigns: readonly UnsentCampaign[]): string =>

@@ -38,7 +38,10 @@ async function dropOldDays({ pool, log }: Deps, before: Date): Promise<boolean> 
     const ids = { firstId: firstIdAt(day), endId: firstIdAt(new Date(day.getTime() + DAY_MS)) };
     if (await db.hasWaitingMessage(pool, ids)) continue;
     if (!(await dropDay(pool, day))) return false;
-    log.info({ partition: day.toISOString().slice(0, 10) }, 'a day of messages was deleted at the end of its retention');
+    log.info(
+      { partition: day.toISOString().slice(0, 10) },
+      'a day of messages was deleted at the end of its retention',
+    );
   }
   return true;
 }

@@ -28,13 +28,13 @@ const SENTENCES: [output: string, sentence: string][] = [
   ],
 ];
 
-test.each(SENTENCES)('%j is told as a sentence that says what to do', (output, sentence) => {
+test.each(SENTENCES)('%j is explained with what to do', (output, sentence) => {
   const error = startFailure(output, site);
   expect(error.message).toContain(sentence);
   expect(error.cause).toBe(output);
 });
 
-test('a pid file that is damaged, or names a process that is gone or another program, is no server', async () => {
+test('a pid file that is damaged, or of a dead process or another program, does not count', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'pid-file-'));
   expect(await findServer(dir)).toBeUndefined();
   for (const pid of ['', 'nonsense', '-1', '0', '999999999', String(process.pid)]) {

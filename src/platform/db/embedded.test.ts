@@ -141,7 +141,7 @@ describe('a running server', () => {
 });
 
 describe('after a crash', () => {
-  test('the server of a killed gateway lives on, and the next start attaches to it', async () => {
+  test('the server of a killed gateway keeps running, and the next start attaches to it', async () => {
     const { child, connectionString } = await startInChild();
     const pid = await serverPid();
     await killed(child);
@@ -162,7 +162,7 @@ describe('after a crash', () => {
     expect(await valueOf(next.connectionString, 'SELECT value FROM recovered')).toBe(42);
   });
 
-  test('a server that is killed under a running gateway comes back by itself, at the same address', async () => {
+  test('a server that is killed under a running gateway is restarted at the same address', async () => {
     const { connectionString } = await start();
     const pid = await serverPid();
     process.kill(pid, 'SIGKILL');
@@ -173,7 +173,7 @@ describe('after a crash', () => {
     expect(await valueOf(connectionString, 'SELECT 1')).toBe(1);
   });
 
-  test('a pid file whose number belongs to another program by now does not hinder the start', async () => {
+  test('a pid file whose pid belongs to another program does not prevent the start', async () => {
     const server = await start();
     const pid = await serverPid();
     const pidFile = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8');
@@ -185,7 +185,7 @@ describe('after a crash', () => {
     expect(stranger.exitCode).toBeNull();
   });
 
-  test('a start that is killed half way leaves nothing that the next one trips over', async () => {
+  test('a start that is killed half way does not affect the next one', async () => {
     const dir = join(dataDir, '..', 'interrupted');
     await mkdir(join(dir, 'postgres.new-999999999'), { recursive: true });
     await writeFile(join(dir, 'postgres.new-999999999', 'PG_VERSION'), '18');
@@ -218,7 +218,7 @@ test('a start waits for its port while another program has it', async () => {
 describe('an operator command', () => {
   const attach = () => attachEmbedded({ dataDir, log: silentLog });
 
-  test('starts the server when none runs, and stops it when it is done', async () => {
+  test('starts the server if none runs, and stops it at the end', async () => {
     const command = await attach();
     expect(await valueOf(command.connectionString, 'SELECT 1')).toBe(1);
     await command.release();
@@ -233,7 +233,7 @@ describe('an operator command', () => {
     expect(await valueOf(connectionString, 'SELECT 1')).toBe(1);
   });
 
-  test('leaves the server to a program that connected while the command was at work', async () => {
+  test('leaves the server to a program that connected during the command', async () => {
     const command = await attach();
     const program = new pg.Client({ connectionString: command.connectionString });
     await program.connect();
@@ -268,7 +268,7 @@ describe('an error that a person can fix says what to do', () => {
     withChanged('postgres.password', undefined, /postgres\.password, the password of .*, is missing: restore it/));
   test('a password file that belongs to another cluster', () =>
     withChanged('postgres.password', 'another', /password in DATA_DIR\/postgres\.password does not match/));
-  test('a configuration that PostgreSQL refuses', () =>
+  test('a configuration that PostgreSQL rejects', () =>
     withChanged(
       'postgres/postgresql.conf',
       'nonsense = 1',
@@ -282,7 +282,7 @@ describe('an error that a person can fix says what to do', () => {
     await expect(start(join(file, 'below'))).rejects.toThrow('is not a folder');
   });
 
-  test('a postgres folder that holds something else', async () => {
+  test('a postgres folder that contains something else', async () => {
     const dir = join(dataDir, '..', 'other');
     await mkdir(join(dir, 'postgres'), { recursive: true });
     await expect(start(dir)).rejects.toThrow('contains no PostgreSQL data');

@@ -16,7 +16,7 @@ function heldFlush() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('calls of the same turn go together', async () => {
+test('calls of the same turn form one batch', async () => {
   const { batches, flush } = heldFlush();
   const commit = groupCommit({ flush });
   const results = [commit(1), commit(2), commit(3)];
@@ -33,7 +33,7 @@ test('a lone call is flushed in the same turn of the event loop: it waits for no
   expect(batches).toHaveLength(1);
 });
 
-test('what arrives while the flushes under way are the most allowed goes together into the next', async () => {
+test('calls that arrive while the maximum of flushes is in progress form the next batch', async () => {
   const { batches, flush } = heldFlush();
   const commit = groupCommit({ flush, inFlight: 1 });
   void commit(1);
@@ -74,7 +74,7 @@ test('a flush that throws at once rejects its calls and does not stop the follow
   expect(await commit(2)).toBe(2);
 });
 
-test('a flush that returns too few results rejects its calls instead of leaving one waiting for ever', async () => {
+test('a flush that returns too few results rejects its calls instead of leaving one waiting forever', async () => {
   const commit = groupCommit<number, number>({ flush: async (items) => items.slice(1) });
   await expect(Promise.all([commit(1), commit(2)])).rejects.toThrow('flush of 2 items gave 1 results');
 });

@@ -41,7 +41,7 @@ property.prop([fc.array(value, { minLength: 1, maxLength: 5 })])(
   },
 );
 
-test('what has no plain literal is refused', () => {
+test('a value without a plain literal is rejected', () => {
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, undefined, [1], {}, new Date()])
     expect(() => inlineValues(sql`SELECT ${wrong}`)).toThrow('literal');
 });

@@ -41,7 +41,7 @@ test('migrations are applied once, in the order of their numbers', async () => {
   expect(await tables()).toEqual(['a', 'b', 'c']);
 });
 
-test('of ten runners at once one applies each migration, and the others return when it is done', async () => {
+test('of ten concurrent runs one applies each migration, and the others wait for it', async () => {
   await put('0001_a.sql', 'CREATE TABLE a (); SELECT pg_sleep(0.2)');
   const applied = await Promise.all(
     Array.from({ length: 10 }, async () => ({ names: await run(), tables: await tables() })),
@@ -59,7 +59,7 @@ test('a migration that fails leaves nothing behind, keeps the earlier ones, and 
   expect(await run()).toEqual(['0002_b']);
 });
 
-test('an applied file that was changed is refused', async () => {
+test('a changed file that has been applied is rejected', async () => {
   await put('0001_a.sql', 'CREATE TABLE a ()');
   await run();
   await put('0001_a.sql', 'CREATE TABLE a (id int)');
@@ -76,7 +76,7 @@ test('a database of a newer release is rejected', async () => {
   await expect(run()).rejects.toThrow('belongs to a newer release (it has 0002_b)');
 });
 
-test('a new file with a number below an applied one is refused', async () => {
+test('a new file with a number below an applied one is rejected', async () => {
   await put('0002_b.sql', 'CREATE TABLE b ()');
   await run();
   await put('0001_a.sql', 'CREATE TABLE a ()');
@@ -88,13 +88,13 @@ test.each(['1_short.sql', '0001_Upper.sql', '0001_a-b.sql'])('the file name %s i
   await expect(run()).rejects.toThrow('must have a name such as 0042_add_table.sql');
 });
 
-test('two files with one number are refused', async () => {
+test('two files with one number are rejected', async () => {
   await put('0001_a.sql', 'SELECT 1');
   await put('0001_b.sql', 'SELECT 1');
   await expect(run()).rejects.toThrow('0001_b.sql must have a name');
 });
 
-test('the migrations of this program apply to an empty database, and again change nothing', async () => {
+test('the migrations of this program apply to an empty database, and change nothing the second time', async () => {
   const real = { dir: MIGRATIONS_DIR, log: silentLog };
   expect((await migrate(database.pool, real))[0]).toBe('0001_accounts');
   const schema = await dumpSchema(database.pool);

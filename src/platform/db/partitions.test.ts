@@ -27,7 +27,7 @@ const partitionOf = async (id: string): Promise<string> => {
   return row.name;
 };
 
-test('yesterday, today and seven days ahead have partitions in every table, and making them twice makes none', async () => {
+test('yesterday, today and the next seven days get partitions in every table, and a second call makes none', async () => {
   expect(await ensurePartitions(database.pool, NOON)).toBe(9 * TABLES);
   expect(await ensurePartitions(database.pool, NOON)).toBe(0);
   expect(await partitionOf(firstIdAt(new Date(NOON.getTime() - DAY_MS)))).toBe('message_state_20310330');
@@ -45,7 +45,7 @@ test('the last millisecond of a day and the first of the next go to their own da
   expect(await partitionOf(last)).toBe('message_state_20310331');
 });
 
-test('several processes that start at once make each partition once and none fails', async () => {
+test('concurrent processes make each partition once, and none fails', async () => {
   const later = new Date('2032-01-01T00:00:00Z');
   await Promise.all(Array.from({ length: 4 }, () => ensurePartitions(database.pool, later)));
   expect(await ensurePartitions(database.pool, later)).toBe(0);

@@ -35,7 +35,7 @@ test('a day is indexed when it has been over for six hours, once, and the day th
   expect(await index(NOON)).toBe(0);
 });
 
-test('an index whose building was cut off is built anew', async () => {
+test('an index whose build was interrupted is built again', async () => {
   await exec(
     database.pool,
     raw(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'message_20310330_history'::regclass`),
@@ -44,14 +44,14 @@ test('an index whose building was cut off is built anew', async () => {
   expect(await indexes('20310330')).toEqual(BOTH);
 });
 
-test('of several processes one does it, and the others do not wait', async () => {
+test('of several processes only one builds, and the others do not wait', async () => {
   await exec(database.pool, raw('DROP INDEX message_20310330_history, message_state_20310330_history'));
   const built = await Promise.all(Array.from({ length: 4 }, () => index(NOON)));
   expect(built.toSorted()).toEqual([0, 0, 0, 2]);
   expect(await indexes('20310330')).toEqual(BOTH);
 });
 
-test('who stops does not wait for a day that somebody writes to, and the next process builds it', async () => {
+test('stopping does not wait for a day that is being written to, and the next process builds it', async () => {
   await exec(database.pool, raw('DROP INDEX message_20310330_history'));
   const writer = await database.pool.connect();
   await exec(writer, raw('BEGIN; LOCK TABLE message_20310330 IN ROW EXCLUSIVE MODE'));

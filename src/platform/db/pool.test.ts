@@ -9,7 +9,7 @@ const database = await createTestDatabase({ empty: true });
 const { pool, connectionString } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 
-test('bigint arrives as a number, also in arrays, with null kept', async () => {
+test('bigint becomes a number, also in arrays, and null stays null', async () => {
   const query = sql`SELECT 9007199254740991::bigint AS a, '{1,NULL,-3}'::bigint[] AS b, '{}'::bigint[] AS c`;
   expect(await one(pool, query)).toEqual({ a: 9007199254740991, b: [1, null, -3], c: [] });
 });
@@ -20,12 +20,12 @@ test('a bigint that a number cannot hold is an error, not a rounded value', asyn
   expect(await one(pool, sql`SELECT 1 AS a`)).toEqual({ a: 1 });
 });
 
-test('an instant arrives as a Date, and a calendar day as its text', async () => {
+test('an instant becomes a Date, and a calendar day its text', async () => {
   const row = await one(pool, sql`SELECT timestamptz '2026-03-01 12:00:00.5+02' AS at, date '2026-03-29' AS day`);
   expect(row).toEqual({ at: new Date('2026-03-01T10:00:00.500Z'), day: '2026-03-29' });
 });
 
-test('every session plans for the values at hand and gives up what takes too long', async () => {
+test('every session plans for the values at hand and has timeouts', async () => {
   const names = ['plan_cache_mode', 'jit', 'statement_timeout', 'idle_in_transaction_session_timeout', 'TimeZone'];
   const settings = await one(
     pool,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { checkRlsRules } from './rls-rules.ts';
 
-test('every table with account_id stands behind the second wall, and the tenant role reaches nothing else', async () => {
+test('every table with account_id is behind the second wall, and the tenant role can use nothing else', async () => {
   await using database = await createTestDatabase();
   expect(await checkRlsRules(database.pool)).toEqual([]);
 });

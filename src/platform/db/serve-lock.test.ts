@@ -9,7 +9,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 const first = 'process 4711, http://127.0.0.1:8080';
 
-test('a second program is told who serves already, and may serve once the first has let go', async () => {
+test('a second program learns which process serves, and may serve once the first has released the lock', async () => {
   const lock = await acquireServeLock(connectionString, first);
   expect(await acquireServeLock(connectionString, 'another')).toEqual({ held: false, holder: first });
   if (lock.held) await lock.release();
@@ -18,7 +18,7 @@ test('a second program is told who serves already, and may serve once the first 
   if (next.held) await next.release();
 });
 
-test('programs on two databases of one server do not meet', async () => {
+test('programs on two databases of one server do not conflict', async () => {
   await using other = await createTestDatabase({ empty: true });
   const locks = [await acquireServeLock(connectionString, first), await acquireServeLock(other.connectionString, 'b')];
   for (const lock of locks) {
@@ -27,7 +27,7 @@ test('programs on two databases of one server do not meet', async () => {
   }
 });
 
-test('a holder whose connection is cut off holds nothing and does not crash', async () => {
+test('a holder whose connection is lost has no lock and does not crash', async () => {
   const lock = await acquireServeLock(connectionString, 'cut off');
   await runOn(
     connectionString,

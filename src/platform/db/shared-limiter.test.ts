@@ -28,7 +28,7 @@ async function startProcess(db: Db = database.pool) {
 const takeMany = (limiter: SharedLimiter, count: number, name: string): number =>
   Array.from({ length: count }, () => limiter.take(name, RATE)).filter(({ allowed }) => allowed).length;
 
-test('what one process counts, the others count too, once each', async () => {
+test('the counts of one process reach the others, exactly once', async () => {
   const processes = await Promise.all([startProcess(), startProcess(), startProcess()]);
   const [a, b, c] = processes;
   takeMany(a, 30, 'k1');
@@ -43,7 +43,7 @@ test('what one process counts, the others count too, once each', async () => {
   await Promise.all(processes.map(({ end }) => end()));
 });
 
-test('more names than one notification holds are told all the same', async () => {
+test('more names than fit into one notification are shared', async () => {
   const [here, there] = await Promise.all([startProcess(), startProcess()]);
   const names = Array.from({ length: 2000 }, (_, i) => `s${String(i).padStart(22, '0')}`);
   for (const name of names) here.take(name, RATE);
@@ -51,7 +51,7 @@ test('more names than one notification holds are told all the same', async () =>
   await Promise.all([here.end(), there.end()]);
 });
 
-test('nothing is sent while nothing is counted, and one statement for all that was counted meanwhile', async () => {
+test('nothing is sent while nothing is counted, and then one statement for all counts', async () => {
   const sent: unknown[] = [];
   const db: Db = {
     query: (query) => {
@@ -67,7 +67,7 @@ test('nothing is sent while nothing is counted, and one statement for all that w
   expect(sent).toHaveLength(1);
 });
 
-test('a database that is away refuses nobody', async () => {
+test('an unavailable database rejects nobody', async () => {
   const told: string[] = [];
   const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
   const limiter = createSharedLimiter({

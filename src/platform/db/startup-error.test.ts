@@ -35,7 +35,7 @@ test('a port where nothing listens', async () => {
   expect(await explain((url) => (url.port = String(port)))).toMatch(/Nothing answers/);
 });
 
-test('a port where something listens that is silent', async () => {
+test('a port where a server does not answer', async () => {
   const { port, close } = await mutePort();
   expect(await explain((url) => (url.port = String(port)))).toMatch(/does not answer: check host, port and firewall/);
   close();
@@ -60,7 +60,7 @@ test('a full disk and a folder that may not be written', () => {
   });
 });
 
-test('what nobody but a programmer can put right stays as it is, and so does what is explained already', () => {
+test('an error that only a programmer can fix stays as it is, and so does one that is explained already', () => {
   for (const error of [new TypeError('x is undefined'), new StartupError('done'), 'text']) {
     expect(explainDatabaseError(error)).toBe(error);
   }

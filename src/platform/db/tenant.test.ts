@@ -30,14 +30,14 @@ afterAll(async () => {
 const [ONE, TWO, NOBODY] = [{ accountId: 1 }, { accountId: 2 }, { accountId: 99 }];
 const ALL = sql`SELECT text FROM note ORDER BY account_id, id`;
 
-test('a query without a WHERE finds the rows of its account alone, and the owner still finds all', async () => {
+test('a query without a WHERE finds only the rows of its account, and the owner still finds all', async () => {
   expect(await many(tenant(pool, ONE), ALL)).toEqual([{ text: 'of one' }]);
   expect(await many(pool, ALL)).toHaveLength(2);
   expect(await many(tenant(pool, TWO), ALL)).toEqual([{ text: 'of two' }]);
   expect(await many(tenant(pool, NOBODY), ALL)).toEqual([]);
 });
 
-test('one prepared statement is planned anew for each who runs it', async () => {
+test('a prepared statement is planned again for each role', async () => {
   const counted = () => onePlan(sql`SELECT count(*) AS n FROM note`);
   const asked = [];
   for (let round = 0; round < 8; round++)
@@ -45,13 +45,13 @@ test('one prepared statement is planned anew for each who runs it', async () => 
   expect(asked).toEqual(Array.from({ length: 8 }, () => [{ n: 2 }, { n: 1 }, { n: 0 }]).flat());
 });
 
-test('nothing of an account is left on the connection, after a failure either', async () => {
+test('nothing of an account is left on the connection, even after a failure', async () => {
   await expect(many(tenant(pool, ONE), sql`SELECT 1 / 0`)).rejects.toThrow('division by zero');
   const [left] = await many(pool, sql`SELECT current_setting('app.account_id', true) AS account, current_user AS who`);
   expect(left).toEqual({ account: '', who: 'heliograph' });
 });
 
-test('a write to another account is refused or touches nothing, and is rolled back', async () => {
+test('a write to another account fails or affects nothing, and is rolled back', async () => {
   await expect(exec(tenant(pool, ONE), sql`INSERT INTO note VALUES (2, 7, 'forged')`)).rejects.toThrow('row-level');
   await expect(exec(tenant(pool, ONE), sql`UPDATE note SET account_id = 2, id = 8`)).rejects.toThrow('row-level');
   expect(await exec(tenant(pool, ONE), sql`UPDATE note SET text = 'forged' WHERE account_id = 2`)).toBe(0);
@@ -59,7 +59,7 @@ test('a write to another account is refused or touches nothing, and is rolled ba
   expect(await many(pool, ALL)).toEqual([{ text: 'of one' }, { text: 'of two' }]);
 });
 
-test('a transaction stays with its account, commits as a whole and is undone as a whole', async () => {
+test('a transaction has the rights of its account, and commits or rolls back as a whole', async () => {
   const add = (id: number) => sql`INSERT INTO note VALUES (1, ${id}, 'more')`;
   const inside = await tenantTransaction(pool, ONE, async (tx) => {
     await exec(tx, add(2));
@@ -82,7 +82,7 @@ test('without a connection the query fails, and the work of a transaction is not
   await away.end();
 });
 
-test('a database user who may not take on the role is told what to run, and after that may', async () => {
+test('a database user who may not use the role is told what to run, and then may', async () => {
   const user = `plain_${randomBytes(4).toString('hex')}`;
   const clusterUrl = inject('clusterUrl');
   await runOn(clusterUrl, `CREATE ROLE ${user} LOGIN PASSWORD 'plain'`);

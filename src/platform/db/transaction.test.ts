@@ -14,7 +14,7 @@ beforeEach(() => exec(database.pool, sql`TRUNCATE thing`));
 const stored = async (): Promise<number[]> =>
   (await many<{ n: number }>(database.pool, sql`SELECT n FROM thing ORDER BY n`)).map((row) => row.n);
 
-test('what the work wrote is committed when it resolves, and its result is handed on', async () => {
+test('the writes are committed when the work resolves, and its result is returned', async () => {
   const result = await transaction(database.pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     expect(await stored()).toEqual([]);
@@ -24,7 +24,7 @@ test('what the work wrote is committed when it resolves, and its result is hande
   expect(await stored()).toEqual([1]);
 });
 
-test('nothing is stored when the work throws, and its error is handed on', async () => {
+test('nothing is stored when the work throws, and its error is rethrown', async () => {
   const failing = transaction(database.pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     throw new Error('changed my mind');
@@ -43,7 +43,7 @@ test('nothing is stored when a statement fails, even if the work goes on', async
   expect(await stored()).toEqual([]);
 });
 
-test('a failed statement whose error the work swallowed is not taken for a commit', async () => {
+test('a failed statement whose error the work swallowed does not count as a commit', async () => {
   const failing = transaction(database.pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
@@ -52,7 +52,7 @@ test('a failed statement whose error the work swallowed is not taken for a commi
   expect(await stored()).toEqual([]);
 });
 
-test('a failure that is known only at the commit is an error', async () => {
+test('a failure at the commit is an error', async () => {
   await exec(database.pool, sql`CREATE TABLE late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`);
   const failing = transaction(database.pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
@@ -62,7 +62,7 @@ test('a failure that is known only at the commit is an error', async () => {
   expect(await stored()).toEqual([]);
 });
 
-test('clients go back to the pool after commits and failures alike', async () => {
+test('clients return to the pool after commits and failures alike', async () => {
   for (let i = 0; i < 30; i++)
     await transaction(database.pool, async () => {
       if (i % 2 === 0) throw new Error('no');
@@ -86,7 +86,7 @@ test('a connection that dies in the middle is an error, and the next transaction
 describe('a burst', () => {
   const insert = (n: number) => sql`INSERT INTO thing VALUES (${n})`;
 
-  test('commits all its statements, in order, and hands on their results', async () => {
+  test('commits all its statements, in order, and returns their results', async () => {
     const results = await burst(database.pool, (tx) => [
       exec(tx, insert(1)),
       exec(tx, sql`UPDATE thing SET n = n + 1`),
@@ -106,7 +106,7 @@ describe('a burst', () => {
     expect(await transaction(database.pool, (tx) => exec(tx, insert(3)))).toBe(1);
   });
 
-  test('refuses a statement that comes after it was sent', async () => {
+  test('rejects a statement that is issued after it was sent', async () => {
     let late: Promise<unknown> = Promise.resolve();
     await burst(database.pool, (tx) => {
       const statement = Promise.resolve().then(() => exec(tx, insert(9)));
@@ -117,7 +117,7 @@ describe('a burst', () => {
     expect(await stored()).toEqual([1]);
   });
 
-  test('gives its client back, after failures too', async () => {
+  test('releases its client, also after failures', async () => {
     for (let i = 0; i < 30; i++)
       await burst(database.pool, (tx) => [exec(tx, insert(1)), exec(tx, insert(i % 2))]).catch(() => undefined);
     expect(database.pool.waitingCount).toBe(0);

@@ -37,7 +37,7 @@ const holders = async (owner: number): Promise<number[]> =>
 const terminate = (pids: readonly number[]): Promise<number> =>
   exec(database.pool, sql`SELECT pg_terminate_backend(pid, 5000) FROM unnest(${pids}::int[]) AS pid`);
 
-test('an open session holds its lock, and closing it lets go', async () => {
+test('an open session holds its lock, and closing it releases the lock', async () => {
   const { session } = await open();
   expect(await holders(session.owner)).toHaveLength(1);
   await session.close();
@@ -49,13 +49,13 @@ test('two sessions have two keys', async () => {
   expect(one.session.owner).not.toBe(other.session.owner);
 });
 
-test('a notification is heard with its payload, on the channels asked for only', async () => {
+test('notifications arrive with their payload, only on the given channels', async () => {
   const { heard } = await open(['worker_one', 'worker_two']);
   await exec(database.pool, sql`SELECT pg_notify('worker_three', 'x'), pg_notify('worker_two', '17')`);
   await expect.poll(() => heard).toEqual([['worker_two', '17']]);
 });
 
-test('a lost session comes back with the same key, listens again and wakes every channel for what it missed', async () => {
+test('a lost session is reopened with the same key, listens again and signals every channel', async () => {
   const { session, heard } = await open(['worker_one', 'worker_two']);
   const [first] = await holders(session.owner);
   await terminate([first ?? 0]);

@@ -44,7 +44,7 @@ function appWith(authenticate: Authenticate) {
 
 const refused = (error: AppError) => appWith(() => Promise.reject(error));
 
-test('an authenticated route knows its actor, and the routes beside it ask for nothing', async () => {
+test('an authenticated route knows its actor, and the routes next to it need no credentials', async () => {
   const app = appWith(() => Promise.resolve(admitted('owner')));
   const answer = await app.inject('/in');
   expect(answer.json()).toEqual({ accountId: 7 });
@@ -52,14 +52,14 @@ test('an authenticated route knows its actor, and the routes beside it ask for n
   expect((await app.inject('/open')).body).toBe('open');
 });
 
-test('401 carries the Basic challenge, other refusals do not', async () => {
+test('401 has the Basic challenge, other errors do not', async () => {
   const answer = await refused(new AppError('unauthenticated')).inject('/in');
   expect(answer.headers['www-authenticate']).toBe('Basic realm="heliograph", charset="UTF-8"');
   const suspended = await refused(new AppError('forbidden')).inject('/in');
   expect(suspended.headers).not.toHaveProperty('www-authenticate');
 });
 
-test('a stranger is refused before the body is read', async () => {
+test('a caller without credentials is rejected before the body is read', async () => {
   const app = refused(new AppError('unauthenticated'));
   const errors: string[] = [];
   app.setErrorHandler((error: AppError, _request, reply) => {
@@ -89,7 +89,7 @@ test.for<[Role, Scope[] | undefined, 'GET' | 'POST' | 'DELETE', string | undefin
   expect([statusCode, failure?.message]).toEqual([message ? 403 : 200, message]);
 });
 
-test('a route that asks for a scope without authentication is closed to everyone', async () => {
+test('a route that requires a scope without authentication rejects everyone', async () => {
   const app = appWith(() => Promise.resolve(admitted('owner')));
   expect((await app.inject('/open/contacts')).statusCode).not.toBe(200);
 });

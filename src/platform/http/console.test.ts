@@ -57,19 +57,19 @@ test.each(['/api/nothing', '/services/x', '/openapi.json/x', '/health/x', '/metr
   },
 );
 
-test('who does not ask for a page gets 404 as JSON, and no other method makes a page', async () => {
+test('a request that does not accept HTML gets 404 as JSON, and so does any other method', async () => {
   expect((await app.inject({ url: '/campaigns' })).statusCode).toBe(404);
   expect((await app.inject({ url: '/campaigns', method: 'POST', headers: BROWSER })).statusCode).toBe(404);
   const wrongMethod = await app.inject({ url: '/api/only-post', headers: BROWSER });
   expect(wrongMethod.statusCode).toBe(405);
 });
 
-test('HEAD is answered as GET is, without the page', async () => {
+test('HEAD is answered like GET, without the page', async () => {
   const { statusCode, body } = await app.inject({ url: '/', method: 'HEAD', headers: BROWSER });
   expect([statusCode, body]).toEqual([200, '']);
 });
 
-test('every answer has a nonce of its own, which the policy and the page share', async () => {
+test('every answer has its own nonce, in the policy and in the page', async () => {
   const nonces = new Set<string>();
   for (let turn = 0; turn < 5; turn += 1) {
     const { headers, body } = await app.inject({ url: '/', headers: BROWSER });
@@ -81,7 +81,7 @@ test('every answer has a nonce of its own, which the policy and the page share',
   expect(nonces.size).toBe(5);
 });
 
-test('the policy runs our scripts alone, nothing inline, and lets nobody frame the page', async () => {
+test('the policy allows only our own scripts, nothing inline, and no framing', async () => {
   const { headers } = await app.inject({ url: '/', headers: BROWSER });
   const policy = policyOf(headers);
   expect(policy).not.toMatch(/unsafe-|\*|data:|https?:/);
@@ -96,7 +96,7 @@ test('the policy runs our scripts alone, nothing inline, and lets nobody frame t
   });
 });
 
-test('files in S3 may be shown and fetched from there, and from nowhere else', async () => {
+test('files in S3 may be displayed and fetched from there, and from nowhere else', async () => {
   const s3 = { STORAGE: 's3', S3_BUCKET: 'files', S3_ENDPOINT: 'https://s3.example.com/base' };
   await using own = serve('/nowhere', s3);
   const policy = policyOf((await own.inject({ url: '/', headers: BROWSER })).headers);
@@ -104,7 +104,7 @@ test('files in S3 may be shown and fetched from there, and from nowhere else', a
   expect(policy).toContain("script-src 'self';");
 });
 
-test('a file is kept for a year, comes compressed to who takes that, and an unknown one is 404', async () => {
+test('a file is cached for a year and sent compressed if accepted, and an unknown one is 404', async () => {
   const plain = await app.inject('/assets/a-1.js');
   expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
   expect(plain.headers['content-type']).toMatch(/javascript/);
@@ -124,7 +124,7 @@ test.each(['/assets/../index.html', '/assets/..%2findex.html', '/assets/%2e%2e/i
   },
 );
 
-test('a console that was never built says so, and how to build it', async () => {
+test('a missing build of the console is explained, with how to build it', async () => {
   await using unbuilt = serve('/nowhere');
   const { statusCode, body } = await unbuilt.inject({ url: '/', headers: BROWSER });
   expect(statusCode).toBe(200);

@@ -9,14 +9,14 @@ const app = createServer(apiDeps());
 describeApi(app);
 docsRoutes(app);
 
-test('the page runs nothing that stands in it and names no other host', async () => {
+test('the page has no inline scripts and refers to no other host', async () => {
   const { body, headers } = await app.inject('/docs');
   expect(headers['content-type']).toBe('text/html; charset=utf-8');
   expect(body).not.toMatch(/<script(?![^>]*\ssrc=)/);
   expect(body).not.toMatch(/\son\w+=|javascript:|https?:\/\//i);
 });
 
-test('its policy lets scripts come from here alone', async () => {
+test('its policy allows scripts only from our origin', async () => {
   const { headers } = await app.inject('/docs');
   const policy = Object.fromEntries(
     String(headers['content-security-policy'])
@@ -27,7 +27,7 @@ test('its policy lets scripts come from here alone', async () => {
   expect(policy['script-src'] ?? policy['default-src']).toBe("'self'");
 });
 
-test('every script of the page is served here, as a script', async () => {
+test('every script of the page is served by us, as a script', async () => {
   const sources = [...(await app.inject('/docs')).body.matchAll(/src="([^"]+)"/g)].map((match) => match[1] ?? '');
   expect(sources).toHaveLength(2);
   for (const url of sources) {
@@ -38,7 +38,7 @@ test('every script of the page is served here, as a script', async () => {
   }
 });
 
-test('the page starts on our description, with fonts and telemetry off', async () => {
+test('the page loads our description, with fonts and telemetry off', async () => {
   const { body } = await app.inject('/docs/init.js');
   const settings: unknown[] = [];
   const Scalar = { createApiReference: (...given: unknown[]) => settings.push(...given) };
@@ -53,6 +53,6 @@ test('the page starts on our description, with fonts and telemetry off', async (
   expect((await app.inject('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' });
 });
 
-test('the page that the library brings, which our policy would stop, is not served', async () => {
+test("the library's own page, which our policy would block, is not served", async () => {
   for (const url of ['/docs/scalar', '/docs/scalar/']) expect((await app.inject(url)).statusCode).toBe(404);
 });

@@ -19,12 +19,12 @@ const probe = (name: string, ok: boolean, critical = true): Probe => ({
   check: async () => ({ ok, detail: `${name} says so` }),
 });
 
-test('a process that runs is live, whatever its probes say', async () => {
+test('a running process is live, whatever its probes report', async () => {
   const answer = await healthServer(probe('database', false)).inject('/health/live');
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }]);
 });
 
-test('ready is 200 while every probe is well, each with its words', async () => {
+test('ready is 200 while every probe succeeds, with the detail of each', async () => {
   const answer = await healthServer(probe('database', true), probe('disk', true)).inject('/health/ready');
   expect(answer.statusCode).toBe(200);
   expect(answer.json()).toEqual({
@@ -33,7 +33,7 @@ test('ready is 200 while every probe is well, each with its words', async () => 
   });
 });
 
-test('ready is 503 when one probe is not well, and when one throws, without its words', async () => {
+test('ready is 503 when a probe fails, and when one throws, without the text of the error', async () => {
   const broken: Probe = { name: 'disk', critical: true, check: () => Promise.reject(new Error('secret address')) };
   const answer = await healthServer(probe('database', true), broken).inject('/health/ready');
   expect(answer.statusCode).toBe(503);
@@ -41,13 +41,13 @@ test('ready is 503 when one probe is not well, and when one throws, without its 
   expect((await healthServer(probe('database', false)).inject('/health/ready')).statusCode).toBe(503);
 });
 
-test('a failed probe that is not critical is told, and requests are served all the same', async () => {
+test('a failed probe that is not critical is reported, and requests are served', async () => {
   const answer = await healthServer(probe('database', true), probe('carriers', false, false)).inject('/health/ready');
   expect(answer.statusCode).toBe(200);
   expect(answer.json()).toMatchObject({ status: 'degraded', checks: { carriers: { ok: false } } });
 });
 
-test('a probe that never answers is a failed one', async () => {
+test('a probe that never answers counts as failed', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const asked = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ test('a probe that never answers is a failed one', async () => {
   }
 });
 
-test('a hundred who ask at once cost one question', async () => {
+test('a hundred concurrent requests cost one check', async () => {
   const { promise, resolve } = Promise.withResolvers<{ ok: boolean; detail: string }>();
   const check = vi.fn(() => promise);
   const app = healthServer({ name: 'database', critical: true, check });
@@ -77,7 +77,7 @@ test('a hundred who ask at once cost one question', async () => {
   expect(check).toHaveBeenCalledTimes(2);
 });
 
-test('measurements are in the format of Prometheus', async () => {
+test('metrics are in the Prometheus format', async () => {
   const app = healthServer();
   await app.inject('/health/live');
   const answer = await app.inject('/metrics');

@@ -123,20 +123,20 @@ async function send(path: string, key: string | undefined, { method = 'POST', bo
 const stored = () => many<{ key: string; answer: Buffer }>(database.pool, sql`SELECT key, answer FROM idempotency_key`);
 
 describe('a key', () => {
-  test('repeats an answer, its status, its type and its body, and the work is done once', async () => {
+  test('repeats the status, type and body of an answer, and the work is done once', async () => {
     const first = await send('/work', 'a', { body: {} });
     expect(first).toMatchObject({ status: 201, text: '{"n":1,"text":"às 9 €"}', replayed: null });
     expect(await send('/work', 'a', { body: {} })).toEqual({ ...first, replayed: 'true' });
     expect(done).toEqual({ '/work': 1 });
   });
 
-  test('is not needed: without one every request is done, and nothing is stored', async () => {
+  test('is optional: without one every request is processed, and nothing is stored', async () => {
     await send('/work', undefined);
     expect((await send('/work', undefined)).text).toContain('"n":2');
     expect(await stored()).toEqual([]);
   });
 
-  test('of 1 to 255 printable ASCII characters is taken, any other is a 400 that names the header', async () => {
+  test('of 1 to 255 printable ASCII characters is accepted, any other is a 400 that names the header', async () => {
     for (const key of ['k', 'k'.repeat(255), '"8e03978e-40d5-43dd" ~!', 'with spaces'])
       expect((await send('/work', key)).status, key).toBe(201);
     for (const key of ['', 'k'.repeat(256), 'caf\u00e9', 'tab\there']) {
@@ -149,7 +149,7 @@ describe('a key', () => {
     expect(done['/work']).toBe(4);
   });
 
-  test('counts where a PUT asks for it, and on no other method', async () => {
+  test('counts on a PUT that accepts it, and on no other method', async () => {
     await send('/confirm', 'a', { method: 'PUT' });
     expect(await send('/confirm', 'a', { method: 'PUT' })).toMatchObject({ replayed: 'true' });
     await send('/plain', 'a', { method: 'PUT' });
@@ -163,7 +163,7 @@ describe('a key', () => {
     expect(done).toEqual({ '/empty': 1 });
   });
 
-  test('is bound to method, URL and body: anything else under it is 409', async () => {
+  test('is bound to method, URL and body: a different request is 409', async () => {
     await send('/work', 'a', { body: { x: 1 } });
     for (const [path, request] of [
       ['/work', { body: { x: 2 } }],
@@ -178,7 +178,7 @@ describe('a key', () => {
     expect(await send('/work', 'a', { body: { x: 1 } })).toMatchObject({ status: 201, replayed: 'true' });
   });
 
-  test('under way is 409, which says to try again, and then answers', async () => {
+  test('of a request in progress is 409, which says to retry, and then gets the answer', async () => {
     const first = send('/wait', 'a');
     await waiting.wait(60_000);
     expect(await send('/wait', 'a')).toMatchObject({ status: 409, retryAfter: '1' });
@@ -189,7 +189,7 @@ describe('a key', () => {
 });
 
 describe('an answer', () => {
-  test('is sealed: who reads the table sees neither body nor status', async () => {
+  test('is encrypted: the table shows neither body nor status', async () => {
     await send('/work', 'a');
     const [row] = await stored();
     expect(row?.answer.toString('latin1')).not.toContain('"n"');
@@ -199,7 +199,7 @@ describe('an answer', () => {
     expect(await answers.find({ accountId: 2, key: 'a' })).toBeUndefined();
   });
 
-  test('of 4xx that the same request would get again is repeated, malformed bodies answer anew', async () => {
+  test('with a 4xx that the same request would get again is repeated, but not that of a malformed body', async () => {
     const first = await send('/conflict', 'a');
     expect(first).toMatchObject({ status: 409, text: expect.stringContaining('"1"') });
     expect(await send('/conflict', 'a')).toEqual({ ...first, replayed: 'true' });
@@ -209,7 +209,7 @@ describe('an answer', () => {
     expect(done).toEqual({ '/conflict': 1 });
   });
 
-  test('of 5xx and 429 is not: the next try is done', async () => {
+  test('with 5xx or 429 is not repeated: the next request is processed', async () => {
     for (const path of ['/broken', '/limited']) {
       await send(path, 'a');
       expect(await send(path, 'a'), path).toMatchObject({ replayed: null });
@@ -222,7 +222,7 @@ describe('an answer', () => {
 describe('a streamed body', () => {
   const file = (fill: number): Request => ({ body: Buffer.alloc(300_000, fill), type: 'application/octet-stream' });
 
-  test('is hashed as its handler reads it, and read to its end when it is not handled again', async () => {
+  test('is hashed while its handler reads it, and read to its end when the answer is replayed', async () => {
     const first = await send('/upload', 'a', file(1));
     expect(JSON.parse(first.text)).toEqual({ bytes: 300_000, n: 1 });
     expect(await send('/upload', 'a', file(1))).toEqual({ ...first, replayed: 'true' });
@@ -230,7 +230,7 @@ describe('a streamed body', () => {
     expect(done).toEqual({ '/upload': 1 });
   });
 
-  test('that is cut short under a known key harms nobody', async () => {
+  test('that is truncated, with a known key, does no harm', async () => {
     await send('/upload', 'a', file(1));
     const { port } = new URL(app.listeningOrigin);
     const headers = { 'idempotency-key': 'a', 'content-type': 'application/octet-stream', 'content-length': '300000' };

@@ -8,16 +8,18 @@ import { createServer } from './server.ts';
 
 const fresh = () => createServer(apiDeps());
 
-test('answers the origin that it listens on', async () => {
+test('returns the origin that it listens on', async () => {
   const app = fresh();
   expect(await listen(app, { ...loadConfig({}), port: 0 })).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   await app.close();
 });
 
-test('a port in use and a foreign address are told in a sentence that says what to do', async () => {
+test('a port in use and a foreign address are explained with what to do', async () => {
   await using other = await listening(fresh());
   const attempt = (changes: object) => listen(fresh(), { ...loadConfig({}), ...changes });
-  const busy = new StartupError(`Port ${other.port} is in use: stop the program that uses it, or set PORT to another port.`);
+  const busy = new StartupError(
+    `Port ${other.port} is in use: stop the program that uses it, or set PORT to another port.`,
+  );
   await expect(attempt({ port: other.port })).rejects.toThrow(busy);
   const worker = new StartupError(
     `Port ${other.port} is in use: stop the program that uses it, or set WORKER_PORT to another port.`,

@@ -34,25 +34,25 @@ async function post(payload: object) {
   return { status: answer.statusCode, fields: details.map(({ field }) => field) };
 }
 
-test('what the route knows stands behind what the schema refused', async () => {
+test('the faults found by the route follow those of the schema', async () => {
   expect(await post({ number: 'wrong', age: 'x' })).toEqual({ status: 400, fields: ['age', 'number'] });
   expect(await post({ number: '1', age: 'x' })).toEqual({ status: 400, fields: ['age'] });
 });
 
-test('a body that the schema lets pass is looked at by the handler alone', async () => {
+test('a body that the schema accepts is checked only by the handler', async () => {
   expect(await post({ number: 'wrong' })).toMatchObject({ status: 200 });
   expect(asked).toEqual([]);
 });
 
-test('the route sees what is sound, of objects too, and no array with an entry that was refused', async () => {
+test('the route sees the valid fields, also of objects, and no array with a rejected entry', async () => {
   await post({ number: 5, age: 1, tags: ['a', 5], more: { a: 1, b: 'x' }, unknown: true });
   expect(asked).toEqual([{ sound: { age: 1, more: { a: 1 }, unknown: true }, more: true, tags: true }]);
 });
 
-test('a body that is no object is refused by the schema alone', async () => {
+test('a body that is not an object is rejected by the schema alone', async () => {
   expect(await post([])).toEqual({ status: 400, fields: ['body'] });
 });
 
-test('a look that fails is answered as any failure is', async () => {
+test('an error in the further check is answered like any other', async () => {
   expect(await post({ number: 'away', age: 'x' })).toMatchObject({ status: 500 });
 });

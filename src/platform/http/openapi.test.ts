@@ -32,7 +32,7 @@ async function described() {
   return JSON.parse(JSON.stringify(app.swagger()));
 }
 
-test('an operation lists the errors that it can end in, in the shape of its interface', async () => {
+test('an operation lists its possible errors, in the shape of its API', async () => {
   const { paths, components } = await described();
   const thing = paths['/things/{id}'].post.responses;
   expect(Object.keys(thing)).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503']);

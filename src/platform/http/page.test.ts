@@ -13,7 +13,7 @@ app.register(async (scope: App) => {
   );
 });
 
-test('a list answers its first ten unless it is asked for others', async () => {
+test('a list returns its first ten entries by default', async () => {
   expect((await app.inject('/list')).json()).toEqual({ data: [0], page: 0, limit: 10, total: 42 });
   expect((await app.inject('/list?page=3&limit=1000')).json()).toEqual({
     data: [3000],

@@ -18,10 +18,10 @@ describe('without a proxy', () => {
   test.each(['10.0.0.1', '8.8.8.8', '2001:db8::1', '::ffff:10.0.0.1', undefined])('from %s it is not', (address) => {
     expect(isPlaintext(arrival(address), nobody)).toBe(true);
   });
-  test('nobody is believed who says https', () => {
+  test('X-Forwarded-Proto of anyone is ignored', () => {
     expect(isPlaintext(arrival('8.8.8.8', 'https'), nobody)).toBe(true);
   });
-  test('TLS from anywhere is let in, whatever its headers say', () => {
+  test('TLS from anywhere is accepted, whatever its headers say', () => {
     expect(isPlaintext(arrival('8.8.8.8', 'http', true), nobody)).toBe(false);
   });
 });
@@ -33,18 +33,18 @@ describe('behind a proxy', () => {
   test.each(['http', 'http, https', 'https, http', '', 'httpsx', 'https,', 'wss'])('%j from it is not', (proto) => {
     expect(isPlaintext(arrival(LB, proto), proxies)).toBe(true);
   });
-  test('a proxy that says nothing counts as plaintext, unless it speaks TLS to us', () => {
+  test('a proxy without the header counts as plaintext, unless it uses TLS to us', () => {
     expect(isPlaintext(arrival(LB), proxies)).toBe(true);
     expect(isPlaintext(arrival(LB, undefined, true), proxies)).toBe(false);
   });
-  test('a proxy that took plain HTTP is refused even when it speaks TLS to us', () => {
+  test('a proxy that accepted plain HTTP is rejected even if it uses TLS to us', () => {
     expect(isPlaintext(arrival(LB, 'http', true), proxies)).toBe(true);
   });
-  test('others are not believed, and loopback needs no word', () => {
+  test('the header of others is ignored, and loopback needs none', () => {
     expect(isPlaintext(arrival('10.0.0.6', 'https'), proxies)).toBe(true);
     expect(isPlaintext(arrival('127.0.0.1'), proxies)).toBe(false);
   });
-  test('a proxy on loopback must say https like any other', () => {
+  test('a proxy on loopback must send https like any other', () => {
     const local = createProxyCheck(['127.0.0.1']);
     expect(isPlaintext(arrival('127.0.0.1', 'http'), local)).toBe(true);
     expect(isPlaintext(arrival('127.0.0.1'), local)).toBe(true);

@@ -72,7 +72,7 @@ const TYPE = 'content-type: multipart/form-data; boundary=x';
 const statusOf = (answer: string): string => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'silence';
 const messageOf = (answer: string): string => /"message":"([^"]*)"/.exec(answer)?.[1] ?? answer;
 
-test('a form is taken apart, in whatever pieces it comes', async () => {
+test('a form is parsed, in whatever pieces it arrives', async () => {
   const whole = `${FIELD}${FILE}phone\r\n+39\r\n--x--\r\n`;
   for (const pieces of [[whole], [...whole]]) {
     const answer = await send(pieces, whole.length);
@@ -108,7 +108,7 @@ const ENDLESS: [what: string, body: () => Iterable<string> | AsyncIterable<strin
   ['a body of which nothing comes', () => stalled('-'), '400'],
   ['a file that comes too slowly', () => slow(FILE, 'x'), '400'],
 ];
-test.each(ENDLESS)('%s is answered, and the connection ended', async (_, body, status) => {
+test.each(ENDLESS)('%s is answered, and the connection closed', async (_, body, status) => {
   const answer = await send(body());
   expect([statusOf(answer), messageOf(answer)]).toEqual([status, expect.any(String)]);
 });
@@ -129,11 +129,11 @@ test.each(BROKEN)('a form of %s is 400', async (_, body) => {
   expect([statusOf(answer), messageOf(answer)]).toEqual(['400', expect.any(String)]);
 });
 
-test('a body that says it is too large is refused unread', async () => {
+test('a body that declares too large a size is rejected unread', async () => {
   expect(statusOf(await send([], 1_000_000_001))).toBe('413');
 });
 
-test('a client that goes away in the middle ends its request too', async () => {
+test('a client that disconnects in the middle ends its request too', async () => {
   const ended = new Promise((resolve) => app.server.once('request', ({ socket }) => socket.once('close', resolve)));
   const socket = connect(port, '127.0.0.1');
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${TYPE}\r\ncontent-length: 9999\r\n\r\n${FILE}x`);

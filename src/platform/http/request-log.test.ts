@@ -17,7 +17,7 @@ function watched(level: 'debug' | 'info') {
   return { app, lines, metrics };
 }
 
-test('a line has the pattern of the route, both request ids and the time; nothing of the URL or the headers', async () => {
+test('a line has the route pattern, both request ids and the time, and nothing of the URL or the headers', async () => {
   const { app, lines } = watched('debug');
   const headers = { 'x-request-id': 'client-1', 'x-api-key': 'pg_live_abc', authorization: 'Basic abc' };
   const answer = await app.inject({ url: '/numbers/393511234512?key=secret', headers });
@@ -33,13 +33,13 @@ test('a line has the pattern of the route, both request ids and the time; nothin
   expect(JSON.stringify(lines)).not.toMatch(/3935|secret|pg_live|Basic/);
 });
 
-test('what went well is not logged at info', async () => {
+test('successful requests are not logged at info', async () => {
   const { app, lines } = watched('info');
   await app.inject('/numbers/1');
   expect(lines).toHaveLength(0);
 });
 
-test('a client id that is long or holds line breaks is left out', async () => {
+test('a client id that is too long or contains line breaks is left out', async () => {
   const { app, lines } = watched('debug');
   for (const id of ['x'.repeat(129), 'a\r\nb', 'a b'])
     await app.inject({ url: '/numbers/1', headers: { 'x-request-id': id } });
@@ -60,7 +60,7 @@ test('a 500 is logged as an error with its cause, and counted', async () => {
   );
 });
 
-test('unknown paths share one series, whatever they are called', async () => {
+test('unknown paths share one time series', async () => {
   const { app, metrics } = watched('info');
   for (const path of ['/a', '/b', '/c?d']) await app.inject(path);
   expect(await metrics.registry.metrics()).toContain(

@@ -11,7 +11,7 @@ beforeEach(async () => {
   account = await stage.newAccount();
 });
 
-describe('a browser that is led from elsewhere', () => {
+describe('a browser sent from another site', () => {
   const console1 = { 'x-heliograph-console': '1' };
   const own = { origin: `https://${HOST}` };
   test.each<[string, Headers, boolean]>([
@@ -51,7 +51,7 @@ describe('a browser that is led from elsewhere', () => {
     if (!allowed) expect(await keys(), 'nothing was changed').toBe(before);
   });
 
-  test('gets no leave to read: nothing answers with CORS headers', async () => {
+  test('cannot read anything: no answer has CORS headers', async () => {
     const { cookie } = await stage.signIn(account);
     const origin = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const method of ['GET', 'POST'] as const) {
@@ -60,7 +60,7 @@ describe('a browser that is led from elsewhere', () => {
     }
   });
 
-  test('keys and passwords need no header: no browser adds them by itself', async () => {
+  test('keys and passwords need no header: browsers do not send them on their own', async () => {
     const headers = { 'x-api-key': account.apiKey, 'sec-fetch-site': 'cross-site' };
     expect((await stage.call('POST', `${PG}/authentication`, { headers, body: {} })).status).toBe(201);
   });

@@ -145,28 +145,28 @@ test.each(FAILURES)(
   },
 );
 
-test('an alias of the wholesale interface fails in its form too', async () => {
+test('errors of an alias of the wholesale API have its form too', async () => {
   expect((await app.inject('/api/services/nowhere')).json()).toMatchObject({ status: 'error', code: 404 });
 });
 
-test('a 500 shows nothing of the inside', async () => {
+test('a 500 shows no internals', async () => {
   const { body } = await app.inject('/api/boom');
   expect(body).not.toMatch(/secret|23505|at Object/);
 });
 
-test('waiting is said in seconds, in the header and in the body', async () => {
+test('the delay is in seconds, in the header and in the body', async () => {
   const busy = await app.inject('/api/busy');
   expect(busy.headers['retry-after']).toBe('2');
   expect(busy.json()).toMatchObject({ retryAfter: 2 });
   expect((await app.inject('/api/away')).headers['retry-after']).toBe('2');
 });
 
-test('405 says which methods the path has, by patterns and with a slash at the end', async () => {
+test('405 lists the methods of the path, also for patterns and with a trailing slash', async () => {
   expect((await app.inject({ method: 'PUT', url: '/api/items/7?x=1' })).headers['allow']).toBe('POST');
   expect((await app.inject({ method: 'PATCH', url: '/api/boom/' })).headers['allow']).toBe('GET, HEAD');
 });
 
-test('details name every field at fault, in every part of the request', async () => {
+test('details name every invalid field, in every part of the request', async () => {
   const answer = await app.inject({
     method: 'POST',
     url: '/api/items/x?page=a&only=maybe',
@@ -184,12 +184,12 @@ test('details name every field at fault, in every part of the request', async ()
   expect(answer.json().message).toContain('id must be a whole number');
 });
 
-test('a body that is missing is a field at fault', async () => {
+test('a missing body is an invalid field', async () => {
   const answer = await app.inject({ method: 'POST', url: '/api/items/1', headers: json, payload: '' });
   expect(answer.json().details).toEqual([{ field: 'body', message: 'is required' }]);
 });
 
-test('a very wrong body is refused without a list of a million faults', async () => {
+test('a body with a million faults is rejected without listing them all', async () => {
   const some = { name: 'n', tags: Array.from({ length: 5_000 }, () => 0) };
   const named = (await app.inject({ method: 'POST', url: '/api/items/1', payload: some })).json().details;
   expect(named).toHaveLength(1_001);
@@ -206,7 +206,7 @@ test('a body nested half a million deep is a 400, not a crash', async () => {
   expect(answer.statusCode).toBe(400);
 });
 
-test('bodies are taken as they are: no number becomes a text, null stays null', async () => {
+test('bodies are not coerced: no number becomes a text, null stays null', async () => {
   const answer = await app.inject({
     method: 'POST',
     url: '/api/items/1',
@@ -215,7 +215,7 @@ test('bodies are taken as they are: no number becomes a text, null stays null', 
   expect(answer.json().details.map((detail: { field: string }) => detail.field)).toEqual(['name', 'tags', 'note']);
 });
 
-test('query and path are text: numbers, booleans and lone list entries are read', async () => {
+test('query and path are text: numbers, booleans and single list entries are converted', async () => {
   const payload = { name: 'n', tags: [] };
   const answer = await app.inject({ method: 'POST', url: '/api/items/7?page=10&only=true&ids=1', payload });
   expect(answer.json()).toMatchObject({ params: { id: 7 }, query: { page: 10, only: true, ids: [1] } });
@@ -236,7 +236,7 @@ test('an empty JSON body is no body', async () => {
   expect(answer.json()).toEqual({ done: true });
 });
 
-test('the id of a request is ours, never the one of the client, and never twice the same', async () => {
+test("the id of a request is our own, never the client's, and unique", async () => {
   const ask = () => app.inject({ method: 'POST', url: '/api/bare', headers: { 'x-request-id': 'mine' } });
   const [first, second] = [await ask(), await ask()].map((answer) => answer.headers['x-request-id']);
   expect(first).toMatch(UUID7);
@@ -270,12 +270,12 @@ describe('behind a proxy', () => {
     },
   );
 
-  test('a stranger who says https is 403, loopback is served', async () => {
+  test('X-Forwarded-Proto of a stranger is 403, loopback is served', async () => {
     expect((await from('10.0.0.6', 'https')).statusCode).toBe(403);
     expect((await from('127.0.0.1')).statusCode).toBe(200);
   });
 
-  test('X-Forwarded-For is believed from the proxy alone, counted from the right', async () => {
+  test('X-Forwarded-For is trusted only from the proxy, counted from the right', async () => {
     const ips: string[] = [];
     const seen = createServer(apiDeps({ config: loadConfig({ TRUST_PROXY: '10.0.0.5' }) }));
     seen.get('/ip', (request) => ips.push(request.ip));

@@ -19,7 +19,7 @@ function slowServer() {
   return { app, arrived: arrived.promise, release: release.resolve };
 }
 
-test('a request under way is answered, though its connection was to be kept alive', async () => {
+test('a request in progress is answered, although its connection was to be kept alive', async () => {
   const { app, arrived, release } = slowServer();
   await using server = await listening(app);
   const agent = new http.Agent({ keepAlive: true });
@@ -35,7 +35,7 @@ test('a request under way is answered, though its connection was to be kept aliv
   expect(performance.now() - started).toBeLessThan(8_000);
 });
 
-test('a request that does not end is cut off at the deadline', async () => {
+test('a request that does not end is aborted at the deadline', async () => {
   const { app, arrived, release } = slowServer();
   await using server = await listening(app);
   const cut = once(http.get(`${server.url}/slow`), 'response').catch((error: NodeJS.ErrnoException) => error.code);
@@ -45,7 +45,7 @@ test('a request that does not end is cut off at the deadline', async () => {
   release();
 });
 
-test('connections are refused from the moment the end begins', async () => {
+test('connections are refused from the start of the shutdown', async () => {
   const { app, arrived, release } = slowServer();
   await using server = await listening(app);
   const request = http.get(`${server.url}/slow`).on('response', (response) => response.resume());

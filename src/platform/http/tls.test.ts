@@ -56,7 +56,7 @@ test.each([
   socket.destroy();
 });
 
-test('files that do not fit are named in a sentence before anything listens', () => {
+test('unusable files are named in a sentence before anything listens', () => {
   const wrong = { ...config, tls: { certFile: join(dir, 'cert.pem'), keyFile: join(dir, 'nothing.pem') } };
   expect(() => createServer(apiDeps({ config: wrong }))).toThrow(
     /^TLS_CERT and TLS_KEY cannot be used: .*nothing\.pem/,

@@ -47,7 +47,7 @@ test.each([
   expect(faults(field(schema), { it: value })).toContain(`it: ${message}`);
 });
 
-test('a union speaks once: of its types, of its values, or of the form that comes closest', () => {
+test('a union gives one message: its types, its values, or the faults of the closest form', () => {
   expect(faults(field(Type.Union([Type.String(), Type.Null()])), { it: 3 })).toEqual(['it: must be a string or null']);
   const letters = field(Type.Union([Type.Literal('A'), Type.Literal('B')]));
   expect(faults(letters, { it: 'C' })).toEqual(['it: must be one of A, B']);
@@ -64,7 +64,7 @@ test('a union speaks once: of its types, of its values, or of the form that come
   ]);
 });
 
-test('a union inside a union speaks once', () => {
+test('a union inside a union gives one message', () => {
   const inner = Type.Union([Type.String(), Type.Integer()]);
   const schema = field(Type.Union([Type.Object({ x: inner }), Type.Null()]));
   expect(faults(schema, { it: { x: true } })).toEqual(['it.x: must be a string or a whole number']);

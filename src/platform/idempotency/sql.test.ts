@@ -31,7 +31,7 @@ const error = (work: Promise<unknown>): Promise<unknown> =>
     (reason: unknown) => reason,
   );
 
-test('one taken key fails all of its transaction, and says why; any other error is another one', async () => {
+test('one taken key fails the whole transaction with a recognisable error', async () => {
   await db.insertAnswers(pool, [row('a')]);
   expect(db.isKeyTaken(await error(db.insertAnswers(pool, [row('b'), row('a')])))).toBe(true);
   expect(await keys()).toEqual(['1 a']);
@@ -43,7 +43,7 @@ test('one taken key fails all of its transaction, and says why; any other error 
   ).toBe(false);
 });
 
-test('an answer to what changed nothing leaves the one that is there', async () => {
+test('the answer to a request that changed nothing does not replace an existing one', async () => {
   await db.insertAnswers(pool, [row('a')]);
   await db.insertFreeAnswers(pool, [{ ...row('a'), answer: Buffer.from('later') }, row('b')]);
   const found = await db.listAnswers(pool, [row('a'), row('b'), row('c')]);
@@ -58,7 +58,7 @@ test('answers are found by account and key together', async () => {
   expect(names(await db.listTakenKeys(pool, wanted))).toEqual(['2 a', '2 b']);
 });
 
-test('a key is held until its transaction ends, by one of two, and per account', async () => {
+test('a key is held until its transaction ends, by one of two requests, and per account', async () => {
   await transaction(pool, async (tx) => {
     await db.claimKey(tx, row('a'));
     expect(db.isKeyTaken(await error(transaction(pool, (other) => db.claimKey(other, row('a')))))).toBe(true);
@@ -67,7 +67,7 @@ test('a key is held until its transaction ends, by one of two, and per account',
   await transaction(pool, (tx) => db.claimKey(tx, row('a')));
 });
 
-test('answers are forgotten after 24 hours, the oldest first and so many at a time', async () => {
+test('answers are deleted after 24 hours, the oldest first and in batches', async () => {
   await db.insertAnswers(
     pool,
     ['a', 'b', 'c', 'd'].map((key) => row(key)),
@@ -85,7 +85,7 @@ test('answers are forgotten after 24 hours, the oldest first and so many at a ti
   expect(await keys()).toEqual(['1 d']);
 });
 
-test('a look-up of many keys goes by the primary key, in a table that was never analysed too', async () => {
+test('a lookup of many keys uses the primary key, even in a table that was never analysed', async () => {
   const wanted = Array.from({ length: 100 }, (_, i) => row(`k${i}`));
   const [byKeys] = (await explain(pool, (on) => db.listAnswers(on, wanted))).filter(({ table }) => table !== null);
   expect(byKeys).toMatchObject({ index: 'idempotency_key_pkey', condition: expect.stringContaining('key = ') });

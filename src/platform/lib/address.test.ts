@@ -75,12 +75,12 @@ test.each([
   expect(createAddressList(['10.0.0.0/8', '2001:db8::/64'])(address)).toBe(inside);
 });
 
-test('all of IPv6 holds no IPv4, in its mapped form neither', () => {
+test('a block of all IPv6 contains no IPv4, not even in mapped form', () => {
   const list = createAddressList(['::/0']);
   expect(['1.2.3.4', '::ffff:1.2.3.4'].map(list)).toEqual([false, false]);
 });
 
-test('counting goes by IPv4 address and by IPv6 /64', () => {
+test('addresses count by IPv4 address and by IPv6 /64', () => {
   expect(
     ['1.2.3.4', '::ffff:1.2.3.4', '2001:db8::1', '2001:db8::2', '2001:db8:0:1::1', 'unknown'].map(networkOf),
   ).toEqual(['1.2.3.4/32', '1.2.3.4/32', '2001:db8::/64', '2001:db8::/64', '2001:db8:0:1::/64', '0.0.0.0/32']);

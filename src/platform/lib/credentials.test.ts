@@ -7,17 +7,17 @@ const read = (headers: Record<string, string | string[] | undefined>, protocol =
 const basic = (pair: string) => `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
 const NONE = { kind: 'none' };
 
-test('the key header is read as it is', () => {
+test('the key header is not changed', () => {
   expect(read({ 'x-api-key': 'pg_live_x' })).toEqual({ kind: 'key', value: 'pg_live_x' });
 });
 
-test('of both credentials the key counts, even a wrong one; an empty key header counts as none', () => {
+test('of both credentials the key counts, even a wrong one; an empty key header is ignored', () => {
   const authorization = basic('ada:secret');
   expect(read({ 'x-api-key': 'wrong', authorization })).toEqual({ kind: 'key', value: 'wrong' });
   expect(read({ 'x-api-key': '', authorization })).toMatchObject({ kind: 'basic', username: 'ada' });
 });
 
-test('Basic is read as UTF-8, the password may hold colons, the scheme may be written in any case', () => {
+test('Basic is UTF-8, the password may contain colons, the scheme may have any case', () => {
   const expected = { kind: 'basic', username: 'ädä', password: 'p:ä:' };
   expect(read({ authorization: basic('ädä:p:ä:') })).toEqual(expected);
   expect(read({ authorization: basic('ädä:p:ä:').replace('Basic ', 'bASIC  ') })).toEqual(expected);

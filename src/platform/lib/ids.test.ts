@@ -5,7 +5,7 @@ import { firstIdAt, isUuid, newId, timeOfId } from './ids.ts';
 /** An id has 48 bits of milliseconds: until the year 10889. */
 const instants = fc.date({ min: new Date(0), max: new Date(2 ** 48 - 1), noInvalidDate: true });
 
-test('an id tells when it was made, to the millisecond', () => {
+test('an id contains the time at which it was created, to the millisecond', () => {
   const before = Date.now();
   const made = timeOfId(newId()).getTime();
   expect(made).toBeGreaterThanOrEqual(before);
@@ -37,8 +37,11 @@ propertyTest.prop([instants, instants])('bounds sort as text in the order of the
   );
 });
 
-propertyTest.prop([fc.uuid()])('every UUID is one, in either case, and with a character more or less is none', (id) => {
-  expect(isUuid(id)).toBe(true);
-  expect(isUuid(id.toUpperCase())).toBe(true);
-  expect([`${id}0`, ` ${id}`, id.slice(1), id.replace('-', ''), `${id}\n`].some(isUuid)).toBe(false);
-});
+propertyTest.prop([fc.uuid()])(
+  'every UUID is recognised, in either case, and not with a character more or less',
+  (id) => {
+    expect(isUuid(id)).toBe(true);
+    expect(isUuid(id.toUpperCase())).toBe(true);
+    expect([`${id}0`, ` ${id}`, id.slice(1), id.replace('-', ''), `${id}\n`].some(isUuid)).toBe(false);
+  },
+);

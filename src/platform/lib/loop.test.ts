@@ -38,7 +38,7 @@ test('a wake ends the pause', async () => {
   await loop.stop();
 });
 
-test('a wake during a run starts no second one beside it, and is made up for after it', async () => {
+test('a wake during a run starts no concurrent run, but another one after it', async () => {
   const { runs, work } = heldWork();
   const loop = startLoop('test', work, silentLog);
   loop.wake();
@@ -50,7 +50,7 @@ test('a wake during a run starts no second one beside it, and is made up for aft
   await loop.stop();
 });
 
-test('stop waits for the run under way, and nothing runs afterwards', async () => {
+test('stop waits for the run in progress, and nothing runs afterwards', async () => {
   const { runs, work } = heldWork();
   const loop = startLoop('test', work, silentLog);
   let stopped = false;
@@ -75,7 +75,7 @@ test('stop ends a pause at once', async () => {
   expect(runs).toHaveLength(1);
 });
 
-test('a failure is told with the name of the work, and the work goes on', async () => {
+test('a failure is logged with the name of the work, and the work continues', async () => {
   const told: object[] = [];
   const { runs, work } = heldWork();
   const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });
@@ -89,7 +89,7 @@ test('a failure is told with the name of the work, and the work goes on', async 
   await loop.stop();
 });
 
-test('a failure of the run that stop waits for is not told', async () => {
+test('a failure of the run that stop waits for is not logged', async () => {
   const told: object[] = [];
   const { runs, work } = heldWork();
   const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });

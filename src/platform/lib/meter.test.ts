@@ -17,14 +17,14 @@ test('the rate is that of the last minute, however long the readings go back', (
   expect(meter.read('a', at(170), [170 * 7])).toEqual([7]);
 });
 
-test('whoever asks seldom gets the mean since the time before, up to five minutes', () => {
+test('rare callers get the mean since the previous call, up to five minutes', () => {
   const meter = createMeter();
   meter.read('a', at(0), [0]);
   expect(meter.read('a', at(240), [480])).toEqual([2]);
   expect(meter.read('a', at(541), [480])).toBeNull();
 });
 
-test('two that ask at once do not make a rate of nothing', () => {
+test('two concurrent callers do not get a rate of zero', () => {
   const meter = createMeter();
   meter.read('a', at(0), [0]);
   expect(meter.read('a', at(0.2), [1])).toBeNull();

@@ -35,6 +35,6 @@ test('type, country and validity come from the numbering plan', () => {
   expect(parsePhone('+447700900123', null)).toMatchObject({ isValid: false, type: null });
 });
 
-test('a country is two capital letters that have a numbering plan', () => {
+test('a country is two capital letters with a numbering plan', () => {
   expect(['IT', 'US', 'it', 'XX', ''].map(isPhoneCountry)).toEqual([true, true, false, false, false]);
 });

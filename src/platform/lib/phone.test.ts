@@ -57,11 +57,11 @@ propertyTest.prop([digits(6, 14), fc.constantFrom('', '+', '00')])(
   },
 );
 
-propertyTest.prop([fc.oneof(fc.string(), digits(0, 20))])('whatever is taken looks like a number', (text) => {
+propertyTest.prop([fc.oneof(fc.string(), digits(0, 20))])('whatever is accepted looks like a number', (text) => {
   if (toE164(text) !== null) expect(looksLikeNumber(text)).toBe(true);
 });
 
-test('a number that no country has still looks like one, and a word does not', () => {
+test('a number with an unknown calling code still looks like one, and a word does not', () => {
   expect(looksLikeNumber('+99912345678')).toBe(true);
   expect(looksLikeNumber('hello')).toBe(false);
 });

@@ -12,7 +12,7 @@ describe('a prefix table', () => {
     row('RCS', '39', 'rcs'),
   ]);
 
-  test('gives the longest prefix that fits', () => {
+  test('finds the longest matching prefix', () => {
     expect(table.find('SMS', '+393331234567')).toBe('mobile');
     expect(table.find('SMS', '+390612345678')).toBe('italy');
     expect(table.find('SMS', '+447700900123')).toBe('world');
@@ -24,7 +24,7 @@ describe('a prefix table', () => {
     expect(table.find('WHATSAPP', '+393331234567')).toBeUndefined();
   });
 
-  test('fits a prefix as long as the number, and none that is longer', () => {
+  test('matches a prefix as long as the number, and none that is longer', () => {
     const exact = prefixTable([row('SMS', '391', 'one'), row('SMS', '3912', 'longer')]);
     expect(exact.find('SMS', '+391')).toBe('one');
     expect(exact.find('SMS', '+39')).toBeUndefined();

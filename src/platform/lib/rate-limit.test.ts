@@ -13,7 +13,7 @@ function limiterAt(startMs = 1_000_000) {
   return { ...limiter, takeMany, pass: (by: number) => (ms += by) };
 }
 
-test('so many pass in one second, and so many in a minute', () => {
+test('the limits of a second and of a minute both hold', () => {
   const { takeMany, pass } = limiterAt();
   expect(takeMany(11)).toBe(10);
   const passed = Array.from({ length: 20 }, () => {
@@ -23,7 +23,7 @@ test('so many pass in one second, and so many in a minute', () => {
   expect(passed).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-test('what was counted leaves after a minute, second by second', () => {
+test('counts expire after a minute, second by second', () => {
   const { takeMany, pass } = limiterAt();
   for (let i = 0; i < 10; i++) {
     takeMany(10);
@@ -35,7 +35,7 @@ test('what was counted leaves after a minute, second by second', () => {
   expect(takeMany(20)).toBe(10);
 });
 
-test('the answer tells what is left and how long to wait', () => {
+test('the verdict has the remaining number and the time to wait', () => {
   const { take, pass, takeMany } = limiterAt();
   expect(take('a', RATE)).toEqual({ allowed: true, limit: 100, remaining: 99, resetSeconds: 60, retryAfterSeconds: 0 });
   takeMany(9);
@@ -63,25 +63,25 @@ test('the answer tells what is left and how long to wait', () => {
   expect(take('a', RATE)).toMatchObject({ allowed: true, remaining: 9, resetSeconds: 1 });
 });
 
-test('looking counts nothing, and a name never seen has everything left', () => {
+test('peeking counts nothing, and a new name has its full limit', () => {
   const { peek, take } = limiterAt();
   for (let i = 0; i < 200; i++) expect(peek('a', RATE)).toMatchObject({ allowed: true, remaining: 100 });
   expect(take('a', RATE).remaining).toBe(99);
 });
 
-test('names do not share', () => {
+test('names have separate limits', () => {
   const { takeMany } = limiterAt();
   expect([takeMany(20, 'a'), takeMany(20, 'b')]).toEqual([10, 10]);
 });
 
-test('what is given back may be taken again', () => {
+test('a refunded count may be taken again', () => {
   const { takeMany, refund } = limiterAt();
   takeMany(10);
   refund('a');
   expect(takeMany(5)).toBe(1);
 });
 
-test('what another process counted fills the minute and not the second', () => {
+test('counts of another process fill the minute and not the second', () => {
   const [here, there] = [limiterAt(), limiterAt()];
   there.takeMany(10);
   here.addRemote(there.takeUnpublished());
@@ -107,7 +107,7 @@ test('it signals unpublished counts once, until they are taken', () => {
   expect(signals).toBe(2);
 });
 
-test('only so many names are remembered, the latest ones', () => {
+test('only the most recent names are remembered, up to the maximum', () => {
   const { take, peek } = createRateLimiter({ maxNames: 2 });
   for (const name of ['a', 'b', 'c']) take(name, RATE);
   expect(['a', 'b', 'c'].map((name) => peek(name, RATE).remaining)).toEqual([100, 99, 99]);

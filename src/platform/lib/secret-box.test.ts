@@ -5,7 +5,7 @@ import { createSecretKey, open, seal } from './secret-box.ts';
 
 const key = createSecretKey(randomBytes(32));
 
-propertyTest.prop([fc.uint8Array({ maxLength: 200 }), fc.string()])('what is sealed opens again', (plain, aad) => {
+propertyTest.prop([fc.uint8Array({ maxLength: 200 }), fc.string()])('a sealed value opens again', (plain, aad) => {
   expect(open(key, seal(key, plain, aad), aad)).toEqual(Buffer.from(plain));
 });
 
@@ -34,13 +34,13 @@ test('the same text is never sealed to the same bytes, and stays unreadable', ()
   expect(first.includes('password')).toBe(false);
 });
 
-test('a value that is cut short does not open', () => {
+test('a truncated value does not open', () => {
   const sealed = seal(key, '', 'a');
   for (let length = 0; length < sealed.length; length++) {
     expect(() => open(key, sealed.subarray(0, length), 'a')).toThrow();
   }
 });
 
-test('a key that is not 32 bytes long is refused', () => {
+test('a key that is not 32 bytes long is rejected', () => {
   expect(() => createSecretKey(randomBytes(16))).toThrow(/32 bytes/);
 });

@@ -6,7 +6,7 @@ import { createSignal } from './signal.ts';
 const NEVER_MS = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('a raise ends the wait under way', async () => {
+test('a raise ends the current wait', async () => {
   const signal = createSignal();
   const waiting = signal.wait(NEVER_MS);
   signal.raise();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSlots } from './slots.ts';
 
-test('no more work than places, in the order of asking, also after a failure', async () => {
+test('no more work runs than there are slots, in the order of the calls, also after a failure', async () => {
   const slots = createSlots(2);
   const began: number[] = [];
   const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());

@@ -19,7 +19,7 @@ test('a rate of 0 is no limit', () => {
   expect(bucket.waitMs()).toBe(0);
 });
 
-test('a burst of a quarter of a second goes at once, then the rate holds', () => {
+test('a burst of a quarter of a second passes at once, then the rate holds', () => {
   const { bucket, pass } = bucketAt(100);
   let sent = 0;
   for (; bucket.ready(); sent++) bucket.take(1);
@@ -28,7 +28,7 @@ test('a burst of a quarter of a second goes at once, then the rate holds', () =>
   expect(bucket.ready()).toBe(true);
 });
 
-test('a message of many parts goes as one, and those after it pay for it', () => {
+test('a message of many parts passes as one, and the following ones wait for it', () => {
   const { bucket, pass } = bucketAt(4);
   expect(bucket.ready()).toBe(true);
   bucket.take(10);
@@ -38,7 +38,7 @@ test('a message of many parts goes as one, and those after it pay for it', () =>
   expect(bucket.ready()).toBe(true);
 });
 
-test('a long rest saves up no more than one burst', () => {
+test('a long pause allows no more than one burst', () => {
   const { bucket, pass } = bucketAt(40);
   pass(3_600_000);
   let sent = 0;
@@ -46,7 +46,7 @@ test('a long rest saves up no more than one burst', () => {
   expect(sent).toBe(10);
 });
 
-test('another rate counts from now on, and what is owed stays owed', () => {
+test('a new rate applies at once, and a negative balance stays', () => {
   const { bucket, pass } = bucketAt(100);
   bucket.take(35);
   bucket.setRate(50);
@@ -57,7 +57,7 @@ test('another rate counts from now on, and what is owed stays owed', () => {
   expect(bucket.ready()).toBe(true);
 });
 
-test('what was saved at a higher rate is cut to the burst of the lower one', () => {
+test('the balance of a higher rate is cut to the burst of the lower one', () => {
   const { bucket } = bucketAt(100);
   bucket.setRate(20);
   let sent = 0;
@@ -65,7 +65,7 @@ test('what was saved at a higher rate is cut to the burst of the lower one', () 
   expect(sent).toBe(5);
 });
 
-test('a limit that comes and goes: what went without one is not counted afterwards', () => {
+test('what passed without a limit is not counted once there is one', () => {
   const { bucket, pass } = bucketAt(0);
   bucket.take(10_000);
   bucket.setRate(10);

@@ -6,7 +6,7 @@ test('every value of a document is visited once', () => {
   expect(values.toSorted()).toEqual([1, null, 'x'].toSorted());
 });
 
-test('a document nested half a million deep is walked', () => {
+test('a document nested half a million levels deep is visited', () => {
   let deep: unknown = 0;
   for (let i = 0; i < 500_000; i += 1) deep = [deep];
   expect([...valuesIn(deep)]).toHaveLength(500_001);

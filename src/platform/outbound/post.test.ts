@@ -41,7 +41,7 @@ const answered = (status: number) => ({
 });
 
 describe('a good receiver', () => {
-  test('gets the body and the headers as they are, and its status is told', async () => {
+  test('gets the body and the headers unchanged, and its status is returned', async () => {
     receiver.answer({ status: 204 });
     expect(await poster.post(request('/hook?key=1'))).toEqual(answered(204));
     expect(receiver.requests.at(-1)).toMatchObject({
@@ -52,14 +52,14 @@ describe('a good receiver', () => {
     });
   });
 
-  test('keeps one connection for posts that follow each other', async () => {
+  test('gets consecutive posts over one connection', async () => {
     await poster.post(request());
     const before = receiver.connections();
     for (let i = 0; i < 5; i++) await poster.post(request());
     expect(receiver.connections()).toBe(before);
   });
 
-  test('may answer as often as it likes over one connection: what is counted is one answer', async () => {
+  test('may send any number of answers over one connection: the limit is per answer', async () => {
     receiver.answer({ body: 'x'.repeat(16_000) });
     await poster.post(request());
     const before = receiver.connections();
@@ -67,12 +67,12 @@ describe('a good receiver', () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test('is told when it wants to be left alone', async () => {
+  test('has its Retry-After returned', async () => {
     receiver.answer({ status: 429, headers: { 'retry-after': '120' } });
     expect(await poster.post(request())).toMatchObject({ status: 429, retryAfterMs: 120_000 });
   });
 
-  test('that sends elsewhere is not followed', async () => {
+  test('that redirects is not followed', async () => {
     await using other = await startReceiver();
     receiver.answer({ status: 307, headers: { location: other.url } });
     expect(await poster.post(request())).toEqual(answered(307));
@@ -109,7 +109,7 @@ describe('a bad receiver', () => {
     expect(await poster.post(request())).toEqual(failed(reason));
   });
 
-  test('does not keep the next post to it from its answer', async () => {
+  test('does not affect the next post', async () => {
     const other = await startReceiver();
     other.answer(({ path }) => (path === '/bad' ? { manner: 'silent' } : {}));
     const own = makePoster({ guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [other.port] }) });
@@ -121,9 +121,9 @@ describe('a bad receiver', () => {
   });
 });
 
-describe('who is not reached', () => {
+describe('what is not called', () => {
   const loopback = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '127.1'];
-  test.each(loopback)('an address that is not public: %s', async (host) => {
+  test.each(loopback)('a non-public address: %s', async (host) => {
     const strict = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port] }) });
     const before = receiver.connections();
     const result = await strict.post({ ...request(), url: `https://${host}:${receiver.port}/` });
@@ -131,13 +131,13 @@ describe('who is not reached', () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test('a name of which one address is public and another is not', async () => {
+  test('a name with a public and a non-public address', async () => {
     const resolve = () => Promise.resolve(['93.184.215.14', '127.0.0.1']);
     const mixed = makePoster({ guard: createGuard({ allowedBlocks: [], ports: [receiver.port], resolve }) });
     expect(await mixed.post(request())).toEqual(failed('the host has a non-public address'));
   });
 
-  test('a name that changes its address: each new connection is looked at again', async () => {
+  test('a name that changes its address: each new connection is checked again', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     const guard = createGuard({
       allowedBlocks: ['127.0.0.1'],
@@ -164,7 +164,7 @@ describe('who is not reached', () => {
     expect(await slow.post(request())).toEqual(failed('no complete answer within 0.3 s'));
   });
 
-  test('a receiver whose certificate is not trusted, or is for another host', async () => {
+  test('a server whose certificate is not trusted, or is for another host', async () => {
     const before = receiver.requests.length;
     const plain = makePoster({ ca: undefined });
     expect(await plain.post(request())).toEqual(failed('the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)'));
@@ -175,14 +175,14 @@ describe('who is not reached', () => {
     expect(receiver.requests.length).toBe(before);
   });
 
-  test('another port than those that are allowed, and plain HTTP', async () => {
+  test('a port that is not allowed, and plain HTTP', async () => {
     const elsewhere = makePoster({ guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }) });
     expect(await elsewhere.post(request())).toEqual(failed('the URL is not allowed'));
     const http = await poster.post({ ...request(), url: `http://localhost:${receiver.port}/` });
     expect(http).toEqual(failed('the URL is not allowed'));
   });
 
-  test('nobody at the port', async () => {
+  test('a closed port', async () => {
     const gone = await startReceiver();
     await gone[Symbol.asyncDispose]();
     const guard = createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [gone.port] });

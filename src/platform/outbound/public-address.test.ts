@@ -48,7 +48,7 @@ test.each(BLOCKS)(
   },
 );
 
-describe('may not be dialled: an address that carries another one, public or not', () => {
+describe('may not be dialled: an address that embeds another one, public or not', () => {
   test.each([
     ['mapped', '::ffff:1.1.1.1'],
     ['mapped, in hex', '::ffff:101:101'],
@@ -72,7 +72,7 @@ describe('may not be dialled: other IPv6', () => {
   );
 });
 
-describe('is no address', () => {
+describe('is not an address', () => {
   test.each([
     '',
     'localhost',
@@ -91,13 +91,13 @@ describe('is no address', () => {
   ])('%o', (address) => expect(isPublic(address)).toBe(false));
 });
 
-describe('blocks that the operator opens', () => {
+describe('blocks that the operator allows', () => {
   const opened = createAddressCheck(['10.1.0.0/16', '127.0.0.1', 'fd00::/8', '::1']);
-  test('are dialled besides public addresses', () => {
+  test('are dialled in addition to public addresses', () => {
     for (const address of ['10.1.2.3', '127.0.0.1', 'fd12::1', '::1', '8.8.8.8']) expect(opened(address)).toBe(true);
   });
 
-  test('open nothing beside them, and no IPv6 form of an IPv4 address', () => {
+  test('allow nothing else, and no IPv6 form of an IPv4 address', () => {
     for (const address of ['10.2.0.0', '127.0.0.2', '::2', 'fe80::1', '::ffff:10.1.2.3', 'fd12::1%eth0'])
       expect(opened(address), address).toBe(false);
   });

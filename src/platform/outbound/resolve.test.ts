@@ -10,7 +10,7 @@ fd00::5 receiver.internal
 nonsense receiver.internal
 `;
 
-test('a hosts file gives all addresses of a name, whatever its case, and no comment', () => {
+test('all addresses of a name are read from a hosts file, in any case, without comments', () => {
   expect(addressesIn(HOSTS, 'receiver.internal')).toEqual(['10.0.0.5', 'fd00::5']);
   expect(addressesIn(HOSTS, 'receiver')).toEqual(['10.0.0.5']);
   expect(addressesIn(HOSTS, 'other')).toEqual([]);
@@ -30,7 +30,7 @@ test('DNS gives all addresses of both families; one is enough', async () => {
   await expect(resolve('unknown.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });
 
-test('nothing is remembered: the next answer may be another one', async () => {
+test('nothing is cached: the next answer may differ', async () => {
   const answers = [['192.0.2.1'], ['192.0.2.2']];
   let asked = 0;
   await using server = await startNameServer(() => answers[Math.floor(asked++ / 2)] ?? []);
@@ -39,7 +39,7 @@ test('nothing is remembered: the next answer may be another one', async () => {
   expect(await resolve('example.com')).toEqual(['192.0.2.2']);
 });
 
-test('a name server that is silent is given up', async () => {
+test('a silent name server is given up', async () => {
   await using server = await startNameServer((name) => ZONE[name] ?? []);
   const resolve = createResolve({ servers: [server.address] });
   await expect(resolve('silent.example.com')).rejects.toMatchObject({
@@ -47,7 +47,7 @@ test('a name server that is silent is given up', async () => {
   });
 });
 
-test('localhost and the names below it are this machine, without asking anybody', async () => {
+test('localhost and the names below it are this machine, without a query', async () => {
   const resolve = createResolve({ servers: ['127.0.0.1:9'] });
   for (const name of ['localhost', 'LOCALHOST.', 'a.localhost']) expect(await resolve(name)).toEqual(['127.0.0.1']);
 });

@@ -12,12 +12,12 @@ const QUERY = fieldsOf(sign(TARGET, EXPIRES));
 const REQUEST = { kind: TARGET.kind, id: TARGET.id, method: 'GET', query: QUERY };
 const FORGED = { ok: false, reason: 'forged' };
 
-test('a link that we made names its account and its version, for GET and for HEAD', () => {
+test('a signed link is verified with its account and version, for GET and HEAD', () => {
   for (const method of ['GET', 'HEAD'])
     expect(verify({ ...REQUEST, method }, BEFORE)).toEqual({ ok: true, accountId: 12, version: 3 });
 });
 
-test('a link ends at its second', () => {
+test('a link expires at its second', () => {
   expect(verify(REQUEST, new Date(EXPIRES.getTime() - 1))).toMatchObject({ ok: true });
   expect(verify(REQUEST, EXPIRES)).toEqual({ ok: false, reason: 'expired' });
   expect(verify(REQUEST, new Date(EXPIRES.getTime() + 1000))).toEqual({ ok: false, reason: 'expired' });
@@ -28,7 +28,7 @@ test('an expiry within a second does not lengthen a link', () => {
   expect(verify({ ...REQUEST, query }, EXPIRES)).toEqual({ ok: false, reason: 'expired' });
 });
 
-test('a link is good for nothing but what it was made for', () => {
+test('a link is valid only for its own target', () => {
   const others = [{ kind: 'thumbnail' as const }, { kind: 'export' as const }, { id: 'AbC-_8' }, { id: '' }];
   for (const other of [...others, { method: 'DELETE' }, { method: 'POST' }])
     expect(verify({ ...REQUEST, ...other }, BEFORE)).toEqual(FORGED);
@@ -46,7 +46,7 @@ test('no field of a link can be changed, left out or given twice', () => {
   }
 });
 
-test('another spelling of the same octets is no signature', () => {
+test('another base64 form of the same bytes is not a valid signature', () => {
   const last = QUERY['signature']?.at(-1) ?? '';
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const others = [...alphabet].filter((letter) => letter !== last);
@@ -56,7 +56,7 @@ test('another spelling of the same octets is no signature', () => {
   }
 });
 
-test('numbers that read alike are not alike', () => {
+test('other notations of the same numbers are not valid', () => {
   for (const query of [
     { ...QUERY, account: '012' },
     { ...QUERY, account: '1.2e1' },
@@ -66,12 +66,12 @@ test('numbers that read alike are not alike', () => {
     expect(verify({ ...REQUEST, query }, BEFORE)).toEqual(FORGED);
 });
 
-test('parts of one link cannot be moved into the next: the same letters divided otherwise have another signature', () => {
+test('the boundaries between parts are signed: the same characters divided differently are not valid', () => {
   const one = fieldsOf(sign({ ...TARGET, accountId: 1, version: 23 }, EXPIRES));
   expect(verify({ ...REQUEST, query: { ...one, account: '12', version: '3' } }, BEFORE)).toEqual(FORGED);
 });
 
-test('a link of another secret key is none', () => {
+test('a link signed with another secret key is not valid', () => {
   const other = createLinkSigner(createSecretKey(Buffer.alloc(32, 8)));
   expect(verify({ ...REQUEST, query: fieldsOf(other.sign(TARGET, EXPIRES)) }, BEFORE)).toEqual(FORGED);
 });

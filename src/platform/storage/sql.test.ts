@@ -29,7 +29,7 @@ function deleting(fail?: string) {
   return { deleted, storage };
 }
 
-test('files whose time has come are deleted once; the others wait', async () => {
+test('files that are due are deleted once; the others wait', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a', 'media/b'], afterSeconds: 0 });
   await insertRemovals(pool, { accountId: 2, keys: ['media/c'], afterSeconds: 3600 });
@@ -40,7 +40,7 @@ test('files whose time has come are deleted once; the others wait', async () => 
   expect(await waiting()).toEqual(['media/c']);
 });
 
-test('a file that is kept is not deleted', async () => {
+test('a file whose removal is cancelled is not deleted', async () => {
   const { pool } = database;
   const files = { accountId: 1, keys: ['media/a', 'media/b'] };
   await insertRemovals(pool, { ...files, afterSeconds: 0 });
@@ -50,7 +50,7 @@ test('a file that is kept is not deleted', async () => {
   expect(deleted).toEqual([]);
 });
 
-test('a file that was deleted already cannot be kept, nor one of another account', async () => {
+test('the removal of a deleted file, or of one of another account, cannot be cancelled', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 0 });
   await expect(cancelRemovals(pool, { accountId: 2, keys: ['media/a'] })).rejects.toThrow('took too long');
@@ -58,7 +58,7 @@ test('a file that was deleted already cannot be kept, nor one of another account
   await expect(cancelRemovals(pool, { accountId: 1, keys: ['media/a'] })).rejects.toThrow('took too long');
 });
 
-test('the last word on when a file goes is the one that counts', async () => {
+test('the latest due time counts', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 3600 });
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 0 });
@@ -67,7 +67,7 @@ test('the last word on when a file goes is the one that counts', async () => {
   expect(deleted).toEqual(['media/a']);
 });
 
-test('a store that fails leaves the files to a later try', async () => {
+test('if the store fails, the files are retried later', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a', 'media/b'], afterSeconds: 0 });
   await expect(removeDueFiles(pool, deleting('media/b').storage)).rejects.toThrow('the store is away');

@@ -44,7 +44,7 @@ async function* broken(): AsyncGenerator<Buffer> {
 describe.each(['file', 's3'] as const)('in a store of kind %s', (kind) => {
   const store = (): Storage => stores[kind];
 
-  test('what was put comes back, and is gone once it is deleted', async () => {
+  test('a stored file can be read, and is gone once it is deleted', async () => {
     expect(await store().put('media/1/a', Buffer.from('hello'), TYPE)).toBe(5);
     expect(await store().stat('media/1/a')).toEqual({ sizeBytes: 5 });
     expect(await store().exists('media/1/a')).toBe(true);
@@ -62,25 +62,25 @@ describe.each(['file', 's3'] as const)('in a store of kind %s', (kind) => {
     expect((await buffer(await store().get('media/1/b'))).toString()).toBe('second');
   });
 
-  test('an empty file is a file', async () => {
+  test('an empty file exists', async () => {
     expect(await store().put('media/1/empty', Readable.from([]), TYPE)).toBe(0);
     expect(await store().stat('media/1/empty')).toEqual({ sizeBytes: 0 });
   });
 
-  test('a stream of unknown length, longer than a part of an upload, comes back as it was', async () => {
+  test('a stream of unknown length, longer than an upload part, is stored unchanged', async () => {
     const octets = randomBytes(20 * MIB + 7);
     const pieces = Array.from({ length: 21 }, (_, i) => octets.subarray(i * MIB, (i + 1) * MIB));
     expect(await store().put('exports/1/long', Readable.from(pieces), TYPE)).toBe(octets.length);
     expect(digest(await buffer(await store().get('exports/1/long')))).toBe(digest(octets));
   });
 
-  test('a range has both its ends', async () => {
+  test('a range includes both ends', async () => {
     await store().put('media/1/range', Readable.from(chunks(3, 10)), TYPE);
     const middle = await buffer(await store().get('media/1/range', { start: 9, end: 20 }));
     expect([...middle]).toEqual([0, ...Array<number>(10).fill(1), 2]);
   });
 
-  test('of a stream that breaks nothing is kept, and an earlier file stays', async () => {
+  test('a broken stream stores nothing, and an earlier file stays', async () => {
     await store().put('media/1/c', Buffer.from('before'), TYPE);
     await expect(store().put('media/1/c', Readable.from(broken()), TYPE)).rejects.toThrow('the source broke');
     await expect(store().put('media/1/d', Readable.from(broken()), TYPE)).rejects.toThrow('the source broke');
@@ -98,14 +98,14 @@ describe.each(['file', 's3'] as const)('in a store of kind %s', (kind) => {
   );
 });
 
-test('nobody else on the machine reads the files, and nothing unfinished stays among them', async () => {
+test('other users of the machine cannot read the files, and no unfinished ones are left', async () => {
   await stores.file.put('media/2/a', Buffer.from('hello'), TYPE);
   await expect(stores.file.put('media/2/b', Readable.from(broken()), TYPE)).rejects.toThrow();
   expect((await stat(join(folder, 'files'))).mode & 0o077).toBe(0);
   expect(await readdir(join(folder, 'files/media/2'))).toEqual(['a']);
 });
 
-test('what a process that died has left unfinished is deleted with its file', async () => {
+test('the unfinished file of a dead process is deleted with its file', async () => {
   const never = new Readable({ read: () => undefined });
   never.push('begun');
   const writing = stores.file.put('media/3/a', never, TYPE).catch(() => undefined);
@@ -117,7 +117,7 @@ test('what a process that died has left unfinished is deleted with its file', as
   await writing;
 });
 
-test('a store that refuses the key of S3 says so', async () => {
+test('a store that rejects the S3 credentials reports it', async () => {
   const credentials = { accessKeyId: 'NOBODY', secretAccessKey: 'S3RVER' };
   const refused = await openStorage({ dataDir: folder, storage: { ...server.settings, credentials } });
   await expect(refused.put('media/1/a', Buffer.from('x'), TYPE)).rejects.toThrow('does not exist in our records');

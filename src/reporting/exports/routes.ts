@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import { requireScope } from '../../platform/http/auth.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { requireScope } from '../../platform/http/auth.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
 import { sendFile } from '../../platform/http/send-file.ts';
+import { removeExport, repeatExport, requestExport } from './lifecycle.ts';
 import { contentTypeOf, fileNameOf } from './names.ts';
 import { readContactsRequest, readHistoryRequest, readReportsRequest } from './read-request.ts';
-import { removeExport, repeatExport, requestExport } from './lifecycle.ts';
 import * as schema from './schema.ts';
 import { countExports, type ExportRow, findExport, listExports } from './sql.ts';
 

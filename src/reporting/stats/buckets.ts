@@ -1,5 +1,5 @@
-import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 import * as db from './sql.ts';
 

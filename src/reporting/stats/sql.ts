@@ -33,7 +33,6 @@ export type StatsFilter = Range & {
   readonly offset: number;
 };
 
-
 /** The columns of the roll-ups that `SUMS` adds up. */
 const COUNTS = ['sent', 'delivered', 'read', 'failed', 'unsent', 'cost_micros'];
 const NAMES = join(COUNTS.map((name) => raw(name)));

@@ -228,7 +228,7 @@ propertyTest.prop([world], { numRuns: 25 })(
   },
 );
 
-test('numbers are candidates like contacts, and have the name and channels of the contact whose they are', async () => {
+test('numbers are candidates like contacts, with the name and channels of their contact', async () => {
   const accountId = await createAccountWithCredit(pool, 0);
   await exec(
     pool,

@@ -51,10 +51,10 @@ const ONE_PART = 160;
 
 /**
  * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: whom a campaign is
- * for. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0, with the
- * reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out of, with a
- * route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are no candidates
- * after the start of the range.
+ * for. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0, with
+ * the reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out of,
+ * with a route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are no
+ * candidates after the start of the range.
  */
 export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
   WITH price_list AS MATERIALIZED (${priceList(plan)}),
@@ -97,9 +97,9 @@ export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
   );
 
 /**
- * A SELECT of `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: the first digits of the number,
- * as many as any price or route distinguishes. `able`: the bits of the mode's channels that are supported and not opted
- * out of. `parts` 0: the text is empty.
+ * A SELECT of `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: the first digits of the
+ * number, as many as any price or route distinguishes. `able`: the bits of the mode's channels that are supported and
+ * not opted out of. `parts` 0: the text is empty.
  */
 function candidates(plan: Plan, range: RecipientRange | null): Sql {
   const chain = chainOf(plan.mode);
@@ -135,7 +135,10 @@ function sourceOf(plan: Plan, range: RecipientRange | null): Sql {
   return sql`${contacts(accountId)} AND ${isMember(plan, listIds, range)}`;
 }
 
-/** Candidates from numbers, in byte order, in which `numbers` is sorted; other columns of numbers have the usual collation. */
+/**
+ * Candidates from numbers, in byte order, in which `numbers` is sorted; other columns of numbers have the usual
+ * collation.
+ */
 function numbers(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId } = plan;
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
@@ -162,9 +165,9 @@ const contacts = (accountId: number): Sql => sql`
     FROM contact c WHERE c.account_id = ${accountId}`;
 
 /**
- * A condition, and for a range its order and limit: the contact is a member of the lists. For the whole pass, the planner
- * chooses the plan. For a range, the plan must be the same each time, whatever the statistics say: a plan that sorts a
- * million members for every 5,000 of them takes a hundred times as long.
+ * A condition, and for a range its order and limit: the contact is a member of the lists. For the whole pass, the
+ * planner chooses the plan. For a range, the plan must be the same each time, whatever the statistics say: a plan that
+ * sorts a million members for every 5,000 of them takes a hundred times as long.
  */
 function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: RecipientRange | null): Sql {
   const inLists = sql`m.account_id = ${accountId} AND m.list_id = ANY(${plainArray(listIds)}::bigint[])`;
@@ -193,7 +196,10 @@ function partsSql({ pieces }: Plan): Sql {
                   ELSE ${counted} END`;
 }
 
-/** Joins the opt-outs of a channel; for a range only those after its start: a merge of a million would begin at the first. */
+/**
+ * Joins the opt-outs of a channel; for a range only those after its start: a merge of a million would begin at the
+ * first.
+ */
 const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
   return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
@@ -244,8 +250,8 @@ const routed = (channel: Channel): Sql =>
 /**
  * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`) to candidate `c` and tariff `t`.
  *
- * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and of
- * those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
+ * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and
+ * of those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
  */
 function findingSql({ mode }: Plan): Sql {
   const chain = chainOf(mode);
@@ -287,7 +293,9 @@ const costOf = (channel: Channel): Sql =>
 const isAble = (channel: Channel): Sql => sql`c.reason IS NULL AND c.able & ${bit(channel)} <> 0`;
 const isSendable = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
 
-/** The price of a channel if the most expensive path ends at it, or passes it without its price being returned; else 0. */
+/**
+ * The price of a channel if the most expensive path ends at it, or passes it without its price being returned; else 0.
+ */
 function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
   const passed = earlier.map((e) => sql`b.${of('way', e)} IS NOT DISTINCT FROM best.way`);
   const ended = passed.length === 0 ? sql`false` : join(passed, ' OR ');

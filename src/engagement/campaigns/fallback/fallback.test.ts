@@ -43,7 +43,7 @@ const end = async (id: number, status: StatusName, errorCode?: string): Promise<
   await stage.run();
 };
 
-test('a final failure leads to the next channel at once, and the last hop ends the recipient', async () => {
+test('after a final failure the next channel is tried at once, and the last hop ends the recipient', async () => {
   const id = await begun('WHATSAPP_RCS_SMS');
   await end(id, 'UNDELIVERABLE');
   expect(await channelsOf(id)).toEqual(['WHATSAPP', 'RCS']);
@@ -60,7 +60,7 @@ test('a final failure leads to the next channel at once, and the last hop ends t
   ]);
 });
 
-test('who was reached gets nothing more, and the campaign is complete', async () => {
+test('a recipient who was reached gets nothing more, and the campaign completes', async () => {
   const id = await begun('RCS_SMS');
   await end(id, 'DELIVERED');
   await stage.pass(3600);
@@ -69,7 +69,7 @@ test('who was reached gets nothing more, and the campaign is complete', async ()
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 1 });
 });
 
-test('an unknown outcome never leads to another message, neither by time nor by our own expiry', async () => {
+test('no message follows an unknown outcome, neither after a timeout nor after our own expiry', async () => {
   const id = await stage.confirmed({ mode: 'RCS_SMS', numbers: [ANA] });
   await stage.run();
   await stage.doubt([(await stage.last(id)).id]);
@@ -81,7 +81,7 @@ test('an unknown outcome never leads to another message, neither by time nor by 
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
 });
 
-test('when time is over an RCS message is taken back first, and only its network can let the next one go', async () => {
+test('after a timeout an RCS message is revoked first, and the next message waits for its network', async () => {
   const id = await begun('RCS_SMS');
   network.answer = false;
   await stage.pass(301);
@@ -92,7 +92,7 @@ test('when time is over an RCS message is taken back first, and only its network
   expect(await recordOf(id)).toMatchObject({ status: 2, ended: 0 });
 });
 
-test('a message that its network took back has ended, and the next channel is tried', async () => {
+test('a message that its network has revoked has ended, and the next channel is tried', async () => {
   const id = await begun('RCS_SMS');
   await stage.pass(301);
   await stage.run();
@@ -103,7 +103,7 @@ test('a message that its network took back has ended, and the next channel is tr
   ]);
 });
 
-test('what a carrier is just being given while others are taken back has its turn afterwards', async () => {
+test('a message that is being sent while others are revoked is processed afterwards', async () => {
   const id = await stage.confirmed({ mode: 'RCS_SMS', numbers: [ANA, BOB] });
   await stage.run();
   await stage.accept([(await stage.last(id, ANA)).id]);
@@ -117,7 +117,7 @@ test('what a carrier is just being given while others are taken back has its tur
   expect(await channelsOf(id)).toEqual(['RCS', 'RCS', 'SMS', 'SMS']);
 });
 
-test('a network that this process has no link to, or that says nothing, is asked again later', async () => {
+test('a network that this process has no connection to, or that does not respond, is asked again later', async () => {
   const id = await begun('RCS_SMS');
   network.linked = false;
   await stage.pass(301);
@@ -133,7 +133,7 @@ test('a network that this process has no link to, or that says nothing, is asked
   expect([network.asked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
 });
 
-test('time over on WhatsApp leads on, and its late receipt changes nothing of the recipient', async () => {
+test('a timeout on WhatsApp leads to the next channel, and a late receipt does not change the recipient', async () => {
   const id = await begun('WHATSAPP_SMS');
   const [first] = await stage.messages(id);
   await stage.pass(3601);
@@ -147,7 +147,7 @@ test('time over on WhatsApp leads on, and its late receipt changes nothing of th
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 1, messages: 2 });
 });
 
-test('a failure that comes after the time was over sends nobody a second copy', async () => {
+test('a failure after a timeout sends nobody a second copy', async () => {
   const id = await begun('WHATSAPP_SMS');
   const [first] = await stage.messages(id);
   await stage.pass(3601);
@@ -158,7 +158,7 @@ test('a failure that comes after the time was over sends nobody a second copy', 
   expect(await channelsOf(id)).toEqual(['WHATSAPP', 'SMS']);
 });
 
-test('what still waits in the queue when its time is over is withdrawn before the next channel is tried', async () => {
+test('a message that still waits in the queue after a timeout is withdrawn before the next channel is tried', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB] });
   await stage.run();
   await stage.pass(3601);
@@ -175,21 +175,21 @@ test('what still waits in the queue when its time is over is withdrawn before th
   expect(waiting.flatMap(({ ids }) => ids)).toEqual(messages.slice(2).map((message) => message.id));
 });
 
-test('onStatus narrows which failures lead on', async () => {
+test('onStatus limits which failures lead to the next channel', async () => {
   const id = await begun('RCS_SMS', { fallback: { onStatus: ['UNSUPPORTED'] } });
   await end(id, 'UNDELIVERABLE');
   expect(await channelsOf(id)).toEqual(['RCS']);
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1 });
 });
 
-test('a message that somebody has cancelled is followed by nothing', async () => {
+test('no message follows one that somebody has cancelled', async () => {
   const id = await begun('RCS_SMS');
   await end(id, 'DELETED', 'CANCELLED');
   expect(await channelsOf(id)).toEqual(['RCS']);
   expect(await recordOf(id)).toMatchObject({ ended: 1 });
 });
 
-test('who has opted out of the next channel meanwhile is left alone', async () => {
+test('a recipient who has opted out of the next channel in the meantime gets nothing', async () => {
   const id = await begun('RCS_SMS');
   await exec(pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${stage.accountId}`);
   await exec(
@@ -201,7 +201,7 @@ test('who has opted out of the next channel meanwhile is left alone', async () =
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
 });
 
-test('in quiet hours what follows waits for the morning', async () => {
+test('in quiet hours the next message waits for the morning', async () => {
   const id = await begun('RCS_SMS');
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' });
   const [from, to] = [clock.format(Date.now() - 3_600_000), clock.format(Date.now() + 3_600_000)];
@@ -214,7 +214,7 @@ test('in quiet hours what follows waits for the morning', async () => {
   expect(await channelsOf(id)).toEqual(['RCS', 'SMS']);
 });
 
-test('what was not used goes back, and what late messages may cost goes back when they have ended', async () => {
+test('unused reserve is returned, and the reserve of late messages is returned when they have ended', async () => {
   const before = await readBooks(pool, stage.accountId);
   const id = await begun('WHATSAPP_SMS', { reservedMicros: 5 * PRICE_MICROS });
   const [first] = await stage.messages(id);

@@ -19,8 +19,8 @@ type Next = Extract<Decision, { kind: 'next' }>;
 type Continuation = { readonly fact: db.MessageFact; readonly status: number; readonly next: Next };
 
 /**
- * Processes final states of messages of a combined campaign: a recipient was reached, is tried on the next channel, or has
- * no channel left. The states are deleted in the same transaction that creates the next messages, and each hop of a
+ * Processes final states of messages of a combined campaign: a recipient was reached, is tried on the next channel, or
+ * has no channel left. The states are deleted in the same transaction that creates the next messages, and each hop of a
  * recipient has at most one row, so that nobody gets two copies.
  */
 export async function processOutcomes(step: Step): Promise<number> {

@@ -27,8 +27,8 @@ const MESSAGE_FACT = columns({
 export type MessageFact = RowOf<typeof MESSAGE_FACT>;
 
 /**
- * Lists the facts about messages of a campaign, in the order of `ids`. All ids must lie in [firstId, lastId]. Messages that
- * do not belong to the campaign are left out.
+ * Lists the facts about messages of a campaign, in the order of `ids`. All ids must lie in [firstId, lastId]. Messages
+ * that do not belong to the campaign are left out.
  */
 export async function listMessageFacts(
   db: Db,
@@ -61,8 +61,8 @@ export type NewHop = {
 };
 
 /**
- * Records that recipients are tried on another channel. Fails when a recipient has this hop already, so that nobody gets
- * two copies.
+ * Records that recipients are tried on another channel. Fails when a recipient has this hop already, so that nobody
+ * gets two copies.
  */
 export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: readonly NewHop[]): Promise<void> {
   await exec(

@@ -16,9 +16,9 @@ import * as db from './sql.ts';
 const RESPONSE_WAIT_MS = 10_000;
 
 /**
- * Processes messages whose time on their channel is over. Those that a network can revoke are revoked, and nothing follows
- * before that; those that wait in the queue are withdrawn; for the others it is recorded that their time is over. What
- * follows is decided together with all final states (outcomes.ts).
+ * Processes messages whose time on their channel is over. Those that a network can revoke are revoked, and nothing
+ * follows before that; those that wait in the queue are withdrawn; for the others it is recorded that their time is
+ * over. What follows is decided together with all final states (outcomes.ts).
  */
 export async function processTimeouts(step: Step): Promise<number> {
   const { tx, job, campaign } = step;

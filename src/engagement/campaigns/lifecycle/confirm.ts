@@ -12,9 +12,9 @@ import { findSmsRoute, insertJob, insertRun, moveToConfirmed } from './sql.ts';
 type AtTime = { readonly now: Date };
 
 /**
- * Confirms a campaign, which cannot be undone: freezes its price and notifies the workers, in the caller's transaction. Of
- * several confirmations only one succeeds. The lists that the price was calculated for cannot change until the transaction
- * ends. Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
+ * Confirms a campaign, which cannot be undone: freezes its price and notifies the workers, in the caller's transaction.
+ * Of several confirmations only one succeeds. The lists that the price was calculated for cannot change until the
+ * transaction ends. Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
  */
 export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime & { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
@@ -68,13 +68,15 @@ async function unmetPreconditions(
 
 const recipientFaults = ({ destinationType }: CampaignRow): FieldError[] =>
   destinationType === null
-    ? [{ field: 'contactListIds', message: 'contact lists, or numbers in destinations, are required' }]
+    ? [{ field: 'contactListIds', message: 'is required unless there are numbers in destinations' }]
     : [];
 
 const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
   scheduledAt && scheduledAt <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
 
-/** Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none. */
+/**
+ * Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none.
+ */
 async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]> {
   const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
   if (!counted || (await findSmsRoute(tx))) return [];

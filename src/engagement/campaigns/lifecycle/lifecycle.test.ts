@@ -74,7 +74,7 @@ const runOf = (id: number) =>
   );
 
 describe('confirming', () => {
-  test('freezes the price, leaves a run and a job, and answers 202 with the campaign on its way', async () => {
+  test('freezes the price, creates a run and a job, and returns 202 with the campaign', async () => {
     const before = await books();
     const id = await priced({ destinations: [...READY.destinations, 'nonsense'] });
     const { status, body } = await confirm(id);
@@ -93,7 +93,7 @@ describe('confirming', () => {
     expect(entry).toEqual({ kind: 'freeze', reference: `campaign:${id}` });
   });
 
-  test('wakes the workers when it has committed', async () => {
+  test('notifies the workers when it has committed', async () => {
     const id = await priced();
     const client = await api.pool.connect();
     try {
@@ -108,7 +108,7 @@ describe('confirming', () => {
     }
   });
 
-  test('names every precondition that is not met, and changes nothing', async () => {
+  test('reports every precondition that is not met, and changes nothing', async () => {
     const before = await books();
     const id = await create({ readyToSend: false, destinations: [], scheduledDate: inADay() });
     time = new Date(Date.now() + 2 * 86_400_000);
@@ -140,7 +140,7 @@ describe('confirming', () => {
     expect((await confirm(id)).status).toBe(202);
   });
 
-  test('refuses what has changed around it: a deleted list, a sender no longer allowed, no route any more', async () => {
+  test('refuses after other changes: a deleted list, a sender that is no longer allowed, no route any more', async () => {
     const list = await newList('+393331000001');
     const listed = await priced({ destinations: undefined, contactListIds: [list] });
     await api.call(account.apiKey, 'DELETE', `/contacts/list?ids=${list}`);
@@ -207,7 +207,7 @@ describe('confirming', () => {
     expect((await confirm(id)).status).toBe(202);
   });
 
-  test('with an Idempotency-Key is answered again as the first time, and freezes once', async () => {
+  test('with an Idempotency-Key gets the first response again, and freezes once', async () => {
     const id = await priced();
     const headers = { 'idempotency-key': 'confirm' };
     const first = await call('PUT', `/${id}/confirm`, undefined, headers);
@@ -225,7 +225,7 @@ describe('confirming', () => {
     expect((await api.call(enough, 'PUT', `/campaigns/${id}/confirm`)).status).toBe(202);
   });
 
-  test('of another account reads as of an unknown campaign', async () => {
+  test('of another account looks like an unknown campaign', async () => {
     const id = await priced();
     account = await api.newAccount();
     for (const path of [`/${id}`, '/999999999'])
@@ -235,7 +235,7 @@ describe('confirming', () => {
 });
 
 describe('races', () => {
-  test('of 1,000 confirmations at once one wins, and the credit is frozen once', async () => {
+  test('of 1,000 concurrent confirmations one succeeds, and the credit is frozen once', async () => {
     const id = await priced();
     const answers = await Promise.all(Array.from({ length: 1000 }, () => confirm(id)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
@@ -245,7 +245,7 @@ describe('races', () => {
     expect(await runOf(id)).toHaveLength(1);
   });
 
-  test('of campaigns that want one balance as many win as it covers, and it is never below nothing', async () => {
+  test('of campaigns that compete for one balance, as many succeed as it covers, and it is never negative', async () => {
     account = await api.newAccount(3 * PRICE_MICROS);
     const ids = await Promise.all(Array.from({ length: 12 }, () => priced()));
     const answers = await Promise.all(ids.map(confirm));
@@ -283,7 +283,7 @@ describe('races', () => {
     }
   });
 
-  test('edits of a list and a confirmation at once: nobody waits in a circle, and the credit fits the outcome', async () => {
+  test('concurrent edits of a list and a confirmation: there is no deadlock, and the credit matches the outcome', async () => {
     for (let n = 0; n < 10; n++) {
       const list = await newList(`+39333200${String(n).padStart(4, '0')}`);
       const id = await priced({ destinations: undefined, contactListIds: [list] });
@@ -295,7 +295,7 @@ describe('races', () => {
     }
   });
 
-  test('a deletion and the start of a scheduled campaign: one wins, and the credit is with the winner', async () => {
+  test('a deletion and the start of a scheduled campaign: one wins, and the credit matches the winner', async () => {
     for (let n = 0; n < 30; n++) {
       const id = await priced({ scheduledDate: inADay() });
       await confirm(id);
@@ -345,7 +345,7 @@ describe('holding', () => {
     return [status, body.paused ?? null, body.cancelled ?? null];
   };
 
-  test('a pause takes what waits out of reach and a resumption puts it back; either again changes nothing', async () => {
+  test('a pause parks the waiting messages and resuming returns them; repeating either changes nothing', async () => {
     const id = await waiting(await sending());
     expect(await available(id)).toBe(1);
     for (let n = 0; n < 2; n++) expect([await move(id, 'pause'), await available(id)]).toEqual([[200, true, false], 0]);
@@ -354,7 +354,7 @@ describe('holding', () => {
     expect((await call('GET', `/${id}`)).body.status).toBe(2);
   });
 
-  test('a cancellation takes what waits out of reach for good', async () => {
+  test('a cancellation parks the waiting messages permanently', async () => {
     const id = await waiting(await sending());
     expect([await move(id, 'cancel'), await available(id)]).toEqual([[200, false, true], 0]);
     expect(await move(id, 'cancel')).toEqual([200, false, true]);
@@ -363,7 +363,7 @@ describe('holding', () => {
     expect(await available(id)).toBe(0);
   });
 
-  test('only what is being sent is held, and a scheduled campaign that waits for a person goes on by one', async () => {
+  test('only a campaign that is being sent can be paused, and a scheduled one that waits for a person can be resumed', async () => {
     const draft = await create();
     const scheduled = await priced({ scheduledDate: inADay() });
     await confirm(scheduled);
@@ -374,7 +374,7 @@ describe('holding', () => {
     expect((await call('GET', `/${scheduled}`)).body).toMatchObject({ status: 1, failureReason: 'missed' });
   });
 
-  test('wakes the workers, who look at the campaign at once', async () => {
+  test('notifies the workers, who process the campaign at once', async () => {
     const id = await sending();
     for (const what of ['pause', 'resume', 'cancel']) {
       await exec(api.pool, sql`UPDATE campaign_job SET due_at = now() + interval '1 hour' WHERE campaign_id = ${id}`);

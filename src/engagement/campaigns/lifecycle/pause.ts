@@ -14,8 +14,9 @@ import { moveToCancelled, updateJobDueNow, moveToPaused, moveFromPaused, wakeCon
 type Which = { readonly id: number };
 
 /**
- * Pauses a campaign that is being sent: its waiting messages are parked, however many they are, and no more are created.
- * Messages that carriers already have are not affected. Pausing again changes nothing. Call it in a transaction.
+ * Pauses a campaign that is being sent: its waiting messages are parked, however many they are, and no more are
+ * created. Messages that carriers already have are not affected. Pausing again changes nothing. Call it in a
+ * transaction.
  * Errors: 400 by its status, 404.
  */
 export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
@@ -29,8 +30,8 @@ export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promi
 }
 
 /**
- * Resumes a paused campaign. If its scheduled time was missed, it is sent now. Resuming again changes nothing. Call it in
- * a transaction. Errors: 400 by its status, and when a template may not be sent, with the reason; 404.
+ * Resumes a paused campaign. If its scheduled time was missed, it is sent now. Resuming again changes nothing. Call it
+ * in a transaction. Errors: 400 by its status, and when a template may not be sent, with the reason; 404.
  */
 export async function resumeCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
   const campaign = await claim(tx, actor, id);

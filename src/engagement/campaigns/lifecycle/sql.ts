@@ -11,8 +11,8 @@ type ConfirmedBy = { readonly keyId: number | null; readonly userId: number | nu
 const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id = ${id}`;
 
 /**
- * Confirms a campaign as it is now. It becomes SENDING, or stays READY until its scheduled time. Returns 0 when it cannot
- * be confirmed: somebody else has done so, or it has changed since its price was calculated.
+ * Confirms a campaign as it is now. It becomes SENDING, or stays READY until its scheduled time. Returns 0 when it
+ * cannot be confirmed: somebody else has done so, or it has changed since its price was calculated.
  */
 export const moveToConfirmed = (
   db: Db,
@@ -102,8 +102,8 @@ export const moveToCancelled = (db: Db, one: One): Promise<number> =>
   );
 
 /**
- * Deletes a campaign permanently. Its job stays and deletes its run and recipients later. Returns 0 when the campaign has
- * started.
+ * Deletes a campaign permanently. Its job stays and deletes its run and recipients later. Returns 0 when the campaign
+ * has started.
  */
 export const deleteCampaign = (db: Db, one: One): Promise<number> =>
   exec(db, sql`DELETE FROM campaign WHERE ${of(one)} AND ${statusAllows('delete')}`);

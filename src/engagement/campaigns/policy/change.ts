@@ -10,8 +10,8 @@ type Change = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
 
 /**
- * Changes the policy for all campaigns of the account; what is left out stays. Confirmed campaigns keep their sender. Call
- * it in a transaction. Errors: 400 naming invalid senders and hours.
+ * Changes the policy for all campaigns of the account; what is left out stays. Confirmed campaigns keep their sender.
+ * Call it in a transaction. Errors: 400 naming invalid senders and hours.
  */
 export async function changePolicy(tx: Db, actor: Author, change: Change): Promise<Policy> {
   const { accountId } = actor;

@@ -22,7 +22,10 @@ import { listPreviewRows, type PreviewRow } from './sql.ts';
 
 type Of = { readonly accountId: number };
 
-/** Reads the declared fields of the preview as a new campaign: a campaign has more fields, which were not validated here. */
+/**
+ * Reads the declared fields of the preview as a new campaign: a campaign has more fields, which were not validated
+ * here.
+ */
 function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
   Value.Clean(PreviewIn, body);
   return readNewSettings({ ...body, name: 'preview' }, now);
@@ -31,8 +34,8 @@ function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
 type PreviewRequest = PreviewIn & { readonly now: Date };
 
 /**
- * Returns what a campaign with these settings would send to some of its recipients, selected as for the goal and filled in
- * as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
+ * Returns what a campaign with these settings would send to some of its recipients, selected as for the goal and filled
+ * in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
 export async function previewCampaign(db: Db, { accountId }: Of, input: PreviewRequest): Promise<PreviewOut> {
   const { settings, faults } = readDeclared(input);

@@ -74,7 +74,7 @@ test('each recipient gets the text that would be sent, with its parts and its pr
   );
 });
 
-test('who gets nothing and why is what the goal counts', async () => {
+test('skipped recipients and their reasons match the goal', async () => {
   const fixed = await addContact('+390612345678');
   const gone = await addContact(numberOf(3), { optedOut: ['SMS'] });
   const fine = await addContact(numberOf(4));
@@ -113,7 +113,7 @@ test('a combined mode has a step for each of its channels, templates filled', as
   expect(problems).toEqual([{ field: 'rcsAgentId', message: 'unknown' }]);
 });
 
-test('numbers are shown with what is known of their contacts', async () => {
+test('numbers are shown with the fields of their contacts', async () => {
   await addContact(numberOf(7), { firstName: 'Ana' });
   const numbers = [numberOf(8), numberOf(7), 'no number'];
   const { data, total } = await preview({ ...SMS, smsBody: '{{name}}', destinations: numbers });
@@ -137,7 +137,7 @@ test('limit and offset walk through the recipients', async () => {
   expect(await shown({ offset: 100 })).toEqual([]);
 });
 
-test('what is at fault is told of and not refused; an unknown field reads as its default', async () => {
+test('faults are reported and not refused; an unknown field is replaced by its default', async () => {
   const { data, problems } = await preview({
     sendingMode: 'SMS',
     smsBody: 'Hi {{nick|pal}}',
@@ -148,7 +148,7 @@ test('what is at fault is told of and not refused; an unknown field reads as its
   expect(await preview({ sendingMode: 'SMS' })).toMatchObject({ data: [], total: 0 });
 });
 
-test('contacts and lists of another account are as if there were none', async () => {
+test('contacts and lists of another account look as if they did not exist', async () => {
   const [contact, list] = [await addContact(numberOf(10)), await addList([])];
   account = await api.newAccount();
   expect(await preview({ ...SMS, contactIds: [contact] })).toMatchObject({ data: [], total: 0 });
@@ -167,7 +167,7 @@ test('nothing is stored', async () => {
   });
 });
 
-test('it needs the scope campaigns, that of contacts for contacts, and a plan with its channels', async () => {
+test('it needs the scope campaigns, the scope contacts for contacts, and a plan with its channels', async () => {
   const few = await api.newKey(account, ['campaigns']);
   const asked = (body: object) => call('POST', '/campaigns/preview', { ...SMS, ...body }, few);
   expect((await asked({ destinations: [numberOf(12)] })).status).toBe(200);
@@ -177,7 +177,7 @@ test('it needs the scope campaigns, that of contacts for contacts, and a plan wi
   expect((await asked({})).status).toBe(403);
 });
 
-test('wrong forms are 400 and named', async () => {
+test('faulty fields are 400 and reported', async () => {
   const { status, body } = await call('POST', '/campaigns/preview', {
     sendingMode: 'FAX',
     limit: 21,
@@ -188,13 +188,13 @@ test('wrong forms are 400 and named', async () => {
   expect(fields.toSorted()).toEqual(['contactIds[0]', 'limit', 'sendingMode']);
 });
 
-test('fields that are not its own are ignored, whatever is in them', async () => {
+test('undeclared fields are ignored, whatever they contain', async () => {
   const others = { quietHours: 'x', scheduledDate: 7, name: null, destinationType: {}, rate: [], fallback: 'x' };
   const { body, status } = await call('POST', '/campaigns/preview', { ...SMS, ...others });
   expect([status, body]).toEqual([200, await preview(SMS)]);
 });
 
-test('placeholders are what every contact has and the custom fields', async () => {
+test('placeholders are the standard fields and the custom fields', async () => {
   await call('POST', '/contacts/fields', { name: 'born', type: 'date', description: 'Birthday' });
   const { status, body } = await call('GET', '/contacts/placeholders');
   expect(status).toBe(200);

@@ -36,7 +36,8 @@ export type PreviewTexts = {
 };
 
 /**
- * Lists recipients in the order of their numbers, selected as for the goal, with the texts filled in as for the carriers.
+ * Lists recipients in the order of their numbers, selected as for the goal, with the texts filled in as for the
+ * carriers.
  */
 export const listPreviewRows = (
   db: Db,

@@ -3,9 +3,13 @@ import { countRecentRecipients, listQueueDepths, type QueueDepth } from './sql.t
 
 /** How many messages of a campaign may wait at a connection: as many as the fastest connection sends in a second. */
 const MAX_WAITING = 20_000;
-/** At a connection with a rate, as many may wait as it sends in this time: a pause or cancellation withdraws no more. */
+/**
+ * At a connection with a rate, as many may wait as it sends in this time: a pause or cancellation withdraws no more.
+ */
 const MAX_WAITING_SECONDS = 3;
-/** Messages are created only when this many places, or a quarter of all, are free: so they are created by the hundred. */
+/**
+ * Messages are created only when this many places, or a quarter of all, are free: so they are created by the hundred.
+ */
 const MIN_FREE_PLACES = 1000;
 
 /** How many more messages may be created. */

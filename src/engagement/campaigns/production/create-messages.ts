@@ -10,6 +10,7 @@ import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import type { Choice } from './choose.ts';
 import { insertBatches, type NewBatch } from './sql.ts';
+import { SECOND_MS } from '../../../platform/lib/time.ts';
 
 /** Messages per batch, per chunk of the queue, and per statement. */
 const MESSAGES_PER_BATCH = 1000;
@@ -21,8 +22,8 @@ export type CreatedMessage = Choice & { readonly id: string };
 
 /**
  * Creates the messages of a hop (0: the first channel): their rows, their places in the queue, and the batches by which
- * they are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`, which
- * is the order of their ids too.
+ * they are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`,
+ * which is the order of their ids too.
  */
 export async function createMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<CreatedMessage[]> {
   if (choices.length === 0) return [];
@@ -115,7 +116,7 @@ function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel:
   if (chainOf(sendingMode).at(-1) === channel) return null;
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
   const seconds = after[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0;
-  return new Date(now.getTime() + seconds * 1000);
+  return new Date(now.getTime() + seconds * SECOND_MS);
 }
 
 const toLastContact = ({ accountId, now, sendingMode }: RunningCampaign, { contactId, channel }: CreatedMessage) =>

@@ -7,13 +7,16 @@ import { quietMs } from './quiet-hours.ts';
 import { findCapacity, type Capacity } from './capacity.ts';
 import * as db from './sql.ts';
 import { loadTexts } from './texts.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
-/** With these a step takes some 50 ms, so that a pause takes effect quickly; more messages would keep memory for longer. */
+/**
+ * With these a step takes some 50 ms, so that a pause takes effect quickly; more messages would keep memory for longer.
+ */
 const MESSAGES_PER_STEP = 2000;
 /** The wait while the queue is full, or the campaign has used up its rate for this second. */
 const FULL_MS = 150;
 /** The longest wait during quiet hours: the settings of the account may change in the meantime. */
-const QUIET_POLL_MS = 10 * 60_000;
+const QUIET_POLL_MS = 10 * MINUTE_MS;
 
 /**
  * Creates messages for the next recipients, country by country, as long as there is room in the queue. The messages and

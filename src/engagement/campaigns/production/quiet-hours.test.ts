@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../platform/lib/time.ts';
 const NIGHT = { from: '21:00', to: '08:00' };
 const at = (text: string): Date => new Date(text);
 
-test('a number is left alone between the times of its own country, and until the minute when they end', () => {
+test('quiet hours apply in the time zone of the number’s country, until the minute when they end', () => {
   // Rome is two hours ahead of UTC in summer.
   expect(quietMs(NIGHT, 'IT', at('2027-07-01T18:59:59Z'))).toBe(0);
   expect(quietMs(NIGHT, 'IT', at('2027-07-01T19:00:00Z'))).toBe(11 * HOUR_MS);
@@ -13,7 +13,7 @@ test('a number is left alone between the times of its own country, and until the
   expect(quietMs(NIGHT, 'IT', at('2027-07-02T06:00:00Z'))).toBe(0);
 });
 
-test('hours that do not pass midnight are quiet between the two', () => {
+test('quiet hours that do not span midnight lie between the two times', () => {
   const noon = { from: '12:00', to: '15:00' };
   expect(quietMs(noon, 'IT', at('2027-07-01T10:30:00Z'))).toBe(2.5 * HOUR_MS);
   expect(quietMs(noon, 'IT', at('2027-07-01T13:00:00Z'))).toBe(0);
@@ -25,12 +25,12 @@ test('a country with several zones is quiet while it is night in any of them', (
   expect(quietMs(NIGHT, 'US', at('2027-07-02T18:30:00Z'))).toBe(0);
 });
 
-test('a night in which the clocks are changed ends by the new time', () => {
+test('a night in which the clocks change ends by the new time', () => {
   // 28 March 2027: 02:00 becomes 03:00 in Rome, so 08:00 is 06:00 UTC.
   expect(quietMs(NIGHT, 'IT', at('2027-03-28T00:00:00Z'))).toBe(6 * HOUR_MS);
 });
 
-test('where all zones together never are awake, the first one decides', () => {
+test('if the zones of a country are never all awake, the first one decides', () => {
   const most = { from: '10:00', to: '09:00' };
   const waitMs = quietMs(most, 'RU', at('2027-07-01T12:00:00Z'));
   expect(waitMs).toBeGreaterThan(0);

@@ -4,7 +4,9 @@ import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const DAY_MINUTES = 24 * 60;
 const STEP_MINUTES = 60;
-/** How many steps are tried for a country whose zones are never all awake at once, before its first zone alone decides. */
+/**
+ * How many steps are tried for a country whose zones are never all awake at once, before its first zone alone decides.
+ */
 const MAX_STEPS = 100;
 
 /**
@@ -21,8 +23,8 @@ export function quietMs(hours: QuietHours | null, country: string, at: Date): nu
 type Window = { readonly from: number; readonly to: number };
 
 /**
- * Returns in how many ms no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes in
- * steps of at most an hour, because clocks are changed at night.
+ * Returns in how many ms no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes
+ * in steps of at most an hour, because clocks are changed at night.
  */
 function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
   let waitMs = 0;

@@ -59,8 +59,8 @@ export async function moveLanesToDone(db: Db, { accountId, campaignId }: Job): P
 }
 
 /**
- * What each recipient is sent: the pieces of the text and the variables of the templates. Null for channels that are not
- * part of the mode.
+ * What each recipient is sent: the pieces of the text and the variables of the templates. Null for channels that are
+ * not part of the mode.
  */
 export type Texts = {
   /** Whether the account has opt-outs; without any, the look-up of each number is saved. */
@@ -102,9 +102,9 @@ export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: Lane, li
     ORDER BY r.destination LIMIT ${limit}) AS q`;
 
 /**
- * A SELECT of recipients by their numbers, each limited to some channels. The country of a number is found by trying all
- * lanes. Recipients are looked up one by one: as long as there are no statistics of a campaign's recipients, the planner
- * assumes that they are few, and would read all of them.
+ * A SELECT of recipients by their numbers, each limited to some channels. The country of a number is found by trying
+ * all lanes. Recipients are looked up one by one: as long as there are no statistics of a campaign's recipients, the
+ * planner assumes that they are few, and would read all of them.
  */
 export const recipientsByNumberSql = (
   { accountId, campaignId }: Job,
@@ -188,7 +188,9 @@ export async function listQueueDepths(db: Db, { campaignId }: { campaignId: numb
   );
 }
 
-/** The last batches that count for a campaign's rate: more than one second ever has, unless there are hundreds of lanes. */
+/**
+ * The last batches that count for a campaign's rate: more than one second ever has, unless there are hundreds of lanes.
+ */
 const RECENT_BATCHES = raw('300');
 
 /** Counts the recipients whose first message was created within the last second. */

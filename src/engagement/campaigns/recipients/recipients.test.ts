@@ -101,7 +101,7 @@ test('there are none before the confirmation', async () => {
   expect(await page()).toEqual({ total: 0, rows: [] });
 });
 
-test('each recipient has the status of its message, or says that it waits, or why it gets nothing', async () => {
+test('each recipient has the status of its message, or that it waits, or why it gets nothing', async () => {
   await confirm();
   const [one = '', two = '', three = '', four = '', five = ''] = await addRecipients(5, 4);
   const ids = await addMessages([
@@ -123,7 +123,7 @@ test('each recipient has the status of its message, or says that it waits, or wh
   });
 });
 
-test('in a combined mode the last message counts, and all are named in their order', async () => {
+test('in a combined mode the last message counts, and all are listed in their order', async () => {
   await confirm();
   const [one = '', two = ''] = await addRecipients(2, 2);
   const first = await addMessages([

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { nameOfStatus, STATUS_NAMES, type StatusName } from '../../../messaging/states.ts';
 import type { RecipientRow } from './sql.ts';
-import { channelName } from '../../../platform/lib/schema.ts';
+import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
 export type RecipientStatus = StatusName | 'PENDING' | 'SKIPPED';
 const STATUSES: readonly RecipientStatus[] = ['PENDING', 'SKIPPED', ...STATUS_NAMES];
@@ -16,7 +16,7 @@ export const recipientFilterFields = { status: Type.Optional(Status) };
 export const RecipientOut = Type.Object({
   phoneNumber: Type.String(),
   country: Type.String({ description: 'ISO 3166-1 alpha-2; empty if the number belongs to no country.' }),
-  contactId: Type.Union([Type.Integer(), Type.Null()]),
+  contactId: orNull(Type.Integer()),
   channel: Type.Union([channelName(), Type.Null()], {
     description: 'The channel of the last message.',
   }),
@@ -25,7 +25,7 @@ export const RecipientOut = Type.Object({
   messageIds: Type.Array(Type.String(), {
     description: 'The messages, in the order in which the channels were tried.',
   }),
-  skipReason: Type.Union([Type.String(), Type.Null()]),
+  skipReason: orNull(Type.String()),
 });
 
 export function toRecipientOut({ attempts, skipReason, ...row }: RecipientRow): Static<typeof RecipientOut> {

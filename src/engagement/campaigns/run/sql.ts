@@ -14,7 +14,10 @@ const JOB = columns({ accountId: as<number>('account_id'), campaignId: as<number
 /** A campaign that workers have to process. */
 export type Job = RowOf<typeof JOB>;
 
-/** Lists the campaigns that are due, and those of `woken` even if they are not due; the one that has waited longest first. */
+/**
+ * Lists the campaigns that are due, and those of `woken` even if they are not due; the one that has waited longest
+ * first.
+ */
 export async function listDueJobs(
   db: Db,
   { woken, limit }: { woken: readonly number[]; limit: number },
@@ -124,8 +127,8 @@ const RUNNING_CAMPAIGN = columns({
 export type RunningCampaign = RowOf<typeof RUNNING_CAMPAIGN>;
 
 /**
- * Locks a campaign and its run. Returns undefined when somebody else has locked either, and when the campaign was deleted
- * (`isDeleted` tells which).
+ * Locks a campaign and its run. Returns undefined when somebody else has locked either, and when the campaign was
+ * deleted (`isDeleted` tells which).
  */
 export async function claimRunningCampaign(
   db: Db,

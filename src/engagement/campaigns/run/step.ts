@@ -3,6 +3,7 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import type { RevocableMessage } from '../../../messaging/fallback/ends.ts';
 import type { Tables } from '../../../messaging/sending/prepare.ts';
 import * as db from './sql.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 /** Messages of a batch that must be revoked before their recipients are tried on another channel. */
 export type RevocableBatch = {
@@ -26,23 +27,25 @@ export type Step = {
 };
 
 /**
- * One thing that a step may do. Returns in how many ms it has something to do: 0 when it has done something and may have
- * more to do, `NOTHING_TO_DO` when it waits for something else to happen.
+ * One thing that a step may do. Returns in how many ms it has something to do: 0 when it has done something and may
+ * have more to do, `NOTHING_TO_DO` when it waits for something else to happen.
  */
 export type Action = (step: Step) => Promise<number>;
+/** The wait that an action returns when it waits for something else to happen. */
 export const NOTHING_TO_DO = Number.POSITIVE_INFINITY;
 
 /** The longest wait until the next step: it finds what nobody has notified us of. */
-const POLL_MS = 60_000;
+const POLL_MS = MINUTE_MS;
 
 export type StepDeps = { readonly pool: Pool; readonly tables: Tables };
 
+/** What is to be done when a step has been committed. */
 export type StepResult = Pick<Step, 'wake' | 'revocable'>;
 
 /**
  * Runs one step of a campaign: its actions in order, up to the first that did something. The shortest wait that any of
- * them returned decides when the campaign is due again. Returns null when somebody else has locked the campaign, or it was
- * deleted.
+ * them returned decides when the campaign is due again. Returns null when somebody else has locked the campaign, or it
+ * was deleted.
  */
 export function runStep(
   { pool, tables }: StepDeps,

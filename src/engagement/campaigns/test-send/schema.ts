@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type Channel } from '../../../platform/lib/channel.ts';
 import { type Draft, REFUSALS, type Verdict } from '../../../messaging/sending/draft.ts';
-import { channelName, id } from '../../../platform/lib/schema.ts';
+import { channelName, id, orNull } from '../../../platform/lib/schema.ts';
 
 export const TestIn = Type.Union([
   Type.Object({
@@ -20,9 +20,9 @@ export const TestOut = Type.Object({
   results: Type.Array(
     Type.Object({
       phoneNumber: Type.String(),
-      channel: Type.Union([channelName(), Type.Null()]),
+      channel: orNull(channelName()),
       accepted: Type.Boolean(),
-      messageId: Type.Union([Type.String(), Type.Null()]),
+      messageId: orNull(Type.String()),
       reasons: Type.Array(Type.String()),
     }),
   ),

@@ -34,7 +34,7 @@ const sent = () =>
         FROM message m JOIN dispatch_chunk d ON m.id = ANY(d.ids) WHERE m.account_id = ${account.accountId} ORDER BY 1`,
   );
 
-test('contacts of test lists get the campaign as it is now, ahead of campaigns and in none of their figures', async () => {
+test('contacts of test lists get the campaign as it is now, before other campaigns and outside of their figures', async () => {
   const [test1, test2, real] = [await newList(true), await newList(true), await newList(false)];
   await add(test1, '+393331000001', { firstName: 'Ana' });
   await add(test2, '+393331000002');
@@ -80,7 +80,7 @@ test('contacts of test lists get the campaign as it is now, ahead of campaigns a
   });
 });
 
-test('an Idempotency-Key sends once, and what is sent stands in the audit log', async () => {
+test('with an Idempotency-Key it is sent once, and the audit log records it', async () => {
   await add(await newList(true), '+393331000001');
   const id = await create();
   const headers = { 'idempotency-key': 'try' };
@@ -95,7 +95,7 @@ test('an Idempotency-Key sends once, and what is sent stands in the audit log', 
   expect(entries).toEqual([{ subject: `campaign:${id}` }]);
 });
 
-test('only test lists are taken, with somebody in them and not more than 100 contacts', async () => {
+test('only test lists are accepted, with at least one and at most 100 contacts', async () => {
   const [real, empty] = [await newList(false), await newList(true)];
   const id = await create();
   const said = async (contactListIds?: number[]) => {
@@ -126,7 +126,7 @@ test('needs the scopes of its channels, and what the campaign itself needs', asy
   expect(await sent()).toEqual([]);
 });
 
-test('each contact is written to on the first channel of the mode that reaches it', async () => {
+test('each contact gets a message on the first channel of the mode that reaches it', async () => {
   const { accountId } = account;
   const list = await newList(true);
   await add(list, '+393331000001', { firstName: 'Ana' });

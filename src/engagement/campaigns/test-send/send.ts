@@ -27,10 +27,10 @@ type Input = {
 };
 
 /**
- * Sends a campaign as it is now to the contacts of test lists, each on the first channel that reaches the contact. They are
- * single messages: sent before all campaigns, charged as such, and not part of the campaign's figures.
- * Errors: 400 naming what the campaign lacks, lists that are not test lists, more than 100 contacts, or none; 403 without
- * the scopes of its channels; 404.
+ * Sends a campaign as it is now to the contacts of test lists, each on the first channel that reaches the contact. They
+ * are single messages: sent before all campaigns, charged as such, and not part of the campaign's figures.
+ * Errors: 400 naming what the campaign lacks, lists that are not test lists, more than 100 contacts, or none; 403
+ * without the scopes of its channels; 404.
  */
 export async function sendTest(
   { db, accept }: TestDeps,

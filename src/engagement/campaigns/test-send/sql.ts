@@ -35,8 +35,8 @@ const testRecipient = ({ text, rcsValues, whatsappValues }: Expressions) =>
 export type TestRecipient = RowOf<ReturnType<typeof testRecipient>>;
 
 /**
- * Lists the contacts of lists with what they would be sent. `text`, `rcsValues` and `whatsappValues` are expressions over
- * contact `c`, made by src/engagement/campaigns/text/sql.ts.
+ * Lists the contacts of lists with what they would be sent. `text`, `rcsValues` and `whatsappValues` are expressions
+ * over contact `c`, made by src/engagement/campaigns/text/sql.ts.
  */
 export const listTestRecipients = (
   db: Db,

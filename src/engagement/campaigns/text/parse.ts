@@ -16,9 +16,9 @@ export type CustomField = Pick<FieldRow, 'id' | 'name'>;
 const PLACEHOLDER = /\{\{([^{}|]*)(?:\|((?:(?!\}\}).)*))?\}\}/gs;
 
 /**
- * Splits a text at its placeholders. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of
- * fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that are
- * not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
+ * Splits a text at its placeholders. Names are case-insensitive, as everywhere with contacts. `unknown` has the names
+ * of fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces
+ * that are not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
  */
 export function parseText(
   text: string,

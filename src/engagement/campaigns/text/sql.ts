@@ -10,8 +10,8 @@ export type RecipientSql = {
 };
 
 /**
- * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that what
- * is priced, previewed and sent is the same. The expression is never null.
+ * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that
+ * what is priced, previewed and sent is the same. The expression is never null.
  */
 export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
   pieces.length === 0
@@ -44,8 +44,8 @@ const STANDARD: Readonly<Record<StandardField, (on: RecipientSql) => Sql>> = {
 
 /**
  * Makes an SQL expression of the values that one recipient has for the variables of a template: a jsonb object with the
- * value of each entry under exactly that entry. An entry has the form of a placeholder without its braces: `firstName` or
- * `firstName|friend`.
+ * value of each entry under exactly that entry. An entry has the form of a placeholder without its braces: `firstName`
+ * or `firstName|friend`.
  */
 export const valuesSql = (entries: readonly string[], customFields: readonly CustomField[], on: RecipientSql): Sql =>
   entries.length === 0

@@ -50,20 +50,20 @@ test('every field of a contact has its placeholder, in any case, with blanks aro
   expect(await render(fields, person)).toBe('Ana Sá|Ana|Sá|Ana Sá|FEMALE|+393331234567|ana@example.com|Évora');
 });
 
-test('what is missing is the default, or nothing; a name is the number then', async () => {
+test('a missing value is the default, or empty; a missing name is the number', async () => {
   const text = '[{{firstName}}][{{firstName|friend}}][{{city|a | b}}][{{name}}]';
   expect(await render(text, {})).toBe('[][friend][a | b][+393331234567]');
   expect(await render(text)).toBe('[][friend][a | b][+393331234567]');
   expect(await render('{{firstName|friend}}{{city|nowhere}}', { firstName: '', city: 7 })).toBe('friend7');
 });
 
-test('braces that are no placeholder stay as they are', async () => {
+test('braces that are not a placeholder stay as they are', async () => {
   for (const text of ['{{', '}}', '{firstName}', '{{first{name}}', '{{}', 'a {{ b'])
     expect(await render(text, { firstName: 'Ana' })).toBe(text);
   expect(await render('{{{firstName}}}', { firstName: 'Ana' })).toBe('{Ana}');
 });
 
-test('a value is text, whatever stands in it', async () => {
+test('a value is text, whatever it contains', async () => {
   const values = ['{{lastName}}', "'; DROP TABLE contact; --", '$1', '\\', '%s', '{{firstName|x}}'];
   for (const firstName of values)
     expect(await render('<{{firstName}}>', { firstName, lastName: 'no' })).toBe(`<${firstName}>`);
@@ -78,13 +78,13 @@ propertyTest.prop([fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme'
   },
 );
 
-test('unknown fields are named once, and read as their default where they are used all the same', async () => {
+test('unknown fields are reported once, and replaced by their default if they are used anyway', async () => {
   const { unknown, pieces } = parseText('{{nick}} {{ nick|x }} {{}} {{first name}} {{firstName}}', [CITY]);
   expect(unknown).toEqual(['nick', '', 'first name']);
   expect(await valueOf(pool, renderSql(pieces, on), { firstName: 'Ana' })).toBe(' x   Ana');
 });
 
-test('a text without placeholders is known to be the same for everybody', () => {
+test('a text without placeholders is recognised as the same for everybody', () => {
   const piecesOf = (text: string) => parseText(text, [CITY]).pieces;
   expect(fixedText(piecesOf('Hello {you}'))).toBe('Hello {you}');
   expect(fixedText(piecesOf(''))).toBe('');

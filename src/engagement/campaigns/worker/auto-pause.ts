@@ -4,10 +4,11 @@ import { listTemplateFaults } from './template-faults.ts';
 import { SUSPENDED } from './end/complete.ts';
 import { clearFailureReason, moveToPausedFor } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const POLL_MS = 1000;
 /** How long a carrier may take to ask for a retry of a message that it had when the campaign was paused. */
-const SETTLED_MS = 2 * 60_000;
+const SETTLED_MS = 2 * MINUTE_MS;
 
 /** Keeps the messages of a paused campaign parked, including those that return to the queue. */
 export async function keepPaused({ tx, job, campaign }: Step): Promise<number> {

@@ -8,8 +8,8 @@ const RESTORED =
   'The database was restored, and what was waiting in it is not to be sent: delete this campaign, or resume it';
 
 /**
- * Discards the campaigns of all accounts that were confirmed before an instant: those that are being sent are cancelled,
- * those that wait for their time are paused until somebody decides. Returns how many there are.
+ * Discards the campaigns of all accounts that were confirmed before an instant: those that are being sent are
+ * cancelled, those that wait for their time are paused until somebody decides. Returns how many there are.
  */
 export function discardCampaigns(
   pool: Pool,

@@ -40,7 +40,7 @@ const queued = async (): Promise<string[]> =>
 const change = (id: number, columns: string) =>
   pool.query({ text: `UPDATE campaign SET ${columns} WHERE id = $1`, values: [id] });
 
-test('recipients get their messages in the order of their numbers, each once, and the rest of the credit returns', async () => {
+test('recipients get their messages in the order of their numbers, each once, and the rest of the credit is returned', async () => {
   const to = mobileNumbers(6500);
   const id = await stage.confirmed({ numbers: to, reservedMicros: 6600 * PRICE_MICROS });
   await stage.run();
@@ -57,7 +57,7 @@ test('recipients get their messages in the order of their numbers, each once, an
   expect(await many(pool, sql`SELECT FROM campaign_job`)).toEqual([]);
 });
 
-test('a step that fails leaves nothing behind, and is done again', async () => {
+test('a step that fails leaves nothing behind, and is retried', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(20) });
   await exec(pool, sql`ALTER TABLE campaign_batch ADD CONSTRAINT fault CHECK (hop < 0) NOT VALID`);
   await stage.run();
@@ -68,7 +68,7 @@ test('a step that fails leaves nothing behind, and is done again', async () => {
   expect(await stage.messages(id)).toHaveLength(20);
 });
 
-test('two workers at one campaign make no message twice', async () => {
+test('two workers create no message of a campaign twice', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(9000) });
   await Promise.all([stage.run(), stage.run(), stage.run()]);
   const messages = await stage.messages(id);
@@ -77,7 +77,7 @@ test('two workers at one campaign make no message twice', async () => {
   expect(await stage.messages(id)).toHaveLength(9000);
 });
 
-test('only so much waits in the queue, and more is made when it has gone', async () => {
+test('a limited number of messages waits in the queue, and more are created when they have been sent', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(21_000) });
   await stage.run();
   expect(await queued()).toHaveLength(20_000);
@@ -86,14 +86,14 @@ test('only so much waits in the queue, and more is made when it has gone', async
   expect(await stage.messages(id)).toHaveLength(21_000);
 });
 
-test('at a slow connection no more waits than a pause can take back soon', async () => {
+test('at a slow connection no more messages wait than a pause can withdraw quickly', async () => {
   await exec(pool, sql`UPDATE connection SET settings = '{"tps": 10}'`);
   await stage.confirmed({ numbers: mobileNumbers(500) });
   await stage.run();
   expect(await queued()).toHaveLength(30);
 });
 
-test('a rate of its own holds a campaign to so many recipients a second', async () => {
+test('a campaign with a rate sends to that many recipients per second', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(100), rate: 15 });
   await stage.run();
   await stage.run();
@@ -111,7 +111,7 @@ test('a rate of its own holds a campaign to so many recipients a second', async 
   expect((await stage.messages(id)).length).toBeGreaterThan(made);
 });
 
-test('a scheduled campaign has its recipients at once and its messages at its time', async () => {
+test('a scheduled campaign has its recipients at once and its messages at the scheduled time', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(5), scheduledInMinutes: 30 });
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 1, recipients: 5 });
@@ -122,7 +122,7 @@ test('a scheduled campaign has its recipients at once and its messages at its ti
   expect(await stage.messages(id)).toHaveLength(5);
 });
 
-test('a schedule that was missed by more than an hour asks, and is sent when a person resumes it', async () => {
+test('a campaign that missed its time by more than an hour is paused, and sent when a person resumes it', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(5), scheduledInMinutes: 30 });
   await stage.run();
   await stage.pass(91 * 60);
@@ -138,7 +138,7 @@ test('a schedule that was missed by more than an hour asks, and is sent when a p
   expect(await stage.messages(id)).toHaveLength(5);
 });
 
-test('while it is paused no message is made, and it goes on where it was', async () => {
+test('while a campaign is paused no message is created, and it resumes where it was', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(21_000) });
   await stage.run();
   await change(id, 'paused_at = now()');
@@ -151,7 +151,7 @@ test('while it is paused no message is made, and it goes on where it was', async
   expect(await stage.messages(id)).toHaveLength(21_000);
 });
 
-test('cancelled, what waits is taken back, the others get nothing, and only what was sent is paid', async () => {
+test('a cancelled campaign withdraws waiting messages, sends no more, and only sent messages are charged', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(30_000) });
   await stage.run();
   const sent = (await idsOf(id)).slice(0, 4000);
@@ -176,7 +176,7 @@ test('a campaign that was deleted before its time leaves nothing behind', async 
     expect((await pool.query(`SELECT FROM ${table} WHERE campaign_id = $1`, [id])).rowCount).toBe(0);
 });
 
-test('who has opted out since the confirmation gets nothing, is counted as skipped, and costs nothing', async () => {
+test('a recipient who has opted out since the confirmation gets nothing, counts as skipped, and costs nothing', async () => {
   const [ana = '', bob = ''] = mobileNumbers(2);
   const id = await stage.confirmed({ numbers: [ana, bob], scheduledInMinutes: 30 });
   await stage.run();
@@ -201,14 +201,14 @@ test('who has opted out since the confirmation gets nothing, is counted as skipp
   expect(skipped).toEqual([{ destination: ana, skip_reason: 'opted_out' }]);
 });
 
-test('what goes beyond the frozen credit is skipped and never sent', async () => {
+test('recipients beyond the frozen credit are skipped', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(10), reservedMicros: 7 * PRICE_MICROS });
   await stage.run();
   expect(await stage.messages(id)).toHaveLength(7);
   expect(await campaignOf(id)).toMatchObject({ recipients: 10, skipped: 3 });
 });
 
-test('a contact whose name has grown since the confirmation gets no longer text than was paid for', async () => {
+test('a contact whose name has become longer since the confirmation gets no longer text than was paid for', async () => {
   const [ana = '', bob = ''] = mobileNumbers(2);
   const longName = 'x'.repeat(200);
   await exec(
@@ -225,7 +225,7 @@ test('a contact whose name has grown since the confirmation gets no longer text 
   expect(bodies).toEqual([{ destination: bob, body: 'Hi Ana', parts: 1 }]);
 });
 
-test('nothing of it can be sent: it has failed, and says why', async () => {
+test('a campaign of which nothing can be sent has failed, and says why', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   await stage.refuse(await idsOf(id));
@@ -234,7 +234,7 @@ test('nothing of it can be sent: it has failed, and says why', async () => {
   expect((await readBooks(pool, stage.accountId)).frozen).toBe(0);
 });
 
-test('some could be sent and none was delivered: it is complete', async () => {
+test('a campaign of which some was sent and none delivered is complete', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   const ids = await idsOf(id);
@@ -244,7 +244,7 @@ test('some could be sent and none was delivered: it is complete', async () => {
   expect(await campaignOf(id)).toMatchObject({ status: 3, reason: null });
 });
 
-test('an account that is suspended stops its campaigns until somebody resumes them', async () => {
+test('the campaigns of a suspended account stop until somebody resumes them', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);
@@ -257,7 +257,7 @@ test('an account that is suspended stops its campaigns until somebody resumes th
   expect(await campaignOf(id)).toMatchObject({ status: 2, paused: false, reason: null });
 });
 
-test('a campaign of an account that was suspended before it began has failed, and its credit is back', async () => {
+test('a campaign of an account that was suspended before the start has failed, and its credit is returned', async () => {
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);
   const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();

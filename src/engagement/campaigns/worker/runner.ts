@@ -43,8 +43,8 @@ const POLL_MS = 3000;
 const LOCKED_MS = 50;
 
 /**
- * Creates what runs the campaigns: each poll runs one step of every campaign that is due, one after the other. Any number
- * of workers do so at once; a step locks its campaign.
+ * Creates what runs the campaigns: each poll runs one step of every campaign that is due, one after the other. Any
+ * number of workers do so at once; a step locks its campaign.
  */
 export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   const { pool, paused, log } = deps;

@@ -46,7 +46,7 @@ const parked = async () =>
 const resume = (id: number) => transaction(pool, (tx) => resumeCampaign(tx, operatorAuthor(stage.accountId), { id }));
 const idsOf = async (id: number): Promise<string[]> => (await stage.messages(id)).map((message) => message.id);
 
-test('a template that its network pauses pauses what is being sent by it, with the reason, and nothing waits in reach', async () => {
+test('a template that its network pauses also pauses the campaigns that send it, with the reason, and parks their messages', async () => {
   const id = await stage.confirmed(WHATSAPP);
   const other = await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(5) });
   await stage.run();
@@ -64,7 +64,7 @@ test('a template that its network pauses pauses what is being sent by it, with t
   expect(audit).toEqual([{ kind: 'system', action: 'campaign.pause', detail: { reason: REASON } }]);
 });
 
-test('the callback has workers look at the campaigns of its template at once, and at no other', async () => {
+test('the callback makes workers check the campaigns of its template at once, and no others', async () => {
   const id = await stage.confirmed(WHATSAPP);
   await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(5) });
   await exec(pool, sql`UPDATE campaign_job SET due_at = now() + interval '1 hour'`);
@@ -73,7 +73,7 @@ test('the callback has workers look at the campaigns of its template at once, an
   expect(due).toEqual([{ id }]);
 });
 
-test('it goes on when somebody resumes it, which is refused as long as the template may not be sent', async () => {
+test('it continues when somebody resumes it, which is refused as long as the template may not be sent', async () => {
   const id = await stage.confirmed(WHATSAPP);
   await pauseTemplate();
   await stage.run();
@@ -89,7 +89,7 @@ test('it goes on when somebody resumes it, which is refused as long as the templ
   expect(await stage.messages(id)).toHaveLength(5);
 });
 
-test('a scheduled campaign does not start by a template that is rejected when its time comes', async () => {
+test('a scheduled campaign does not start if its template is rejected by then', async () => {
   const id = await stage.confirmed({ ...WHATSAPP, scheduledInMinutes: 30 });
   await tell('REJECTED', 'SCAM');
   await stage.run();
@@ -103,7 +103,7 @@ test('a scheduled campaign does not start by a template that is rejected when it
   expect(await campaignOf(id)).toEqual(RUNNING);
 });
 
-test('a campaign whose messages have all gone out comes to its end whatever becomes of its template', async () => {
+test('a campaign whose messages have all been sent completes, whatever happens to its template', async () => {
   const id = await stage.confirmed(WHATSAPP);
   await stage.run();
   await stage.accept(await idsOf(id));
@@ -115,7 +115,7 @@ test('a campaign whose messages have all gone out comes to its end whatever beco
   expect(await campaignOf(id)).toMatchObject({ status: 3 });
 });
 
-test('a combined campaign is paused while recipients may still go on to a channel whose template is gone', async () => {
+test('a combined campaign is paused while recipients may still be tried on a channel whose template was deleted', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_RCS', numbers: mobileNumbers(5) });
   await stage.run();
   await stage.accept(await idsOf(id));

@@ -24,12 +24,12 @@ const LOCKS: Readonly<Record<BookPurpose, Sql>> = {
 };
 
 /**
- * Finds the contact book of an account and locks it until the transaction ends. To avoid deadlocks, lock it first, before
- * lists and contacts. The purposes:
+ * Finds the contact book of an account and locks it until the transaction ends. To avoid deadlocks, lock it first,
+ * before lists and contacts. The purposes:
  *
  * - `associate`: associations with lists are added or removed. Compatible with itself and with `create`.
- * - `create`: contacts are created. One transaction at a time, so that what was looked up (numbers, the limit) still holds
- *   at the insert.
+ * - `create`: contacts are created. One transaction at a time, so that what was looked up (numbers, the limit) still
+ *   holds at the insert.
  * - `change`: contacts are changed or deleted. Exclusive: an association that is being added would miss the change.
  */
 export const claimBook = (db: Db, { accountId, to }: { accountId: number; to: BookPurpose }): Promise<ContactBook> =>

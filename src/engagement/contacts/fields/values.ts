@@ -32,6 +32,9 @@ const CHECKS: Readonly<Record<FieldType, Check>> = {
 
 const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [field.name.toLowerCase(), field]));
 
+/** Returns what a value of this type must be, as the message of a fault. */
+export const faultOfType = (type: FieldType): string => CHECKS[type].fault;
+
 /** Reads values by name: returns them by the ids of their fields, and what is wrong. Names are case-insensitive. */
 export function readValues(
   fields: readonly FieldRow[],
@@ -42,15 +45,16 @@ export function readValues(
   const faults: FieldError[] = [];
   for (const [name, value] of Object.entries(values)) {
     const field = known.get(name.toLowerCase());
-    const fault = field && CHECKS[field.type].fault;
     if (!field) faults.push({ field: `customFields.${name}`, message: 'is not a custom field of this account' });
     else if (value === null || CHECKS[field.type].accepts(value)) stored[field.id] = value;
-    else faults.push({ field: `customFields.${name}`, message: fault ?? 'is not valid' });
+    else faults.push({ field: `customFields.${name}`, message: faultOfType(field.type) });
   }
   return { stored, faults };
 }
 
-/** Converts a text (from a query, or a cell of a file) to the type of its field; undefined if it is not of that type. */
+/**
+ * Converts a text (from a query, or a cell of a file) to the type of its field; undefined if it is not of that type.
+ */
 export function readText(field: Pick<FieldRow, 'type'>, text: string): FieldValue | undefined {
   const value = fromText(field.type, text.trim());
   return CHECKS[field.type].accepts(value) ? value : undefined;

@@ -1,7 +1,8 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
 import { type PhoneDetails, parsePhone } from '../../../platform/lib/phone-details.ts';
-import { type FieldValue, readText } from '../fields/values.ts';
+import { faultOfType, type FieldValue, readText } from '../fields/values.ts';
+import type { FieldType } from '../fields/sql.ts';
 import { toEmail, UNREADABLE_NUMBER } from '../read.ts';
 import type { StandardField, Target } from './columns.ts';
 import type { RawRow } from './limits.ts';
@@ -51,7 +52,9 @@ function yesOrNo(cell: string): boolean | undefined {
   return NO.has(text) ? false : undefined;
 }
 
-/** Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it opts nobody in again. */
+/**
+ * Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it opts nobody in again.
+ */
 function readChannels(cell: string): Channel[] | undefined {
   const all = yesOrNo(cell);
   if (all !== undefined) return all ? [...CHANNELS] : [];
@@ -62,13 +65,6 @@ function readChannels(cell: string): Channel[] | undefined {
   const channels = CHANNELS.filter((channel) => names.includes(channel));
   return channels.length === new Set(names).size ? channels : undefined;
 }
-
-const CUSTOM_FAULTS = {
-  text: 'must be a text of at most 1000 characters',
-  number: 'must be a number',
-  boolean: 'must be true or false',
-  date: 'must be a date (yyyy-MM-dd)',
-} as const;
 
 export type Checking = { readonly targets: readonly Target[]; readonly defaultCountry: string | null };
 
@@ -136,8 +132,7 @@ function valueIn(raw: string, target: NonNullable<Target>, faults: FieldError[])
 const readField = (field: StandardField, cell: string): CellResult =>
   field === 'phoneNumber' ? { value: cell } : READERS[field](cell);
 
-const readCustom = (type: keyof typeof CUSTOM_FAULTS, cell: string): CellResult =>
-  orFault(readText({ type }, cell), CUSTOM_FAULTS[type]);
+const readCustom = (type: FieldType, cell: string): CellResult => orFault(readText({ type }, cell), faultOfType(type));
 
 /** Whether PostgreSQL can store a text: it stores neither U+0000 nor lone surrogates. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

@@ -25,7 +25,7 @@ const faultsOf = async (rows: string[][], options?: Partial<TableOptions>) =>
     'faults' in row ? row.faults.map(({ field: name, message }) => `${name} ${message}`).join('; ') : 'good',
   );
 
-test('a good row holds its cells in the form of contacts', async () => {
+test('a good row has its cells as contacts store them', async () => {
   const head = ['phone', 'name', 'mail', 'gender', 'test', 'opted out', 'points', 'vip', 'born', 'new'];
   const fields = [field(1, 'points', 'number'), field(2, 'vip', 'boolean'), field(3, 'born', 'date')];
   const row = [
@@ -50,7 +50,7 @@ test('a good row holds its cells in the form of contacts', async () => {
   ]);
 });
 
-test('every fault of a row is named, and the row comes back as it was', async () => {
+test('every fault of a row is reported, and the row comes back as it was', async () => {
   const head = ['phone', 'first name', 'mail', 'gender', 'test', 'opted out', 'points', 'born'];
   const fields = [field(1, 'points', 'number'), field(2, 'born', 'date')];
   const row = ['12', 'x'.repeat(101), 'nobody', 'woman', 'perhaps', 'PIGEON', 'many', '28.2.1990', 'more'];
@@ -64,7 +64,7 @@ test('every fault of a row is named, and the row comes back as it was', async ()
   ]);
 });
 
-test('a row without a number is at fault, an empty row is none, and what cannot be stored is shown by U+FFFD', async () => {
+test('a row without a number is faulty, an empty row is ignored, and what cannot be stored is shown as U+FFFD', async () => {
   const { checked } = await check([
     ['phone', 'name'],
     ['', 'Anna'],
@@ -85,7 +85,7 @@ test('a row without a number is at fault, an empty row is none, and what cannot 
   ]);
 });
 
-test('numbers in national forms are those of the account’s country, and without one they are faults', async () => {
+test('national numbers are those of the account’s country; without a country they are faults', async () => {
   const rows = [['phone'], ['333 1234567'], ['0039 333 1234567'], ['+39-333-1234567'], ['(06) 698 1234'], ['0']];
   const { checked } = await check(rows, { defaultCountry: 'IT' });
   expect(checked.map((row) => ('phone' in row ? row.phone.e164 : row.faults[0]?.message))).toEqual([
@@ -98,7 +98,7 @@ test('numbers in national forms are those of the account’s country, and withou
   expect((await faultsOf(rows)).filter((faults) => faults === 'good')).toHaveLength(1);
 });
 
-test('of rows with one number the first good one counts', async () => {
+test('of several rows with one number, the first good one counts', async () => {
   const rows = [
     ['phone', 'mail'],
     ['+393331234567', 'bad'],
@@ -113,7 +113,7 @@ test('of rows with one number the first good one counts', async () => {
   ]);
 });
 
-test('without names the first column that holds a number does, and the others need a mapping', async () => {
+test('without names, the first column with numbers is the phone number, and the others need a mapping', async () => {
   const rows = [
     ['Anna', '+393331234567', 'Roma'],
     ['Bert', '+393331234568', 'Pisa'],
@@ -128,7 +128,7 @@ test('without names the first column that holds a number does, and the others ne
   expect(mapped.checked[1]).toMatchObject({ cells: ['Bert', '+393331234568', 'Pisa'] });
 });
 
-test('removeHead decides whether the first row is one, whatever it looks like', async () => {
+test('removeHead decides whether the first row is a header, whatever it looks like', async () => {
   const head = ['Nummer', 'x'];
   const mapping = { 1: 'phoneNumber' };
   expect((await check([head, ['+393331234567', '1']], { removeHead: true, mapping })).checked).toHaveLength(1);

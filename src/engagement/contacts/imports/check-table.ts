@@ -24,8 +24,8 @@ export type Table = { readonly columns: readonly Column[]; readonly preview: str
 
 /**
  * Checks a table row by row, and calls `onTable` after the last row.
- * Errors: 400 for a file without rows, for more than 200 columns, and for columns that cannot be interpreted; 413 for more
- * than two million rows.
+ * Errors: 400 for a file without rows, for more than 200 columns, and for columns that cannot be interpreted; 413 for
+ * more than two million rows.
  */
 export async function* checkTable(
   rows: AsyncIterable<RawRow>,
@@ -97,7 +97,9 @@ export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOp
   return { columns, hasHead: isHead, preview, faults };
 }
 
-/** For a table without names of columns: maps the first column with a valid number, unless the mapping says which it is. */
+/**
+ * For a table without names of columns: maps the first column with a valid number, unless the mapping says which it is.
+ */
 function withNumberColumn(first: readonly string[], { mapping, defaultCountry }: TableOptions): Mapping {
   if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
   const at = first.findIndex((cell) => parsePhone(cell.trim(), defaultCountry) !== null);

@@ -13,7 +13,7 @@ const map = (head: string[], mapping: Mapping = {}) => {
   return { names, faults: faults.map(({ message }) => message) };
 };
 
-test('names of columns are known in any case, with blanks, underscores and accents, and as other programs write them', () => {
+test('names of columns are recognised in any case, with blanks, underscores and accents, and as other programs write them', () => {
   const heads = ['Phone Number', 'FIRST_NAME', 'last-name', 'Full name', 'E-Mail', 'Sex', 'is test', 'Opted Out'];
   const expected = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender', 'isTest', 'optedOut'];
   expect(map(heads)).toEqual({ names: expected, faults: [] });
@@ -27,12 +27,12 @@ test('other columns are custom fields: those of the account by their names, and 
   expect(names).toEqual(['phoneNumber', 'loyaltyPoints#7', 'city#8', ...fresh]);
 });
 
-test('what only we say of contacts, and what a file of rejected rows has besides, is passed over', () => {
+test('read-only fields of contacts, and the extra columns of a file of rejected rows, are ignored', () => {
   const head = ['phone', 'id', 'isValid', 'createdAt', 'importLine', 'importError'];
   expect(map(head).names).toEqual(['phoneNumber', null, null, null, null, null]);
 });
 
-test('the mapping goes before the names: by name, by place, to any field or to none', () => {
+test('the mapping takes precedence over names: by name, by place, to any field or to none', () => {
   const mapping = { Telefon: 'phoneNumber', vorname: 'firstName', 3: 'customField.city', email: null };
   expect(map(['Telefon', 'Vorname', 'Ort', 'email'], mapping)).toEqual({
     names: ['phoneNumber', 'firstName', 'city#8', null],
@@ -40,7 +40,7 @@ test('the mapping goes before the names: by name, by place, to any field or to n
   });
 });
 
-test('a column that the file has not, two columns of one field, and none for the number are all named', () => {
+test('a missing column, two columns with one field, and no column for the number are all reported', () => {
   const { faults } = map(['email', 'E-mail', 'City', 'city'], { nothing: 'gender', 99: 'gender' });
   expect(faults).toEqual([
     'the file has no column "99"',
@@ -51,7 +51,7 @@ test('a column that the file has not, two columns of one field, and none for the
   ]);
 });
 
-test('a row is a head when one of its cells is a name that is known', () => {
+test('a row is a header when one of its cells is a known name', () => {
   expect(looksLikeHeader(['Ort', 'phone number'])).toBe(true);
   expect(looksLikeHeader(['+393331234567', 'Anna'])).toBe(false);
 });

@@ -20,10 +20,15 @@ export type Target =
   | { readonly custom: string; readonly type: FieldType; readonly id: number | null }
   | null;
 
-/** The mapping of a request: from names of columns, or their places from 1, to names of fields; null ignores a column. */
+/**
+ * The mapping of a request: from names of columns, or their places from 1, to names of fields; null ignores a column.
+ */
 export type Mapping = Readonly<Record<string, string | null>>;
 
-/** The names of the fields in files, as `normalizedName` returns them. Phones and mail programs export under these names. */
+/**
+ * The names of the fields in files, as `normalizedName` returns them. Phones and mail programs export under these
+ * names.
+ */
 const ALIASES: Readonly<Record<StandardField, string>> = {
   phoneNumber:
     'phonenumber phone number mobile mobilephone mobilenumber cell cellphone msisdn tel telephone telephonenumber ' +
@@ -47,8 +52,8 @@ const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
 ]);
 
 /**
- * Returns the letters and digits of a name, in lower case and without accents, so that `Phone number`, `phone_number` and
- * `phoneNumber` are the same.
+ * Returns the letters and digits of a name, in lower case and without accents, so that `Phone number`, `phone_number`
+ * and `phoneNumber` are the same.
  */
 const normalizedName = (name: string): string =>
   withoutAccents(name)

@@ -57,7 +57,7 @@ async function workAll(): Promise<void> {
 const find = async ({ id }: { id: number }) => db.findImport(database.pool, { accountId, id });
 const contacts = async () => (await findBook(database.pool, { accountId }))?.contacts;
 
-test('many workers at several imports do every chunk once', async () => {
+test('many workers process every chunk of several imports once', async () => {
   const first = await enqueue(Array.from({ length: 6 }, (_, i) => rowsOf(i * 40, 40)));
   const second = await enqueue(Array.from({ length: 4 }, (_, i) => rowsOf(i * 40, 40)));
   await Promise.all([workAll(), workAll(), workAll()]);
@@ -86,7 +86,7 @@ test('imports take turns, chunk by chunk', async () => {
   await workAll();
 });
 
-test('a chunk that fails is tried again later, and given up after some time; the chunks before it stay', async () => {
+test('a chunk that fails is retried later, and given up after some time; the chunks before it stay', async () => {
   const failing = rowOf(5, 'no\0character');
   const row = await enqueue([rowsOf(0, 2), [failing, rowOf(6)]]);
   for (let failures = 0; failures < 8; failures++) {
@@ -104,7 +104,7 @@ test('a chunk that fails is tried again later, and given up after some time; the
   expect(await work()).toBe(false);
 });
 
-test('an import whose list goes away fails at that chunk, and says so', async () => {
+test('an import whose list is deleted fails at that chunk, and says so', async () => {
   const by = actor(accountId);
   const { id: listId } = await transaction(database.pool, (tx) => createList(tx, by, { name: 'List' }));
   const row = await enqueue([rowsOf(0, 2), rowsOf(2, 2)], listId);
@@ -119,7 +119,7 @@ test('an import whose list goes away fails at that chunk, and says so', async ()
   expect(await contacts()).toBe(2);
 });
 
-test('at most 10,000 rejected rows are kept, long ones shortened; all are counted', async () => {
+test('at most 10,000 rejected rows are stored, long ones truncated; all are counted', async () => {
   const faults = [{ field: 'phoneNumber', message: 'is wrong' }];
   const bad = (n: number): CheckedRow => ({ line: n, cells: ['x'.repeat(5000), 'y'], faults });
   const row = await enqueue([Array.from({ length: 9_999 }, (_, n) => bad(n)), [bad(10_000), bad(10_001), bad(10_002)]]);
@@ -131,7 +131,7 @@ test('at most 10,000 rejected rows are kept, long ones shortened; all are counte
   expect(kept.at(-1)).toEqual({ line: 10_000, faults, cells: ['x'.repeat(4096), ''] });
 });
 
-test('imports that ended long ago are forgotten with their rejected rows; those that wait are not', async () => {
+test('imports that ended long ago are deleted with their rejected rows; waiting ones are not', async () => {
   const ended = await enqueue([[{ line: 1, cells: ['x'], faults: [] }]]);
   await workAll();
   const waiting = await enqueue([rowsOf(0, 1)]);
@@ -144,7 +144,7 @@ test('imports that ended long ago are forgotten with their rejected rows; those 
   await workAll();
 });
 
-test('the import of a worker that is killed is finished by another one: no row twice, none missing', async () => {
+test('the import of a killed worker is finished by another: no row twice, none missing', async () => {
   await using program = await startTestProgram({ carriers: {}, roles: { worker: false } });
   const rows = Array.from({ length: 30_000 }, (_, i) => `+39333${2_000_000 + i}`);
   const form = await formOf({ name: 'a.csv', content: `phone\n${rows.join('\n')}\n` });

@@ -13,9 +13,9 @@ const RETRY_MS = 2000;
 const REST_NOT_IMPORTED = 'rows that were imported before stay, the rest was not imported';
 
 /**
- * Imports one chunk of the import that has waited longest. Rows and progress are one transaction: whatever is killed, no
- * row is imported twice and none is skipped. The claim is a lock of the transaction, so the import of a worker that died is
- * free at once. Returns whether there was a chunk.
+ * Imports one chunk of the import that has waited longest. Rows and progress are one transaction: whatever is killed,
+ * no row is imported twice and none is skipped. The claim is a lock of the transaction, so the import of a worker that
+ * died is free at once. Returns whether there was a chunk.
  */
 export async function importNextChunk(pool: Pool, log: Log): Promise<boolean> {
   let claimed: db.Job | undefined;

@@ -20,9 +20,9 @@ const MAX_REJECTS = 10_000;
 const LIMIT_REACHED = { field: 'row', message: 'the contact limit of the plan is reached' };
 
 /**
- * Imports checked rows, in the caller's transaction: contacts are created or changed by their numbers, added to the list,
- * and opted out where the file says so; nobody is opted in. Rejected rows are counted and stored with the reasons. A dry
- * run writes only the counts and the rejected rows. Returns the updated import.
+ * Imports checked rows, in the caller's transaction: contacts are created or changed by their numbers, added to the
+ * list, and opted out where the file says so; nobody is opted in. Rejected rows are counted and stored with the
+ * reasons. A dry run writes only the counts and the rejected rows. Returns the updated import.
  * Errors: 400 when its list was deleted.
  */
 export async function importRows(tx: Db, current: db.ImportRow, rows: readonly CheckedRow[]): Promise<db.ImportRow> {

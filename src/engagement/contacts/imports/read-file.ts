@@ -17,8 +17,8 @@ const MAX_CONCURRENT_FILES = 2;
 const slots = createSlots(MAX_CONCURRENT_FILES);
 
 /**
- * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program keeps
- * running and serving requests.
+ * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program
+ * keeps running and serving requests.
  * Errors: 400 or 413 that say what is wrong with the file.
  */
 export async function readFile(conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> {

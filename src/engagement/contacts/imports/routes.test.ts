@@ -66,7 +66,7 @@ async function createList(): Promise<number> {
   return (body as { id: number }).id;
 }
 
-test('a small file is done at once: contacts, custom fields, list, summary, faults by line', async () => {
+test('a small file is imported at once: contacts, custom fields, list, summary, faults by line', async () => {
   const listId = await createList();
   const csv = [
     'Phone Number;First name;City;Opted out',
@@ -107,7 +107,7 @@ test('a small file is done at once: contacts, custom fields, list, summary, faul
   });
 });
 
-test('a second file changes by number what it says and leaves the rest; who has opted out stays out', async () => {
+test('a second file changes contacts by number where it has values; opt-outs stay', async () => {
   await bringIn('phone,first name,email,opted out\n+393331234567,Anna,a@example.com,yes\n');
   const { summary } = await bringIn('phone,last name,email,opted out\n+393331234567,Rossi,,no\n+393331234568,B,,\n');
   expect(summary).toEqual({ total: 2, created: 1, updated: 1, skipped: 0, errors: 0 });
@@ -117,7 +117,7 @@ test('a second file changes by number what it says and leaves the rest; who has 
   ]);
 });
 
-test('a trial run says what would come of it and writes nothing', async () => {
+test('a dry run reports what would happen and writes no contact', async () => {
   await bringIn('phone\n+393331234567\n');
   await updateLimits(program.pool, { accountId: account.accountId, planLimit: 2, extraLimit: 0 });
   const listId = await createList();
@@ -134,7 +134,7 @@ test('a trial run says what would come of it and writes nothing', async () => {
   expect(await get(`/list/${listId}`)).toMatchObject({ contactCount: 0 });
 });
 
-test('the limit of the plan holds: the first new ones are created, and the others are named', async () => {
+test('the contact limit holds: the first new contacts are created, and the others are reported', async () => {
   await updateLimits(program.pool, { accountId: account.accountId, planLimit: 1, extraLimit: 1 });
   const { summary, errors } = await bringIn('phone\n+393331234561\n+393331234562\n+393331234563\n');
   expect(summary).toEqual({ total: 3, created: 2, updated: 0, skipped: 0, errors: 1 });
@@ -147,7 +147,7 @@ test('national numbers are read by the country of the account', async () => {
   expect(await contacts()).toMatchObject([{ phoneNumber: '+393331234567' }]);
 });
 
-test('a large file waits for a worker, shows how far it is, and comes in whole', async () => {
+test('a large file waits for a worker, shows its progress, and is imported completely', async () => {
   const listId = await createList();
   const rows = Array.from({ length: 7000 }, (_, i) => `+39333${2_000_000 + i},N${i}${i % 1000 === 0 ? ',more' : ''}`);
   const { status, body } = await upload(`phone,name\n${rows.join('\n')}\n`, { listId });
@@ -159,7 +159,7 @@ test('a large file waits for a worker, shows how far it is, and comes in whole',
   expect(await get(`/list/${listId}`)).toMatchObject({ contactCount: 6993 });
 });
 
-test('an XLSX file comes in as a CSV file does', async () => {
+test('an XLSX file is imported like a CSV file', async () => {
   const rows = [
     ['Mobile', 'Full name', 'Points'],
     [393331234567, 'Żółć', 7],
@@ -174,14 +174,14 @@ test('an XLSX file comes in as a CSV file does', async () => {
   ]);
 });
 
-test('vCards come in by their own way', async () => {
+test('vCards have their own upload', async () => {
   const cards = 'BEGIN:VCARD\nFN:Anna\nTEL;CELL:+393331234567\nEND:VCARD\nBEGIN:VCARD\nFN:Nobody\nEND:VCARD\n';
   const made = await bringIn(cards, {}, { name: 'a.vcf', path: '/upload/vcard' });
   expect(made).toMatchObject({ summary: { created: 1, errors: 1 }, errors: [{ line: 5, field: 'phoneNumber' }] });
   expect(await contacts()).toMatchObject([{ fullName: 'Anna', phoneNumber: '+393331234567' }]);
 });
 
-test('the rejected rows are a CSV file that can be mended and sent again, and no cell of it is a formula', async () => {
+test('the rejected rows are a CSV file that can be corrected and sent again, and no cell of it is a formula', async () => {
   const { importId } = await bringIn(
     'phone,name,note\n+393331234567,A,\nx,"=1+1, ""x""",-7\n,B,@y\n+39 333 1234567,C,\n',
   );
@@ -203,7 +203,7 @@ test('the rejected rows are a CSV file that can be mended and sent again, and no
   expect((await bringIn(mended)).summary).toMatchObject({ total: 3, created: 1, skipped: 0, errors: 2 });
 });
 
-test('with an Idempotency-Key a file is brought in once, and its answer given again', async () => {
+test('with an Idempotency-Key a file is imported once, and the response is repeated', async () => {
   const headers = { 'idempotency-key': 'once' };
   const form = await formOf({ name: 'a.csv', content: 'phone\n+393331234567\n' });
   const send = () =>
@@ -216,7 +216,7 @@ test('with an Idempotency-Key a file is brought in once, and its answer given ag
   expect((await upload('phone\n+393331234568\n', {}, { headers })).status).toBe(409);
 });
 
-test('an import of another account answers as an unknown one does, and a list of another account is unknown', async () => {
+test('an import of another account looks like an unknown one, and a list of another account is unknown', async () => {
   const { importId } = await bringIn('phone\nx\n');
   const listId = await createList();
   const other = await createAccount(program.pool, { name: 'Other', plan: 'unlimited' });
@@ -305,7 +305,7 @@ test.each(BAD_FILES)('%s is refused with its reason, and nothing stays', async (
   expect(await refuse(content, {}, options)).toBe(says);
 });
 
-test('how a file begins is told, with what its columns would become and what a mapping has to settle', async () => {
+test('the preview shows how a file begins, what its columns would become, and what a mapping must resolve', async () => {
   const csv = 'Mobile,Telephone,Name,Shoe size\n+393331234567,0612345678,Anna,38\n+393331234568,,Bert,41\n';
   const begun = (fields: Fields) => upload(csv, { limit: 1, ...fields }, { path: '/upload/columns' });
   expect(await begun({})).toMatchObject({
@@ -334,7 +334,7 @@ test('how a file begins is told, with what its columns would become and what a m
   expect(await get('/fields')).toEqual([]);
 });
 
-test('every field of the form that is wrong is named', async () => {
+test('every faulty field of the form is reported', async () => {
   const fields = {
     removeHead: 'maybe',
     limit: 101,
@@ -350,7 +350,7 @@ test('every field of the form that is wrong is named', async () => {
   ]);
 });
 
-test('a body that is no form is 415, a form without a file or with two 400 and 413', async () => {
+test('a body that is not a form is 415, a form without a file 400, and one with two files 413', async () => {
   const send = (body: string, type: string) =>
     client.request('POST', `${PATH}/upload`, { body, headers: { 'content-type': type } });
   expect((await send('{}', 'application/json')).status).toBe(415);

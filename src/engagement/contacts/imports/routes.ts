@@ -140,7 +140,9 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
   });
 }
 
-/** Registers the preview of an upload. It changes nothing, so no response is stored: a repeated request is run again. */
+/**
+ * Registers the preview of an upload. It changes nothing, so no response is stored: a repeated request is run again.
+ */
 function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
   app.post(`${PATH}/upload/columns`, {
     onRequest: requireScope('contacts'),

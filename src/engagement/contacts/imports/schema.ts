@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { TablePreview } from './check-table.ts';
 import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
-import { id, orNull } from '../../../platform/lib/schema.ts';
+import { id, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const count = (description: string) => Type.Integer({ description });
 
@@ -67,8 +67,8 @@ const brief = {
   progress: Type.Number({ minimum: 0, maximum: 1 }),
   summary: Summary,
   failureReason: orNull(Type.String()),
-  createdAt: Type.String({ format: 'date-time' }),
-  completedAt: orNull(Type.String({ format: 'date-time' })),
+  createdAt: instant(),
+  completedAt: orNull(instant()),
 };
 
 export const ImportInList = Type.Object(brief);

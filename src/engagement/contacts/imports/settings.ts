@@ -16,8 +16,8 @@ const MAX_PREVIEW = 100;
 const MAX_NAME_LENGTH = 255;
 
 /**
- * Reads the settings of an upload. `partName` is the file name of the part. Unknown fields are ignored, and empty ones have
- * no effect. Errors: 400 naming every faulty field.
+ * Reads the settings of an upload. `partName` is the file name of the part. Unknown fields are ignored, and empty ones
+ * have no effect. Errors: 400 naming every faulty field.
  */
 export function readSettings(fields: ReadonlyMap<string, string>, partName: string): Settings {
   const faults: FieldError[] = [];

@@ -43,6 +43,7 @@ const IMPORT_DETAILS = columns({
 /** An import in a list: the fields that may be long are left out. */
 export type ImportInList = RowOf<typeof IMPORT_IN_LIST>;
 
+/** An import with all its fields. */
 export type ImportRow = ImportInList & RowOf<typeof IMPORT_DETAILS>;
 
 /** An import that has not ended. */

@@ -19,9 +19,10 @@ const MAX_IMMEDIATE_ROWS = 5000;
 export type StartInput = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
 
 /**
- * Starts an import. A small one is completed at once, all or nothing; a larger one waits for a worker as PENDING. New custom
- * fields are created in either case. Call it in a transaction.
- * Errors: 400 naming a list that the account does not have or a field that cannot be created, 403 beyond 100 custom fields.
+ * Starts an import. A small one is completed at once, all or nothing; a larger one waits for a worker as PENDING. New
+ * custom fields are created in either case. Call it in a transaction.
+ * Errors: 400 naming a list that the account does not have or a field that cannot be created, 403 beyond 100 custom
+ * fields.
  */
 export async function startImport(
   tx: Db,
@@ -69,7 +70,10 @@ async function resolveColumns(
 
 type Custom = Extract<Column['target'], { custom: string }>;
 
-/** Finds the custom field of a column, or creates it: it may have been created, renamed or deleted while the file was read. */
+/**
+ * Finds the custom field of a column, or creates it: it may have been created, renamed or deleted while the file was
+ * read.
+ */
 async function findOrCreateField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
   const there = fields.find((field) => field.id === id || field.name.toLowerCase() === custom.toLowerCase());
   if (there?.type === type) return there;

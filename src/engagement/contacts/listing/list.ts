@@ -5,7 +5,9 @@ import type { ContactRow } from '../sql.ts';
 import { type ContactFilter, type ContactOrder, type ContactPage, countContacts } from './sql.ts';
 import { countSearchHits, listContacts, listSearchHits } from './sql.ts';
 
-/** A search with more hits reads the contacts in order and checks each: a match that many contacts have is soon found. */
+/**
+ * A search with more hits reads the contacts in order and checks each: a match that many contacts have is soon found.
+ */
 const MAX_HITS = 10_000;
 
 export type ListQuery = {
@@ -20,9 +22,9 @@ export type ListQuery = {
 export type ContactsWithTotal = { readonly rows: ContactRow[]; readonly total: number };
 
 /**
- * Finds one page of an account's contacts and the exact total. Among a million contacts, both take milliseconds where an
- * index or a counter can be used. `db` must be bound to the account (src/platform/db/tenant.ts): otherwise searches find
- * nothing.
+ * Finds one page of an account's contacts and the exact total. Among a million contacts, both take milliseconds where
+ * an index or a counter can be used. `db` must be bound to the account (src/platform/db/tenant.ts): otherwise searches
+ * find nothing.
  */
 export async function findContacts(
   db: Db,
@@ -55,7 +57,9 @@ async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
   return hits.length > MAX_HITS ? filter : { ...others, hits };
 }
 
-/** Finds the total: from counters, the hits, or the search index alone if there are no other filters; else by counting. */
+/**
+ * Finds the total: from counters, the hits, or the search index alone if there are no other filters; else by counting.
+ */
 async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Promise<number> {
   const { accountId, search, listGroups = [], ...rest } = asked;
   const narrowed = Object.values(rest).some((value) => value !== undefined);

@@ -74,7 +74,7 @@ test('a whole number and a whole e-mail address are looked up by their indexes',
   expect(byEmail).toContain('contact_email');
 });
 
-test('contacts made in a span of time are found and counted by when they were made', async () => {
+test('contacts of a period are found and counted by their creation time', async () => {
   const day = { createdFrom: new Date('2026-01-05T00:00:00Z'), createdTo: new Date('2026-01-06T00:00:00Z') };
   const counted = await planOf((db) => countContacts(db, { filter: { accountId, ...day } }));
   expect(counted).toContain('Index Only Scan using contact_created');
@@ -107,14 +107,14 @@ test('a search runs over the trigram index, though LIKE may not be pushed below 
   }
 });
 
-test('a search finds the contacts of its own account alone, and none for nobody', async () => {
+test('a search finds the contacts of its own account only, and none without an account', async () => {
   const db = tenant(database.pool, { accountId });
   expect(await listSearchHits(db, { accountId, search: '0001234', limit: 10 })).toHaveLength(1);
   expect(await countSearchHits(db, { accountId, search: '+39333' })).toBe(CONTACTS);
   expect(await listSearchHits(database.pool, { accountId, search: '0001234', limit: 10 })).toEqual([]);
 });
 
-test('a page behind the last hit has the total of a search that ran once', async () => {
+test('a page after the last hit has the total, and the search runs once', async () => {
   const db = tenant(database.pool, { accountId });
   const searches: string[] = [];
   const watching: Db = {
@@ -128,7 +128,7 @@ test('a page behind the last hit has the total of a search that ran once', async
   expect(searches).toHaveLength(1);
 });
 
-test('a search with more hits than can be named has the same pages and the same total', async () => {
+test('a search with too many hits to list has the same pages and the same total', async () => {
   const db = tenant(database.pool, { accountId });
   const all = await findContacts(db, page());
   const found = await findContacts(db, page({ search: '+39333' }));

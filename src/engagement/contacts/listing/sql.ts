@@ -82,7 +82,9 @@ function matching(filter: ContactFilter): Sql {
   );
 }
 
-/** The orders of contacts. They are created one transaction at a time, so their ids are in the order of their creation. */
+/**
+ * The orders of contacts. They are created one transaction at a time, so their ids are in the order of their creation.
+ */
 export const CONTACT_ORDERS = {
   fullName: 'lower(c.full_name)',
   firstName: 'lower(c.first_name)',
@@ -110,8 +112,8 @@ function idsByOrder({ filter, order, limit, offset }: ContactPage): Sql {
 }
 
 /**
- * A SELECT of the ids of a page of lists, by name: each list is read in the order of its index up to the end of the page,
- * and the lists are merged.
+ * A SELECT of the ids of a page of lists, by name: each list is read in the order of its index up to the end of the
+ * page, and the lists are merged.
  */
 function idsOfLists(listIds: readonly number[], { filter, order, limit, offset }: ContactPage): Sql {
   const direction = raw(order.descending ? 'DESC' : 'ASC');

@@ -211,7 +211,7 @@ const FIRST = [
   associate('add', 0b011, 0b0101_1101, false),
 ];
 
-test('contacts, lists and associations are as a plain model in memory has them, whatever is done to them', async () => {
+test('contacts, lists and associations match a plain model in memory after any operations', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(STEPS, { maxCommands: 40, size: 'max' }), async (commands) => {
       const { accountId } = await createAccount(database.pool, { name: 'Model', plan: 'unlimited' });

@@ -8,8 +8,9 @@ import { claimLists, deleteLists } from './sql.ts';
 const MAX_MINUTES = 10;
 
 /**
- * Deletes lists and their associations; their contacts stay. The rows of the lists stay too, marked as deleted. `notFound`
- * has the ids of lists that are unknown, belong to another account, or were deleted before. Call it in a transaction.
+ * Deletes lists and their associations; their contacts stay. The rows of the lists stay too, marked as deleted.
+ * `notFound` has the ids of lists that are unknown, belong to another account, or were deleted before. Call it in a
+ * transaction.
  */
 export async function removeLists(
   tx: Db,

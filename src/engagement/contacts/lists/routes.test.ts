@@ -38,7 +38,7 @@ async function manyContacts({ accountId }: NewAccount, count: number): Promise<v
 }
 
 describe('lists', () => {
-  test('are made with 201, read, changed in part, and their changes stand in the audit log', async () => {
+  test('are created with 201, read and partly changed, and their changes are in the audit log', async () => {
     const { status, body } = await call('POST', '/list', { name: ' Spring ', description: 'Sale', isTest: true });
     const expected = {
       id: body.id,
@@ -64,7 +64,7 @@ describe('lists', () => {
     expect(entries.map((entry) => entry.action)).toEqual(['contact-list.update', 'contact-list.create']);
   });
 
-  test('every field at fault is named, blanks for a name too', async () => {
+  test('every faulty field is reported, including a name of blanks', async () => {
     const wrong = { name: ' ', isTest: 'yes', description: 5 };
     const { id } = await list();
     for (const answer of [await call('POST', '/list', wrong), await call('PUT', `/list/${id}`, wrong)])
@@ -129,7 +129,7 @@ describe('lists', () => {
 });
 
 describe('associations', () => {
-  test('are made once: those that exist keep their ids, and the version of the list tells a change', async () => {
+  test('are created once: existing ones keep their ids, and the version of the list shows a change', async () => {
     const { id } = await list();
     const [a, b] = [await contact(), await contact()];
     const added = await call('POST', '/list/contacts', { listIds: [id, id], contactIds: [a, a] });
@@ -142,7 +142,7 @@ describe('associations', () => {
     expect([await countOf(id), await versionOf(id)]).toEqual([2, (version ?? 0) + 1]);
   });
 
-  test('with unknown or foreign lists or contacts are 400 naming all of them, and nothing is done', async () => {
+  test('with unknown lists or contacts, or those of another account, are 400 naming all of them, and nothing is done', async () => {
     const [mine, foreignList] = [await list(), await list({}, stranger.apiKey)];
     const [own, foreign] = [await contact(), await contact(stranger.apiKey)];
     const { status, body } = await call('POST', '/list/contacts', {
@@ -179,7 +179,7 @@ describe('associations', () => {
     }
   });
 
-  test('end by their id, once', async () => {
+  test('are deleted by their id, once', async () => {
     const { id } = await list();
     const added = await call('POST', '/list/contacts', { listIds: [id], contactIds: [await contact()] });
     const path = `/list/contacts/${added.body.ids[0]}`;
@@ -190,7 +190,7 @@ describe('associations', () => {
     expect(await countOf(id)).toBe(0);
   });
 
-  test('are removed by contacts; who is in none of the lists is named', async () => {
+  test('are removed by contacts; contacts in none of the lists are reported', async () => {
     const [first, second] = [await list(), await list()];
     const [a, b, out] = [await contact(), await contact(), await contact()];
     await call('POST', '/list/contacts', { listIds: [first.id, second.id], contactIds: [a, b] });
@@ -204,7 +204,7 @@ describe('associations', () => {
     expect((await call('GET', `/${a}`)).status).toBe(200);
   });
 
-  test('of all contacts but some are made and removed; above 10,000 they are counted in place of named', async () => {
+  test('of all contacts except some are created and removed; above 10,000 they are counted instead of listed', async () => {
     const own = await newAccount();
     const key = own.apiKey;
     await manyContacts(own, 10_000);
@@ -229,7 +229,7 @@ describe('associations', () => {
     expect([left.total, left.data[0].id]).toEqual([1, last]);
   });
 
-  test('stay countable while many requests add, remove and delete at once', async () => {
+  test('have exact counts while many requests add, remove and delete at once', async () => {
     const own = await newAccount();
     const key = own.apiKey;
     const lists = [await list({}, key), await list({}, key), await list({}, key)].map(({ id }) => id);
@@ -263,7 +263,7 @@ describe('associations', () => {
   });
 });
 
-test('the id of another account answers exactly as an unknown id', async () => {
+test('an id of another account gets exactly the same response as an unknown id', async () => {
   const foreign = await list({}, stranger.apiKey);
   for (const [method, path, body] of [
     ['GET', (id: number) => `/list/${id}`, undefined],

@@ -101,7 +101,9 @@ export const insertList = (db: Db, { accountId, name, description, isTest }: New
         VALUES (${accountId}, ${name}, ${description}, ${isTest}) RETURNING ${LIST}`,
   );
 
-/** Changes the name, description and kind of a list; null leaves a field as it is. Undefined when there is no such list. */
+/**
+ * Changes the name, description and kind of a list; null leaves a field as it is. Undefined when there is no such list.
+ */
 export const updateList = (
   db: Db,
   input: { accountId: number; id: number; name: string | null; description: string | null; isTest: boolean | null },

@@ -48,7 +48,7 @@ const jobs = () =>
     rows.map((r) => r.tries),
   );
 
-test('a file that the network no longer has is given up, and the thread says so', async () => {
+test('a file that the network no longer has is given up, and the thread shows this', async () => {
   await send('1234');
   expect(await shown()).toMatchObject({ state: 'PENDING', mimeType: 'image/png', fileName: 'cat.png' });
   expect(await findNextMediaMs(deps.pool)).toBeLessThanOrEqual(0);
@@ -61,14 +61,14 @@ test('a file that the network no longer has is given up, and the thread says so'
   expect(await findNextMediaMs(deps.pool)).toBeNull();
 });
 
-test('one of a connection that is no more is given up', async () => {
+test('a file of a deleted connection is given up', async () => {
   await send('1234');
   await exec(deps.pool, sql`UPDATE inbox_media SET connection_id = 0`);
   await fetchMedia(deps);
   expect(await shown()).toMatchObject({ state: 'FAILED' });
 });
 
-test('while the network is away it is tried later, and at last given up', async () => {
+test('a file is retried while the network does not respond, and finally given up', async () => {
   await send('1234');
   await exec(
     deps.pool,

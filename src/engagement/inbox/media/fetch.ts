@@ -12,6 +12,7 @@ import { claimInboxes } from '../sql.ts';
 import { publishInboxChanges } from '../publish.ts';
 import { updateThreadMedia, type ThreadMedia } from '../thread/sql.ts';
 import { claimInboxMedia, deleteInboxMedia, type DueMedia, updateInboxMediaDue } from './sql.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 
 export type FetchDeps = {
   readonly pool: Pool;
@@ -27,11 +28,20 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Longer than any fetch and its storing take. */
 const LEASE_SECONDS = 300;
 /** The waits between tries. WhatsApp stores files for days: after about two days, a file is given up. */
-const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 6 * 3_600_000, 12 * 3_600_000, 24 * 3_600_000];
+const DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  HOUR_MS,
+  6 * HOUR_MS,
+  12 * HOUR_MS,
+  24 * HOUR_MS,
+];
 
 /**
- * Fetches files of inbound messages from their networks and stores them. Threads show a file once it is stored, or that it
- * is not available.
+ * Fetches files of inbound messages from their networks and stores them. Threads show a file once it is stored, or that
+ * it is not available.
  *
  * @returns how many files were due
  */

@@ -10,8 +10,8 @@ export type Hub = {
   /** Reads new events of an account; null: of all accounts, because notifications may have been missed. */
   wake(accountId: number | null): void;
   /**
-   * Passes the events after the event `after` to a listener, until the returned function is called. Rejects with the error
-   * of the database when the events until now cannot be read.
+   * Passes the events after the event `after` to a listener, until the returned function is called. Rejects with the
+   * error of the database when the events until now cannot be read.
    */
   listen(accountId: number, after: number, listener: Listener): Promise<() => void>;
   /** Counts the listeners of an account. */
@@ -29,8 +29,8 @@ type Feed = {
 };
 
 /**
- * Creates a hub that passes the events of inboxes to the listeners of this process; each event is read once for all of them.
- * Events are committed in the order of their ids, so the newest id that was read determines what comes next.
+ * Creates a hub that passes the events of inboxes to the listeners of this process; each event is read once for all of
+ * them. Events are committed in the order of their ids, so the newest id that was read determines what comes next.
  */
 export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Log }): Hub {
   const feeds = new Map<number, Feed>();
@@ -93,8 +93,8 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
 }
 
 /**
- * Wraps a listener that joins late: new events wait until the missed ones have been read, and events that are in both are
- * passed on once.
+ * Wraps a listener that joins late: new events wait until the missed ones have been read, and events that are in both
+ * are passed on once.
  */
 function createCatchUp(after: number, listener: Listener) {
   let at = after;

@@ -78,8 +78,8 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
 }
 
 /**
- * Keeps a stream open until the client disconnects, the server closes or the credentials are revoked. The functions in the
- * returned list are called then.
+ * Keeps a stream open until the client disconnects, the server closes or the credentials are revoked. The functions in
+ * the returned list are called then.
  */
 function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply: FastifyReply): (() => void)[] {
   const end = (): void => reply.sse.close();
@@ -96,8 +96,8 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply:
 }
 
 /**
- * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed, or an operator has left
- * the account. Being over the rate limit does not end a stream.
+ * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed, or an operator has
+ * left the account. Being over the rate limit does not end a stream.
  */
 const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(

@@ -77,7 +77,7 @@ const textsOf = (events: readonly Event[]) =>
 const untilTexts = (events: readonly Event[], texts: readonly string[]) =>
   until(`messages ${texts.join()}`, () => JSON.stringify(textsOf(events)) === JSON.stringify(texts));
 
-test('tells of messages and conversations as they come, to everybody who looks on, at every process', async () => {
+test('sends messages and conversations as they change to all clients, at every process', async () => {
   const streams = [await look(), await look(), await look({ origin: two })];
   expect(streams[0]?.response.headers.get('content-type')).toContain('text/event-stream');
   expect(streams[0]?.response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -91,7 +91,7 @@ test('tells of messages and conversations as they come, to everybody who looks o
   }
 });
 
-test('goes on behind the last event that was seen, at another process, without gap or repeat', async () => {
+test('resumes after the last event at another process, without gaps or repeats', async () => {
   const first = await look();
   await write('1');
   await untilTexts(first.events, ['1']);
@@ -106,7 +106,7 @@ test('goes on behind the last event that was seen, at another process, without g
   second.stop();
 });
 
-test('misses nothing while many write and many come and go', async () => {
+test('misses nothing while many events are written and many clients come and go', async () => {
   const texts = Array.from({ length: 40 }, (_, n) => `text ${n}`);
   const ready = await look();
   const writing = Promise.all(texts.map(write));
@@ -121,7 +121,7 @@ test('misses nothing while many write and many come and go', async () => {
   }
 });
 
-test('says reload to who was away for longer than events are kept, and to who comes with an id of elsewhere', async () => {
+test('sends reload to a client that was away for longer than events are stored, and to one with an unknown id', async () => {
   for (const text of ['1', '2']) await write(text);
   const { pool } = inbox.database;
   await exec(
@@ -141,7 +141,7 @@ test('says reload to who was away for longer than events are kept, and to who co
   }
 });
 
-test('ends behind what was missed for who does not follow', async () => {
+test('ends after the missed events for a client that does not follow', async () => {
   await write('1');
   const { events, reading } = await look({ lastEventId: 0, follow: false });
   await reading;
@@ -158,7 +158,7 @@ test('ends when the server closes, and needs credentials with the scope', async 
   expect(refused.status).toBe(401);
 });
 
-test('tells another account nothing', async () => {
+test('sends nothing to another account', async () => {
   const mine = account;
   await write('for the first');
   account = await createAccount(inbox.database.pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
@@ -183,7 +183,7 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-test('cuts off who does not read, while others get everything', async () => {
+test('disconnects a client that does not read, while others get everything', async () => {
   await write('x'.repeat(4000));
   const socket = connect(Number(new URL(one).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -209,7 +209,7 @@ test('cuts off who does not read, while others get everything', async () => {
   healthy.stop();
 });
 
-test('ends with the key that opened it, at the next look after fifteen seconds', async () => {
+test('ends when its key is revoked, at the next check after fifteen seconds', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const stream = await look();

@@ -31,54 +31,54 @@ const setState = (id: string, status: number) =>
         ON CONFLICT (account_id, id) DO UPDATE SET status = excluded.status`,
   );
 const makeDue = () => exec(pool(), sql`UPDATE inbox_watch SET due_at = now()`);
-const lookAgain = async (at = new Date()) => {
+const pollAgain = async (at = new Date()) => {
   await makeDue();
   return pollReplies(pool(), () => at);
 };
-/** How often it was told that the status of this answer is another one. */
-const told = async (id: string): Promise<number> =>
+/** How many times a new status of this reply was published. */
+const published = async (id: string): Promise<number> =>
   (await many(pool(), sql`SELECT FROM inbox_event WHERE kind = 'status' AND message_id = ${id}`)).length;
 const watched = async (id: string): Promise<string[]> =>
   (await many<{ status: string }>(pool(), sql`SELECT status FROM inbox_watch WHERE message_id = ${id}`)).map(
     (row) => row.status,
   );
 
-test('each new status of an answer is told once, until it was read', async () => {
+test('each new status of a reply is published once, until it was read', async () => {
   const id = await answer();
-  expect(await lookAgain()).toBe(1);
-  expect([await told(id), await watched(id)]).toEqual([1, ['ACCEPTED']]);
-  await lookAgain();
-  expect(await told(id)).toBe(1);
+  expect(await pollAgain()).toBe(1);
+  expect([await published(id), await watched(id)]).toEqual([1, ['ACCEPTED']]);
+  await pollAgain();
+  expect(await published(id)).toBe(1);
   await setState(id, 3);
-  await lookAgain();
-  await lookAgain();
-  expect([await told(id), await watched(id)]).toEqual([2, ['DELIVERED']]);
+  await pollAgain();
+  await pollAgain();
+  expect([await published(id), await watched(id)]).toEqual([2, ['DELIVERED']]);
   await exec(pool(), sql`UPDATE message_state SET read_at = now() WHERE id = ${id}`);
-  await lookAgain();
-  expect([await told(id), await watched(id)]).toEqual([3, []]);
-  expect(await lookAgain()).toBe(0);
+  await pollAgain();
+  expect([await published(id), await watched(id)]).toEqual([3, []]);
+  expect(await pollAgain()).toBe(0);
 });
 
-test('one that failed is told and looked at no more', async () => {
+test('a failed reply is published and not polled again', async () => {
   const id = await answer();
   await setState(id, 6);
-  await lookAgain();
-  expect([await told(id), await watched(id)]).toEqual([1, []]);
+  await pollAgain();
+  expect([await published(id), await watched(id)]).toEqual([1, []]);
 });
 
-test('one that nobody reads is given up after three days', async () => {
+test('a reply that nobody reads is given up after three days', async () => {
   const id = await answer();
   await setState(id, 3);
-  await lookAgain(new Date(Date.now() + 2 * 86_400_000));
+  await pollAgain(new Date(Date.now() + 2 * 86_400_000));
   expect(await watched(id)).toEqual(['DELIVERED']);
-  await lookAgain(new Date(Date.now() + 4 * 86_400_000));
-  expect([await told(id), await watched(id)]).toEqual([1, []]);
+  await pollAgain(new Date(Date.now() + 4 * 86_400_000));
+  expect([await published(id), await watched(id)]).toEqual([1, []]);
 });
 
-test('those that wait are looked at later and later', async () => {
+test('waiting replies are polled less and less often', async () => {
   const id = await answer();
   const nextMs = async (afterMs: number) => {
-    await lookAgain(new Date(Date.now() + afterMs));
+    await pollAgain(new Date(Date.now() + afterMs));
     return ((await findNextWatchedMs(pool())) ?? 0) - afterMs;
   };
   const [soon, late] = [await nextMs(0), await nextMs(86_400_000)];
@@ -88,10 +88,10 @@ test('those that wait are looked at later and later', async () => {
   expect(await findNextWatchedMs(pool())).toBeNull();
 });
 
-test('two workers look at each answer once', async () => {
+test('two workers poll each reply once', async () => {
   const ids = await Promise.all([answer(), answer(), answer()]);
   await makeDue();
   const counts = await Promise.all([1, 2, 3].map(() => pollReplies(pool(), () => new Date())));
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3);
-  expect(await Promise.all(ids.map(told))).toEqual([1, 1, 1]);
+  expect(await Promise.all(ids.map(published))).toEqual([1, 1, 1]);
 });

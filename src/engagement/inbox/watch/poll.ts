@@ -17,7 +17,8 @@ type PolledReply = WatchedReply & { readonly now: DeliveryStatus | undefined };
 
 /**
  * Polls the statuses of replies that are under way, and publishes new ones to live views. It polls because the paths of
- * outcomes and receipts (50,000 messages per second) would pay for a check that finds a reply once in thousands of messages.
+ * outcomes and receipts (50,000 messages per second) would pay for a check that finds a reply once in thousands of
+ * messages.
  *
  * @returns how many replies were polled
  */

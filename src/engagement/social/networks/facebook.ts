@@ -18,8 +18,8 @@ const requestGraph = (caller: Caller, path: string, access: string, query: Reado
   requestJson(caller.web, `${GRAPH}${path}`, { query: { ...query, ...tokenWithProof(caller, access) } });
 
 /**
- * Exchanges the token of an hour for one of about sixty days. There is no refresh token: after that time, the person must
- * consent again.
+ * Exchanges the token of an hour for one of about sixty days. There is no refresh token: after that time, the person
+ * must consent again.
  */
 async function exchangeForLongLived(caller: Caller, grant: Grant): Promise<Grant> {
   const { clientId, clientSecret } = caller;

@@ -22,7 +22,9 @@ async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
   };
 }
 
-/** Returns no locations for a project that Google has not approved: its quota is zero, and the response is 403 or 429. */
+/**
+ * Returns no locations for a project that Google has not approved: its quota is zero, and the response is 403 or 429.
+ */
 function noneWithoutQuota(error: unknown): Linked[] {
   if (error instanceof NetworkFailure && !error.grantEnded) return [];
   throw error;
@@ -62,7 +64,8 @@ async function listAll(
 }
 
 /**
- * Google (protocol sheet "social", section 4). Without `prompt=consent`, a refresh token comes only with the first consent.
+ * Google (protocol sheet "social", section 4). Without `prompt=consent`, a refresh token comes only with the first
+ * consent.
  */
 export const google: Network = {
   platform: 'google',

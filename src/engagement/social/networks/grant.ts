@@ -33,8 +33,8 @@ type AuthorizationResponse = {
 };
 
 /**
- * Exchanges a code for a grant, after the response was checked: one `state`, at most one `iss`, which must be the network's,
- * and no `error`. The code is used once. Rejects with a NetworkFailure.
+ * Exchanges a code for a grant, after the response was checked: one `state`, at most one `iss`, which must be the
+ * network's, and no `error`. The code is used once. Rejects with a NetworkFailure.
  */
 export async function exchangeCode(network: Network, caller: Caller, answered: AuthorizationResponse): Promise<Grant> {
   const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
@@ -82,7 +82,9 @@ const serverOf = (network: Network, { web }: Caller): oauth.AuthorizationServer 
   token_endpoint: web.at(network.tokenUrl),
 });
 
-/** Authenticates the application: all five networks require the secret in the body; TikTok has another name for the id. */
+/**
+ * Authenticates the application: all five networks require the secret in the body; TikTok has another name for the id.
+ */
 const authenticate =
   ({ clientIdName }: Network, { clientId, clientSecret }: Caller): oauth.ClientAuth =>
   (_server, _client, body) => {

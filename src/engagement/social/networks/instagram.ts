@@ -38,8 +38,8 @@ async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
 }
 
 /**
- * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram. It has no way to
- * revoke a grant.
+ * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram. It has no way
+ * to revoke a grant.
  */
 export const instagram: Network = {
   platform: 'instagram',

@@ -58,8 +58,8 @@ const organisationOf = (element: unknown): Linked => ({
 });
 
 /**
- * LinkedIn (protocol sheet "social", section 3). Only approved applications get refresh tokens; with the others, the person
- * must consent again after sixty days.
+ * LinkedIn (protocol sheet "social", section 3). Only approved applications get refresh tokens; with the others, the
+ * person must consent again after sixty days.
  */
 export const linkedin: Network = {
   platform: 'linkedin',

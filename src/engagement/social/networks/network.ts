@@ -1,5 +1,6 @@
 import type { Platform } from '../../../platform/lib/social-platform.ts';
 import type { Web } from './web.ts';
+import { SECOND_MS } from '../../../platform/lib/time.ts';
 
 /** What a network issues for a code, or for a refresh token. */
 export type Grant = {
@@ -48,20 +49,25 @@ export type Network = {
   readonly pkce: boolean;
   /** Parameters of the authorize URL in addition to those of OAuth. */
   readonly extraParameters: Readonly<Record<string, string>>;
-  /** Exchanges the first token, which lives for an hour, for a long-lived one. Undefined: the network has no such tokens. */
+  /**
+   * Exchanges the first token, which lives for an hour, for a long-lived one. Undefined: the network has no such
+   * tokens.
+   */
   exchangeForLongLived?(caller: Caller, grant: Grant): Promise<Grant>;
   fetchProfile(caller: Caller, access: string): Promise<Profile>;
   /** Renews the access token itself. Undefined: the network has refresh tokens, or no renewal. */
   renew?(caller: Caller, access: string): Promise<Grant>;
   /** How long before its expiry a token is renewed. */
   readonly leadMs: number;
-  /** Revokes the grant. Undefined: the network has no way to do this; the person can, in the settings of the network. */
+  /**
+   * Revokes the grant. Undefined: the network has no way to do this; the person can, in the settings of the network.
+   */
   revoke?(caller: Caller, grant: Pick<Grant, 'access' | 'refresh'> & { readonly externalId: string }): Promise<void>;
 };
 
 /** Returns when a token expires that lives for `seconds` from now; null if that is not a positive number. */
 export function expiryFrom({ now }: Pick<Caller, 'now'>, seconds: unknown): Date | null {
-  return typeof seconds === 'number' && seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
+  return typeof seconds === 'number' && seconds > 0 ? new Date(now().getTime() + seconds * SECOND_MS) : null;
 }
 
 /** Reads scopes: a list, or a text with commas or spaces between them. */

@@ -12,8 +12,8 @@ const TIMEOUT_MS = 10_000;
 const MAX_MESSAGE_LENGTH = 200;
 
 /**
- * A network refused a request, or did not respond. The message is for people, and is that of the network if it sent one. It
- * never contains an address, because addresses contain tokens.
+ * A network refused a request, or did not respond. The message is for people, and is that of the network if it sent
+ * one. It never contains an address, because addresses contain tokens.
  */
 export class NetworkFailure extends Error {
   /** The grant has ended: retrying cannot help, and the person must connect the profile again. */
@@ -55,7 +55,10 @@ export async function requestJson(
   return readResponse(await web.fetch(url.href, init));
 }
 
-/** Reads the JSON of a response. Networks report errors in four forms, TikTok even with 200. Rejects with a NetworkFailure. */
+/**
+ * Reads the JSON of a response. Networks report errors in four forms, TikTok even with 200. Rejects with a
+ * NetworkFailure.
+ */
 export async function readResponse(response: Response): Promise<unknown> {
   const text = await response.text().catch(() => {
     throw new NetworkFailure('The response of the network was incomplete', { grantEnded: false });
@@ -94,4 +97,4 @@ function codeIn(error: unknown): string {
 const messageOrStatus = (json: unknown, status: number): string =>
   sanitize(getText(json, 'error_message') || getText(json, 'message') || `status ${status}`);
 
-const sanitize = (words: string): string => words.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_LENGTH);
+const sanitize = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_LENGTH);

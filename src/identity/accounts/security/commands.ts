@@ -36,7 +36,12 @@ export function registerSecurityCommands(account: Command, context: CommandConte
 async function limit(pool: Pool, reference: string, options: LimitOptions) {
   const { perMinute = null, perSecond = null, plan = false } = options;
   if (plan === (perMinute !== null) || (plan && perSecond !== null) || perSecond === 0)
-    throw invalidFields([{ field: '--per-minute', message: 'give it (and --per-second from 1), or --plan alone' }]);
+    throw invalidFields([
+      {
+        field: '--per-minute',
+        message: 'is required (with --per-second of at least 1, if given), unless --plan is given alone',
+      },
+    ]);
   const { id: accountId, name } = await findAccount(pool, { reference });
   await transaction(pool, (tx) => setRate(tx, operatorAuthor(accountId), { perMinute, perSecond }));
   return { accountId, name, perMinute, perSecond };
@@ -58,6 +63,6 @@ const showAllowList = ({ name, enforced, ipAllowList }: { name: string } & Allow
   [enforced ? `${name} may be used from:` : `${name} may be used from every address.`, ...ipAllowList].join('\n  ');
 
 function parseCount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at least 0.');
   return Number(text);
 }

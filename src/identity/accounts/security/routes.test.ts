@@ -35,7 +35,7 @@ const auditOf = ({ accountId }: NewAccount) =>
       WHERE account_id = ${accountId} AND action LIKE 'account.%' AND action <> 'account.create' ORDER BY id`,
   );
 
-test('an account begins with an empty list that refuses nobody', async () => {
+test('an account starts with an empty list that rejects nobody', async () => {
   const answer = await call(await newAccount(), '198.51.100.7');
   expect(answer).toEqual({
     status: 200,
@@ -43,7 +43,7 @@ test('an account begins with an empty list that refuses nobody', async () => {
   });
 });
 
-test('a list is kept in canonical form, and holds from the next request on: 403 from elsewhere', async () => {
+test('a list is stored in canonical form and applies from the next request on: 403 from elsewhere', async () => {
   const account = await newAccount();
   const ipAllowList = ['198.51.100.7/24', '::ffff:203.0.113.9', ' 2001:DB8::5/64 ', '198.51.100.0/24'];
   const canonical = ['198.51.100.0/24', '203.0.113.9/32', '2001:db8::/64'];
@@ -73,13 +73,13 @@ test('a list is kept in canonical form, and holds from the next request on: 403 
   ]);
 });
 
-test('a wrong key from a refused address is 401: who knows no key learns nothing of the list', async () => {
+test('a wrong key from an address that is not allowed is 401, which reveals nothing about the list', async () => {
   const account = await newAccount();
   await call(account, '198.51.100.7', { ipAllowList: ['198.51.100.7'], enforced: true });
   expect((await call({ apiKey: `pg_live_${'A'.repeat(43)}` }, '9.9.9.9')).status).toBe(401);
 });
 
-test('a list that is not enforced refuses nobody', async () => {
+test('a list that is not enforced rejects nobody', async () => {
   const account = await newAccount();
   await call(account, '198.51.100.7', { ipAllowList: ['203.0.113.9'], enforced: false });
   expect((await call(account, '198.51.100.7')).body).toMatchObject({ ipAllowList: ['203.0.113.9/32'] });
@@ -96,7 +96,7 @@ test('a change that would lock its caller out is 400 and changes nothing, unless
   expect((await call(account, '198.51.100.7')).status).toBe(403);
 });
 
-test('every entry at fault is named, and nothing is changed', async () => {
+test('every invalid entry is named, and nothing is changed', async () => {
   const account = await newAccount();
   const ipAllowList = ['1.2.3.4/33', '1.2.3.4', 'office', '010.0.0.1'];
   const { status, body } = await call(account, '1.2.3.4', { ipAllowList, enforced: true });
@@ -111,7 +111,7 @@ test('every entry at fault is named, and nothing is changed', async () => {
   expect(await auditOf(account)).toEqual([]);
 });
 
-test('the list of one account is not that of another', async () => {
+test('each account has its own list', async () => {
   const [one, other] = [await newAccount(), await newAccount()];
   await call(one, '198.51.100.7', { ipAllowList: ['198.51.100.7'], enforced: true });
   expect(await call(other, '9.9.9.9')).toMatchObject({ status: 200, body: { ipAllowList: [], enforced: false } });
@@ -124,7 +124,7 @@ test('a key without the scope keys may neither see nor change it', async () => {
   expect((await call(key, '1.2.3.4', { ipAllowList: [], enforced: false })).status).toBe(403);
 });
 
-test('the operator lets an owner in again who is locked out, and the log says so', async () => {
+test('the operator can unlock an owner who is locked out, and the audit log records it', async () => {
   const run = commandsOn(database, registerAccountCommands);
   const account = await newAccount();
   const id = String(account.accountId);
@@ -146,7 +146,7 @@ test('the operator lets an owner in again who is locked out, and the log says so
   ]);
 });
 
-test('the operator sets the limit of an account, takes it away, and gives it back to the plan', async () => {
+test('the operator sets the limit of an account, removes it, and restores that of the plan', async () => {
   const run = commandsOn(database, registerAccountCommands);
   const { accountId } = await newAccount();
   const limit = (...args: string[]) => run('account', 'limit', String(accountId), ...args);

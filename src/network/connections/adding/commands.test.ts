@@ -39,7 +39,7 @@ const file = async (name: string, content: string): Promise<string> => {
 };
 const META = ['connection', 'add', 'whatsapp', '--waba-id', '500', '--access-token', 'token', '--app-secret', 'secret'];
 
-test('a WhatsApp account is added with its numbers, and the operator is told what Meta wants to know', async () => {
+test('a WhatsApp account is added with its numbers, and the operator gets what Meta asks for', async () => {
   const added = await run(
     ...META,
     '--name',
@@ -64,13 +64,13 @@ test('a WhatsApp account is added with its numbers, and the operator is told wha
   });
 });
 
-test('what does not fit is refused by name, and nothing is stored', async () => {
+test('invalid settings are refused by name, and nothing is stored', async () => {
   const wrong = await run(...META.with(4, 'no number'), '--name', 'wrong', '--phone-number-id', '106');
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('wabaId') });
   expect(await findConnection(database.pool, { name: 'wrong' })).toBeUndefined();
 });
 
-test('an RCS account is added from the key file that Google hands out', async () => {
+test('an RCS account is added from the key file that Google issues', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const account = { client_email: 'a@b.example', private_key: pem, private_key_id: '1', type: 'service_account' };
@@ -103,7 +103,7 @@ test('one secret is changed, and the others stay', async () => {
   expect((await stored('meta')).secret).toMatchObject({ accessToken: 'newer', appSecret: 'secret' });
 });
 
-test('a try of a connection says whether its network takes the token', async () => {
+test('a test of a connection reports whether its network accepts the token', async () => {
   const account = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' });
   const { pool } = database;
   await pool.query(`DELETE FROM connection WHERE name = 'meta'`);

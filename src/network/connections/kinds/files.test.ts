@@ -45,7 +45,7 @@ test('files of RCS are fetched from the network’s own host and, by HTTPS, from
   await source.close();
 });
 
-test('files of WhatsApp are fetched by their id, and one that is not there is not asked for again', async () => {
+test('files of WhatsApp are fetched by their id, and a missing one is not fetched again', async () => {
   const graph = await startSandboxGraph();
   const settings = parseWhatsappSettings({
     baseUrl: graph.baseUrl,

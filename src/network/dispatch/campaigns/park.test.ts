@@ -26,7 +26,7 @@ const campaignsOf = async (): Promise<(number | null)[]> =>
     (r) => r.id,
   );
 
-test('parked chunks of one campaign are claimed by nobody and due at no time, until they come back to their own', async () => {
+test('parked chunks of a campaign are claimed by nobody and never due, until they return to their former time', async () => {
   const later = new Date(Date.now() + 3_600_000);
   await queueMessages(pool, { ...CAMPAIGN, count: 3, size: 2 });
   await queueMessages(pool, { ...CAMPAIGN, availableAt: later });
@@ -41,12 +41,12 @@ test('parked chunks of one campaign are claimed by nobody and due at no time, un
   expect(await findNextDueMs(pool, { connectionId: 1 })).toBeGreaterThan(3_000_000);
 });
 
-test('the connections at which a campaign waits are told once each', async () => {
+test('the connections at which a campaign waits are listed once each', async () => {
   for (const connectionId of [3, 1, 3]) await queueMessages(pool, { ...CAMPAIGN, connectionId });
   expect(await db.listCampaignConnections(pool, CAMPAIGN)).toEqual([1, 3]);
 });
 
-test('chunks keep their campaign when they are cut, given back, tried again, sent elsewhere or rescued', async () => {
+test('chunks keep their campaign when they are split, returned, retried, moved or rescued', async () => {
   const ids = await queueMessages(pool, { ...CAMPAIGN, count: 6 });
   const [whole] = await claim();
   await moveRestToQueue(pool, { owner: 7, id: whole?.id ?? 0, keep: 2 });
@@ -78,7 +78,7 @@ test.each<[string, number[], Outcome]>([
   expect(await campaignsOf()).toEqual([5]);
 });
 
-test('a worker that holds a chunk writes nothing more of it once it is parked, and gives the rest back parked', async () => {
+test('a worker writes no more of a chunk once it is parked, and returns the rest parked', async () => {
   const ids = await queueMessages(pool, { ...CAMPAIGN, count: 50 });
   const gate = Promise.withResolvers<void>();
   const carrier = createScriptedCarrier({
@@ -102,7 +102,7 @@ test('a worker that holds a chunk writes nothing more of it once it is parked, a
   expect(carrier.submitted).toEqual(ids);
 });
 
-test('other campaigns go on while one is parked in the hands of the same worker', async () => {
+test('other campaigns continue while one is parked at the same worker', async () => {
   const held = await queueMessages(pool, { ...CAMPAIGN, count: 10 });
   const others = await queueMessages(pool, { campaignId: 6, count: 10 });
   const gate = Promise.withResolvers<void>();
@@ -121,7 +121,7 @@ test('other campaigns go on while one is parked in the hands of the same worker'
   expect(carrier.submitted.filter((id) => held.includes(id))).toEqual(held.slice(0, 2));
 });
 
-test('a message that cannot be sent ends as its refusal says, and no carrier sees it', async () => {
+test('a message that cannot be sent ends with its refusal, and is not submitted', async () => {
   const [id = ''] = await queueMessages(pool, {});
   await exec(pool, sql`UPDATE message SET channel = 'RCS', content = '{"template":"1","channel":"RCS","values":{}}'`);
   const carrier = createScriptedCarrier();

@@ -1,21 +1,20 @@
-import { changePlan } from '../../accounts/change-plan.ts';
+import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
 import { changeStatus } from '../../../identity/accounts/change-status.ts';
 import { renameAccount } from '../../../identity/accounts/rename.ts';
 import { clearAllowList, setRate } from '../../../identity/accounts/security/change.ts';
 import type { Author } from '../../../identity/audit/record.ts';
-import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
-import { changeChannels } from '../../subscription/change.ts';
+import { changeChannels, changePlan } from '../../subscription/change.ts';
 import { operatorAuthorOf } from '../author.ts';
 import { requireAccount } from './find.ts';
 import type { AccountPatch } from './schema.ts';
 
 /**
- * Changes what the patch names of an account; its next request sees it. Each change stands in the account's log. Call it
- * in a transaction. Errors: 404, 400 naming the field, 409 when an operator would suspend their own account, or when the
- * account owes credit that another plan does not allow.
+ * Changes the fields of an account that the patch names, effective with its next request. Each change is recorded in the
+ * account's audit log. Call it in a transaction. Errors: 404; 400 naming the field; 409 when operators would suspend their
+ * own account, or when the account owes credit and the plan does not allow it.
  */
 export async function changeAccount(
   tx: Db,
@@ -32,22 +31,21 @@ export async function changeAccount(
   if (patch.defaultCountry !== undefined)
     await setDefaultCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
   if (patch.allowListEnforced === false) await clearAllowList(tx, author);
-  if (patch.status !== undefined) await moveStatus(tx, actor, author, patch.status);
+  if (patch.status !== undefined) await suspendOrResume(tx, actor, author, patch.status);
 }
 
 type Rates = { readonly ratePerMinute: number | null; readonly ratePerSecond: number | null };
 
-async function changeRate(tx: Db, author: Author, standing: Rates, patch: AccountPatch): Promise<void> {
+async function changeRate(tx: Db, author: Author, current: Rates, patch: AccountPatch): Promise<void> {
   if (patch.ratePerMinute === undefined && patch.ratePerSecond === undefined) return;
-  const { ratePerMinute: perMinute = standing.ratePerMinute, ratePerSecond: perSecond = standing.ratePerSecond } =
-    patch;
-  // Without a limit of its own by the minute it has the plan's, by the second too.
+  const { ratePerMinute: perMinute = current.ratePerMinute, ratePerSecond: perSecond = current.ratePerSecond } = patch;
+  // An account without its own limit per minute has both limits of the plan.
   await setRate(tx, author, { perMinute, perSecond: perMinute === null ? null : perSecond });
 }
 
-async function moveStatus(tx: Db, actor: Actor, author: Author, to: 'active' | 'suspended'): Promise<void> {
+async function suspendOrResume(tx: Db, actor: Actor, author: Author, to: 'active' | 'suspended'): Promise<void> {
   const home = actor.session?.accountId ?? actor.accountId;
   if (to === 'suspended' && home === author.accountId)
-    throw new AppError('conflict', { message: 'This is your own account: you would be locked out' });
+    throw new AppError('conflict', { message: 'This is your own account: you would lock yourself out' });
   await changeStatus(tx, author, { from: to === 'active' ? 'suspended' : 'active', to });
 }

@@ -1,24 +1,24 @@
 import type { Static } from 'typebox';
-import { findAllowList } from '../../../identity/accounts/security/sql.ts';
 import { findBook } from '../../../engagement/contacts/book/sql.ts';
 import { limitsOf } from '../../../engagement/contacts/limits.ts';
+import { findAllowList } from '../../../identity/accounts/security/sql.ts';
+import { findEndpoint } from '../../../messaging/webhooks/sql.ts';
 import { ledgerBalances } from '../../../money/credit/show.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
-import { findEndpoint } from '../../../messaging/webhooks/sql.ts';
 import { type AccountDetails, toAccountOut, toPerson, toWebhook } from './schema.ts';
 import { type AccountRow, countKeysAndEvents, listAccountPage, listPeople } from './sql.ts';
 
 const ONE = { search: null, status: null, plan: null, sort: 'id', descending: false, limit: 1, offset: 0 } as const;
 
-/** Errors: 404. */
+/** Finds an account. Errors: 404. */
 export async function requireAccount(db: Db, { id }: { readonly id: number }): Promise<AccountRow> {
   const [account] = await listAccountPage(db, { ...ONE, id });
   if (!account) throw new AppError('not_found', { message: `There is no account ${id}` });
   return account;
 }
 
-/** Everything that an operator may know of an account. Errors: 404. */
+/** Describes an account with everything that operators may see of it. Errors: 404. */
 export async function describeAccount(
   db: Db,
   { id: accountId }: { readonly id: number },

@@ -1,6 +1,5 @@
-import { enableEndpoint } from '../../../messaging/webhooks/endpoint.ts';
 import { Type } from 'typebox';
-import { createAccountTx } from '../../accounts/create.ts';
+import { enableEndpoint } from '../../../messaging/webhooks/endpoint.ts';
 import { addCredit } from '../../../money/credit/add.ts';
 import { ledgerFilter, LedgerOut, toLedger } from '../../../money/credit/ledger/schema.ts';
 import { countLedger, listLedger } from '../../../money/credit/ledger/sql.ts';
@@ -8,11 +7,12 @@ import { CreditOut } from '../../../money/credit/schema.ts';
 import { creditOf } from '../../../money/credit/show.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { invalidFields } from '../../../platform/errors.ts';
-import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
 import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { toMicros } from '../../../platform/lib/money.ts';
+import { createAccountTx } from '../../accounts/create.ts';
 import { changeChannels } from '../../subscription/change.ts';
 import { operatorAuthorOf, operatorNameOf } from '../author.ts';
 import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
@@ -27,7 +27,7 @@ const ACCOUNTS = `${OPERATOR_PATH}/accounts`;
 const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
 const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** The accounts of the gateway, and their credit. */
+/** The routes for the accounts of the gateway and their credit. */
 export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -37,7 +37,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAccounts',
-      summary: 'All accounts, with their credit and their traffic',
+      summary: 'List all accounts with their credit and traffic',
       querystring: AccountQuery,
       response: { 200: PageOf(schema.AccountOut) },
     },
@@ -55,8 +55,8 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorCreateAccount',
-      summary: 'Make an account with its owner and an API key',
-      description: 'The credentials are shown this once.',
+      summary: 'Create an account with its owner and an API key',
+      description: 'The credentials are shown only in this response.',
       body: schema.AccountIn,
       response: { 201: schema.AccountCreated },
     },
@@ -65,9 +65,9 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       const creditMicros = toMicros(credit);
       if (creditMicros === null) throw invalidFields([{ field: 'credit', message: 'must have at most 6 decimals' }]);
       const rate = ratePerMinute === undefined ? {} : { ratePerMinute };
-      const made = await createAccountTx(tx, { name, plan, creditMicros, by: operatorNameOf(actor), ...rate });
-      if (channels) await changeChannels(tx, operatorAuthorOf(actor, made.accountId), { channels });
-      return made;
+      const created = await createAccountTx(tx, { name, plan, creditMicros, by: operatorNameOf(actor), ...rate });
+      if (channels) await changeChannels(tx, operatorAuthorOf(actor, created.accountId), { channels });
+      return created;
     }),
   });
 
@@ -76,7 +76,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindAccount',
-      summary: 'One account: its people, limits, webhook and books',
+      summary: 'Get an account with its people, limits, webhook and ledger check',
       params: IdParams,
       response: { 200: schema.AccountDetails },
     },
@@ -88,8 +88,8 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorChangeAccount',
-      summary: 'Change an account: its next request sees it',
-      description: 'What is left out stays as it is.',
+      summary: 'Change an account, effective with its next request',
+      description: 'Fields that are left out keep their values.',
       params: IdParams,
       body: schema.AccountPatch,
       response: { 200: schema.AccountDetails },
@@ -113,7 +113,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAddCredit',
-      summary: 'Put credit on an account',
+      summary: 'Add credit to an account',
       params: IdParams,
       body: schema.CreditIn,
       response: { 201: CreditOut },
@@ -131,8 +131,8 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListLedger',
-      summary: 'What moved the credit of an account, the newest first',
-      description: 'One entry for each batch of messages: `messages` says of how many.',
+      summary: 'List the credit transactions of an account, newest first',
+      description: 'A batch of messages has one entry; `messages` is the number of messages in it.',
       params: IdParams,
       querystring: LedgerQuery,
       response: { 200: PageOf(LedgerOut) },
@@ -150,7 +150,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorEnableWebhook',
-      summary: 'Make the disabled webhook of an account active again',
+      summary: 'Enable the disabled webhook of an account again',
       params: IdParams,
       response: { 204: Done },
     },

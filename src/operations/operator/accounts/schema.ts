@@ -3,28 +3,32 @@ import { LimitsOut } from '../../../engagement/contacts/schema.ts';
 import type { Endpoint } from '../../../messaging/webhooks/sql.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { ROLES } from '../../../platform/lib/scope.ts';
 import { PLANS } from '../../../platform/lib/plan.ts';
-import { amount, isoOrNull, search } from '../fields.ts';
-import { type AccountRow, type Person, SORTS } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
+import { ROLES } from '../../../platform/lib/scope.ts';
+import { amount, isoOrNull, searchField } from '../fields.ts';
+import { type AccountRow, type Person, SORTS } from './sql.ts';
 
 const Status = Type.Enum(['active', 'suspended'], {
   type: 'string',
-  description: 'Suspended: all its requests are 403.',
+  description: 'All requests of a suspended account are refused with 403.',
 });
 const Plan = Type.Enum([...PLANS], { type: 'string' });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Channels = Type.Array(channelName(), {
   maxItems: 3,
-  description: 'Sends and campaigns of other channels are 403.',
+  description: 'Sends and campaigns on other channels are refused with 403.',
 });
-const MOST_RATE = 999_999_999;
-const perMinute = Type.Integer({ minimum: 0, maximum: MOST_RATE, description: 'Requests of each key; 0: no limit.' });
+const MAX_RATE = 999_999_999;
+const perMinute = Type.Integer({
+  minimum: 0,
+  maximum: MAX_RATE,
+  description: 'Requests per minute for each key; 0: no limit.',
+});
 const count = Type.Integer({ minimum: 0, maximum: 999_999_999_999 });
 
 export const accountFilter = {
-  search: search('A part of the name, or the id.'),
+  search: searchField('A part of the name, or the id.'),
   status: Type.Optional(Status),
   plan: Type.Optional(Plan),
   sort: Type.Enum([...SORTS], { type: 'string', default: 'id' }),
@@ -38,37 +42,41 @@ const account = {
   plan: Plan,
   channels: Type.Array(channelName()),
   currency: Type.String(),
-  credit: amount('Available and frozen together.'),
+  credit: amount('The sum of available and frozen credit.'),
   availableCredit: amount(),
   frozenCredit: amount('Reserved for messages whose outcome is open.'),
-  unlimited: Type.Boolean({ description: 'It pays afterwards: what is available may be below zero.' }),
-  ratePerMinute: orNull(Type.Integer({ description: 'Requests of each key; 0: no limit, null: as the plan says.' })),
-  ratePerSecond: orNull(Type.Integer({ description: 'Of those, in one second; null: a twentieth of a minute.' })),
+  unlimited: Type.Boolean({ description: 'Whether the account pays after use: its available credit may be negative.' }),
+  ratePerMinute: orNull(
+    Type.Integer({ description: 'Requests per minute for each key; 0: no limit, null: the limit of the plan.' }),
+  ),
+  ratePerSecond: orNull(
+    Type.Integer({ description: 'Requests per second for each key; null: a twentieth of the limit per minute.' }),
+  ),
   contacts: Type.Integer(),
   users: Type.Integer(),
   createdAt: instant('UTC'),
   last24h: Type.Object(
     { sent: Type.Integer(), delivered: Type.Integer(), failed: Type.Integer(), cost: amount() },
-    { description: 'Messages of the last 24 hours and of the hour under way.' },
+    { description: 'Messages of the last 24 hours and of the current hour.' },
   ),
 };
 export const AccountOut = Type.Object(account);
 
 const WebhookOut = Type.Object({
-  url: Type.String({ description: 'Without what stands behind the question mark.' }),
+  url: Type.String({ description: 'Without the query, which often contains a token.' }),
   status: Type.Enum(['active', 'disabled'], { type: 'string' }),
   failingSince: orNull(instant('UTC')),
   disabledReason: orNull(Type.String()),
   pending: Type.Integer({ description: 'Events that wait for an attempt.' }),
-  dead: Type.Integer({ description: 'Events that were given up, and can be replayed.' }),
+  dead: Type.Integer({ description: 'Events that were given up and can be sent again.' }),
 });
 
 export const AccountDetails = Type.Object({
   ...account,
   ipAllowList: Type.Array(Type.String()),
-  allowListEnforced: Type.Boolean({ description: 'False: every address is let in.' }),
+  allowListEnforced: Type.Boolean({ description: 'False: every address is allowed.' }),
   contactLimits: LimitsOut,
-  defaultCountry: orNull(Type.String({ description: 'National numbers are read as of this country.' })),
+  defaultCountry: orNull(Type.String({ description: 'The country of national numbers.' })),
   apiKeys: Type.Integer(),
   people: Type.Array(
     Type.Object({
@@ -80,13 +88,13 @@ export const AccountDetails = Type.Object({
     }),
   ),
   webhook: orNull(WebhookOut),
-  ledgerAgrees: Type.Boolean({ description: 'Whether its balance is what its ledger says.' }),
+  ledgerAgrees: Type.Boolean({ description: 'Whether the balance matches the ledger.' }),
 });
 
 export const AccountIn = Type.Object({
   name: Name,
   plan: Type.Optional(Plan),
-  credit: Type.Optional(Type.Number({ minimum: 0, description: 'To begin with. At most 6 decimals.' })),
+  credit: Type.Optional(Type.Number({ minimum: 0, description: 'The initial credit, with at most 6 decimals.' })),
   channels: Type.Optional(Channels),
   ratePerMinute: Type.Optional(perMinute),
 });
@@ -94,9 +102,9 @@ export const AccountIn = Type.Object({
 export const AccountCreated = Type.Object({
   accountId: Type.Integer(),
   name: Type.String(),
-  apiKey: Type.String({ description: 'Shown this once, with all scopes.' }),
-  username: Type.String({ description: 'Of its owner.' }),
-  password: Type.String({ description: 'Shown this once.' }),
+  apiKey: Type.String({ description: 'A key with all scopes, shown only once.' }),
+  username: Type.String({ description: 'The username of the owner.' }),
+  password: Type.String({ description: 'The password of the owner, shown only once.' }),
 });
 
 export const AccountPatch = Type.Object({
@@ -105,23 +113,22 @@ export const AccountPatch = Type.Object({
   plan: Type.Optional(Plan),
   channels: Type.Optional(Channels),
   ratePerMinute: Type.Optional(orNull(perMinute)),
-  ratePerSecond: Type.Optional(orNull(Type.Integer({ minimum: 1, maximum: MOST_RATE }))),
+  ratePerSecond: Type.Optional(orNull(Type.Integer({ minimum: 1, maximum: MAX_RATE }))),
   contactLimits: Type.Optional(
     Type.Object({ planLimit: Type.Optional(orNull(count)), extraLimit: Type.Optional(count) }),
   ),
-  defaultCountry: Type.Optional(orNull(Type.String({ maxLength: 2, description: 'Two letters of ISO 3166-1.' }))),
+  defaultCountry: Type.Optional(orNull(Type.String({ maxLength: 2, description: 'A two-letter code of ISO 3166-1.' }))),
   allowListEnforced: Type.Optional(
-    Type.Literal(false, { description: 'Empties the allow-list: for an owner who is locked out.' }),
+    Type.Literal(false, { description: 'Clears the allow-list, for an owner who is locked out.' }),
   ),
 });
 export type AccountPatch = Static<typeof AccountPatch>;
 
 export const CreditIn = Type.Object({
   amount: Type.Number({ exclusiveMinimum: 0, description: 'Currency units, at most 6 decimals.' }),
-  reference: Type.Optional(Type.String({ maxLength: 200, description: 'An invoice number or the like.' })),
+  reference: Type.Optional(Type.String({ maxLength: 200, description: 'An invoice number or similar.' })),
 });
 
-/** An account in lists. */
 export const toAccountOut = (row: AccountRow): Static<typeof AccountOut> => ({
   id: row.id,
   name: row.name,
@@ -145,7 +152,7 @@ export const toPerson = ({ createdAt, ...person }: Person) => ({ ...person, crea
 
 type Counts = { readonly pending: number; readonly dead: number };
 
-/** What stands behind the question mark is often a token. */
+/** Leaves out the query of the URL, which often contains a token. */
 export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static<typeof WebhookOut> => ({
   url: endpoint.url.replace(/\?.*/, '?…'),
   status: endpoint.status,

@@ -2,33 +2,35 @@ import { Type } from 'typebox';
 import { GATEWAY_ACCOUNT_ID } from '../../../identity/audit/record.ts';
 import { AuditOut, toAuditOut } from '../../../identity/audit/schema.ts';
 import { countAuditEntries, listAuditEntries } from '../../../identity/audit/sql.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
 import { firstIdAt } from '../../../platform/lib/ids.ts';
-import { accountId, OPERATOR_PATH } from '../fields.ts';
 import { instant } from '../../../platform/lib/schema.ts';
+import { accountIdField, OPERATOR_PATH } from '../fields.ts';
 
 const AuditQuery = Type.Object({
   ...pageFields,
-  accountId: Type.Optional(accountId),
-  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `route.add`.' })),
-  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `route:12`.' })),
-  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
-  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
+  accountId: Type.Optional(accountIdField),
+  action: Type.Optional(Type.String({ maxLength: 200, description: 'The exact action, for example `route.add`.' })),
+  subject: Type.Optional(Type.String({ maxLength: 400, description: 'The exact subject, for example `route:12`.' })),
+  from: Type.Optional(instant('The start of the range, inclusive; ISO 8601 with an offset.')),
+  to: Type.Optional(instant('The end of the range, exclusive; ISO 8601 with an offset.')),
 });
 
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
-/** Who changed what of the gateway itself. */
+/** The route for the audit log of the gateway and of each account. */
 export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/audit`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: health'],
       operationId: 'operatorListAuditEntries',
-      summary: 'What was done to the gateway, or to one account, the newest first',
-      description: 'Without `accountId`: connections, routes, prices, sending, and senders of every account.',
+      summary: 'List the audit log of the gateway or of an account, newest first',
+      description:
+        'Without `accountId`: changes of connections, routes and prices, of shared senders, and of whether sending is ' +
+        'paused.',
       querystring: AuditQuery,
       response: { 200: PageOf(AuditOut) },
     },

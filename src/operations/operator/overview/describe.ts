@@ -1,30 +1,33 @@
+import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import type { Db } from '../../../platform/db/query.ts';
-import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 import { listWorkers } from '../../workers/sql.ts';
 import { type ConnectionRow, listConnectionPage } from '../connections/sql.ts';
 import { isoOrNull } from '../fields.ts';
 import { findDepth } from '../queues/sql.ts';
 import { type Attention, listAttention } from './attention.ts';
 import * as db from './sql.ts';
-import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
-/** A gateway has a handful of connections. */
-const MOST_CONNECTIONS = 1000;
+/** In practice a gateway has only a few connections. */
+const MAX_CONNECTIONS = 1000;
 const MINUTES = 60;
 
-/** Rates, totals, and what needs somebody, over all accounts: from roll-ups and from what workers say every ten seconds. */
+/**
+ * Describes the rates and totals of all accounts and what needs attention, from roll-ups and from what workers report every
+ * ten seconds.
+ */
 export async function describeGateway(pool: Db, now: Date) {
-  const [fence, workers] = [await findGuardStatus(pool), await listWorkers(pool)];
-  const connections = await listConnectionPage(pool, { name: null, limit: MOST_CONNECTIONS, offset: 0 });
-  const attention = await listAttention(pool, { fence, workers, connections });
+  const [guard, workers] = [await findGuardStatus(pool), await listWorkers(pool)];
+  const connections = await listConnectionPage(pool, { name: null, limit: MAX_CONNECTIONS, offset: 0 });
+  const attention = await listAttention(pool, { guard, workers, connections });
   const channels = (await db.listChannelTraffic(pool)).map(toFigures);
   const { waiting, inFlight, oldestSeconds } = await findDepth(pool);
   return {
     asOf: now.toISOString(),
-    fence: { paused: fence.state === 'paused', reason: fence.reason, since: fence.since.toISOString() },
+    fence: { paused: guard.state === 'paused', reason: guard.reason, since: guard.since.toISOString() },
     workers: workers.filter(({ alive }) => alive).length,
     accounts: await db.countAccountsByStatus(pool),
     last24h: sumOf(channels),
@@ -79,7 +82,7 @@ const toConnection = (row: ConnectionRow) => ({
   oldestSeconds: row.oldestSeconds,
 });
 
-/** A chart needs every minute, also those in which nothing was. */
+/** Makes a bucket for every minute, because a chart needs empty minutes too. */
 function seriesOf(rows: readonly db.KindMinute[], now: Date) {
   const last = Math.floor(now.getTime() / MINUTE_MS);
   const byMinute = Map.groupBy(rows, ({ minute }) => minute.getTime() / MINUTE_MS);

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { amount, OPERATOR_PATH } from '../fields.ts';
+import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 import { KindName } from '../connections/kinds.ts';
 import { CountsOut } from '../connections/schema.ts';
+import { amount, OPERATOR_PATH } from '../fields.ts';
 import { describeGateway } from './describe.ts';
-import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const figures = {
   sent: Type.Integer(),
@@ -18,32 +18,32 @@ const figures = {
 const AttentionOut = Type.Object({
   kind: Type.String({
     description:
-      'sending_paused, no_worker, connection_down, connection_fault, queue_stuck (5 minutes), unknown_outcomes, ' +
-      'receipts_unmatched (an hour), webhook_failing (an hour), webhook_disabled, low_credit (less than the last 24 ' +
-      'hours cost), missed_schedules or agents_requested.',
+      'sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, ' +
+      'receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost ' +
+      'of the last 24 hours), missed_schedules or agents_requested.',
   }),
   severity: Type.Enum(['error', 'warning', 'info'], { type: 'string' }),
   count: orNull(Type.Integer()),
-  subject: orNull(Type.String({ description: 'Name of the connection or of the account.' })),
-  subjectId: orNull(Type.Integer({ description: 'Its id.' })),
+  subject: orNull(Type.String({ description: 'The name of the connection or of the account.' })),
+  subjectId: orNull(Type.Integer({ description: 'The id of the connection or of the account.' })),
   since: orNull(instant('UTC')),
-  detail: orNull(Type.String({ description: 'The words of the carrier, or whatever else tells more.' })),
+  detail: orNull(Type.String({ description: 'More about it, such as the error text of the carrier.' })),
 });
 
 const OverviewOut = Type.Object({
   asOf: instant('UTC'),
   fence: Type.Object({ paused: Type.Boolean(), reason: orNull(Type.String()), since: instant('UTC') }),
-  workers: Type.Integer({ description: 'That live.' }),
+  workers: Type.Integer({ description: 'The number of live workers.' }),
   accounts: Type.Object({ total: Type.Integer(), active: Type.Integer(), suspended: Type.Integer() }),
-  last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the hour under way.' }),
+  last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the current hour.' }),
   channels: Type.Array(Type.Object({ channel: channelName(), ...figures })),
   credit: Type.Array(Type.Object({ currency: Type.String(), available: amount(), frozen: amount() })),
   queue: Type.Object({
     waiting: Type.Integer(),
     inFlight: Type.Integer(),
-    oldestSeconds: orNull(amount('Of what is due.')),
+    oldestSeconds: orNull(amount('The age of the oldest due message.')),
   }),
-  perSecond: amount('Messages that carriers took a second, of the last ten seconds.'),
+  perSecond: amount('Messages per second that carriers accepted in the last ten seconds.'),
   connections: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -51,10 +51,10 @@ const OverviewOut = Type.Object({
       channel: channelName(),
       status: Type.Enum(['active', 'paused'], { type: 'string' }),
       up: Type.Boolean(),
-      perSecond: amount('As above.'),
+      perSecond: amount('Messages per second that the carrier accepted in the last ten seconds.'),
       lastHour: CountsOut,
       queued: Type.Integer(),
-      oldestSeconds: amount('Of what is due.'),
+      oldestSeconds: amount('The age of the oldest due message.'),
     }),
   ),
   series: Type.Array(
@@ -66,22 +66,22 @@ const OverviewOut = Type.Object({
       refused: Type.Integer(),
       unknown: Type.Integer(),
     }),
-    { description: 'Messages that carriers took, by the minute: 60 of them, empty ones too.' },
+    { description: 'Messages that carriers accepted, by minute: the last 60 minutes, including empty ones.' },
   ),
   top: Type.Array(Type.Object({ accountId: Type.Integer(), account: Type.String(), sent: Type.Integer() }), {
-    description: 'The accounts that sent most in this hour and the one before.',
+    description: 'The accounts that sent most in the current hour and the one before.',
   }),
   attention: Type.Array(AttentionOut),
 });
 
-/** What an operator sees first. */
+/** The route behind the first page of the operator console. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/overview`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: health'],
       operationId: 'operatorFindOverview',
-      summary: 'Rates, totals, and what needs somebody, over all accounts',
+      summary: 'Get rates, totals and what needs attention, over all accounts',
       response: { 200: OverviewOut },
     },
     handler: () => describeGateway(pool, clock.now()),

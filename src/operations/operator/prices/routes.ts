@@ -1,17 +1,15 @@
 import { type Static, Type } from 'typebox';
+import { removePrice, setPrice } from '../../../money/pricing/change.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { removePrice, setPrice } from '../../../money/pricing/change.ts';
-import type { Price } from '../../../money/pricing/sql.ts';
-import { operatorNameOf } from '../author.ts';
-import { amount, IdParams, Done, OPERATOR_PATH } from '../fields.ts';
-import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
-import { countPrices, findPrice, findPriceFor, listPricePage } from './sql.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
+import { operatorNameOf } from '../author.ts';
+import { amount, digitsOf, Done, IdParams, NumberField, OPERATOR_PATH, PrefixField } from '../fields.ts';
+import { countPrices, findPrice, findPriceFor, listPricePage, type PriceRow } from './sql.ts';
 
 const tags = ['Operator: prices'];
 const PRICES = `${OPERATOR_PATH}/prices`;
@@ -19,9 +17,11 @@ const PRICES = `${OPERATOR_PATH}/prices`;
 const PriceOut = Type.Object({
   id: Type.Integer(),
   channel: channelName(),
-  prefix: Type.String({ description: 'Leading digits without the plus; the longest fitting one decides. Empty: all.' }),
-  price: amount('Currency units: per part on SMS, per message elsewhere.'),
-  refundUndelivered: Type.Boolean({ description: 'Given back when the message is not delivered.' }),
+  prefix: Type.String({
+    description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
+  }),
+  price: amount('Currency units: per part on SMS, per message on other channels.'),
+  refundUndelivered: Type.Boolean({ description: 'Whether the price is refunded when the message is not delivered.' }),
 });
 
 const PriceIn = Type.Object({
@@ -38,7 +38,7 @@ const PriceQuery = Type.Object({
 });
 const CheckQuery = Type.Object({ channel: channelName(), number: NumberField });
 
-/** The price list. Running programs follow every change at once. */
+/** The routes for the price list. Running programs follow every change at once. */
 export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 
@@ -47,15 +47,15 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListPrices',
-      summary: 'The price list',
-      description: '`prefix` shows the prefixes that begin with it.',
+      summary: 'List the prices',
+      description: '`prefix` selects the prefixes that begin with it.',
       querystring: PriceQuery,
       response: { 200: PageOf(PriceOut) },
     },
     handler: async ({ query }) => {
       const filter = { channel: query.channel ?? null, prefix: query.prefix ?? null };
       const rows = await listPricePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(listed), await countPrices(pool, filter));
+      return pageOf(query, rows.map(toPriceOut), await countPrices(pool, filter));
     },
   });
 
@@ -71,7 +71,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     handler: ({ actor, body }) => {
       const { refundUndelivered = false, ...rest } = body;
       const input = { ...rest, refundUndelivered, by: operatorNameOf(actor) };
-      return transaction(pool, async (tx) => listed(await setPrice(tx, input)));
+      return transaction(pool, async (tx) => toPriceOut(await setPrice(tx, input)));
     },
   });
 
@@ -80,8 +80,8 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeletePrice',
-      summary: 'Remove a price',
-      description: 'Messages that no price is left for are refused.',
+      summary: 'Delete a price',
+      description: 'Messages without a price are refused.',
       params: IdParams,
       response: { 204: Done },
     },
@@ -100,18 +100,18 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorCheckPrice',
-      summary: 'What a number costs',
+      summary: 'Find the price of a number',
       querystring: CheckQuery,
       response: { 200: Type.Object({ price: orNull(PriceOut) }) },
     },
     handler: async ({ query }) => {
       const found = await findPriceFor(pool, { channel: query.channel, digits: digitsOf(query.number) });
-      return { price: found ? listed(found) : null };
+      return { price: found ? toPriceOut(found) : null };
     },
   });
 }
 
-const listed = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({
+const toPriceOut = ({ unitMicros, ...price }: PriceRow): Static<typeof PriceOut> => ({
   ...price,
   price: fromMicros(unitMicros),
 });

@@ -1,12 +1,20 @@
 import { type Db, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
-import type { Price } from '../../../money/pricing/sql.ts';
 
-const COLUMNS = sql`id, channel, prefix, unit_micros AS "unitMicros", refund_undelivered AS "refundUndelivered"`;
+const PRICE = columns({
+  id: as<number>('id'),
+  channel: as<Channel>('channel'),
+  prefix: as<string>('prefix'),
+  /** The price per part on SMS, and per message on other channels. */
+  unitMicros: as<number>('unit_micros'),
+  refundUndelivered: as<boolean>('refund_undelivered'),
+});
+export type PriceRow = RowOf<typeof PRICE>;
 
 type Filter = {
   readonly channel: Channel | null;
-  /** Beginnings of the prefixes; digits. */
+  /** The digits with which the prefixes begin. */
   readonly prefix: string | null;
 };
 
@@ -16,10 +24,10 @@ const matches = ({ channel, prefix }: Filter) => sql`FROM price
 export async function listPricePage(
   db: Db,
   filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<Price[]> {
+): Promise<PriceRow[]> {
   return many(
     db,
-    sql`SELECT ${COLUMNS} ${matches(filter)} ORDER BY channel, prefix LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    sql`SELECT ${PRICE} ${matches(filter)} ORDER BY channel, prefix LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
 
@@ -27,18 +35,21 @@ export async function countPrices(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
 }
 
-export async function findPrice(db: Db, { id }: { id: number }): Promise<Price | undefined> {
-  return maybeOne(db, sql`SELECT ${COLUMNS} FROM price WHERE id = ${id}`);
+export async function findPrice(db: Db, { id }: { id: number }): Promise<PriceRow | undefined> {
+  return maybeOne(db, sql`SELECT ${PRICE} FROM price WHERE id = ${id}`);
 }
 
-/** What a number costs on a channel: the longest prefix that it begins with. `digits` is without the plus. */
+/**
+ * Finds the price of a number on a channel: that of the longest prefix with which the number begins. `digits` is the
+ * number without the plus sign.
+ */
 export async function findPriceFor(
   db: Db,
   { channel, digits }: { channel: Channel; digits: string },
-): Promise<Price | undefined> {
+): Promise<PriceRow | undefined> {
   return maybeOne(
     db,
-    sql`SELECT ${COLUMNS} FROM price WHERE channel = ${channel} AND starts_with(${digits}, prefix)
+    sql`SELECT ${PRICE} FROM price WHERE channel = ${channel} AND starts_with(${digits}, prefix)
         ORDER BY length(prefix) DESC LIMIT 1`,
   );
 }

@@ -1,34 +1,34 @@
 import { type Static, Type } from 'typebox';
-import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { idempotentHandler } from '../../../platform/http/idempotency.ts';
-import { offsetOf, pageFields, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
 import { cancelMissed, releaseMissed } from '../../../messaging/schedules/decide.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 import { listWorkers, type WorkerRow } from '../../workers/sql.ts';
 import { operatorNameOf } from '../author.ts';
-import { accountId, amount, connectionField, IdParams, OPERATOR_PATH } from '../fields.ts';
+import { accountIdField, amount, connectionField, IdParams, OPERATOR_PATH } from '../fields.ts';
 import { countDepths, findDepth, findWebhookBacklog, listBacklogs, listDepths } from './sql.ts';
-import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: queues'];
-const seconds = orNull(amount('Age of the oldest one; null: there is none.'));
+const seconds = orNull(amount('The age of the oldest entry; null when there is none.'));
 const count = (description: string) => Type.Integer({ description });
 
 const depth = {
   waiting: count('Messages that are due and wait for their carrier.'),
-  scheduled: count('Messages whose time has not come.'),
-  missed: count('Messages whose time passed by more than an hour: a person decides about them.'),
+  scheduled: count('Messages scheduled for later.'),
+  missed: count('Messages whose scheduled time passed more than an hour ago: a person decides about them.'),
   inFlight: count('Messages that may be with the carrier.'),
-  parked: count('Messages of campaigns that are paused.'),
+  parked: count('Messages of paused campaigns.'),
   oldestSeconds: seconds,
 };
 
 const DepthOut = Type.Object({
   accountId: Type.Integer(),
   account: Type.String(),
-  connection: orNull(Type.String({ description: 'Null: it was removed.' })),
-  priority: Type.Integer({ description: 'Lower goes first.' }),
+  connection: orNull(Type.String({ description: 'Null: the connection was removed.' })),
+  priority: Type.Integer({ description: 'Lower numbers go first.' }),
   ...depth,
 });
 
@@ -37,13 +37,13 @@ const WorkerOut = Type.Object({
   host: Type.String(),
   pid: Type.Integer(),
   startedAt: instant('UTC'),
-  seenAt: instant('When it last said so; it does every ten seconds.'),
-  alive: Type.Boolean({ description: 'It holds its lock in the database.' }),
+  seenAt: instant('When the worker last reported; it does so every ten seconds.'),
+  alive: Type.Boolean({ description: 'Whether the worker holds its lock in the database.' }),
   tasks: Type.Array(
     Type.Object({
       name: Type.String(),
-      ranAt: orNull(instant('When its last run ended; null: none has.')),
-      error: orNull(Type.String({ description: 'Why that run failed.' })),
+      ranAt: orNull(instant('When the last run ended; null before that.')),
+      error: orNull(Type.String({ description: 'Why the last run failed.' })),
     }),
   ),
 });
@@ -54,12 +54,16 @@ const QueuesOut = Type.Object({
   webhooks: Type.Object({
     fresh: count('Events that were never tried.'),
     retrying: count('Events that wait for another attempt.'),
-    dead: count('Events that were given up, and can be replayed.'),
+    dead: count('Events that were given up and can be sent again.'),
     oldestSeconds: seconds,
   }),
   pipelines: Type.Array(
     Type.Object({ name: Type.String(), waiting: count('Rows that are due.'), oldestSeconds: seconds }),
-    { description: 'Receipts that were not read yet, receipts that fit nothing, campaigns, imports and the like.' },
+    {
+      description:
+        'The queues of background processes: unprocessed receipts, unmatched receipts, campaigns, imports, exports, ' +
+        'fallbacks and webhook retries.',
+    },
   ),
   workers: Type.Array(WorkerOut),
 });
@@ -74,11 +78,11 @@ const MissedOut = Type.Object({
 
 const DepthQuery = Type.Object({
   ...pageFields,
-  accountId: Type.Optional(accountId),
+  accountId: Type.Optional(accountIdField),
   connection: connectionField,
 });
 
-/** What waits, for whom and since when; and the schedules that were missed. */
+/** The routes that show the queues, and that decide about missed schedules. */
 export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
@@ -88,7 +92,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindQueues',
-      summary: 'All that waits, and the workers that see to it',
+      summary: 'Get all queues, and the workers that process them',
       response: { 200: QueuesOut },
     },
     handler: async () => {
@@ -103,8 +107,8 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListQueues',
-      summary: 'Messages that wait, by account, connection and priority',
-      description: 'Where most wait comes first.',
+      summary: 'List waiting messages by account, connection and priority',
+      description: 'Sorted by the number of waiting messages, highest first.',
       querystring: DepthQuery,
       response: { 200: PageOf(DepthOut) },
     },
@@ -122,15 +126,15 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
   const MISSED = `${OPERATOR_PATH}/schedules/missed`;
-  const Decided = Type.Object({ messages: count('How many it was about.') });
+  const Decided = Type.Object({ messages: count('The number of messages concerned.') });
 
   app.get(MISSED, {
     onRequest,
     schema: {
       tags,
       operationId: 'operatorListMissed',
-      summary: 'Schedules that were missed by more than an hour',
-      description: 'The program was down at their time. They wait until somebody releases or cancels them.',
+      summary: 'List schedules that were missed by more than an hour',
+      description: 'The program was down at their time. They wait until an operator releases or cancels them.',
       querystring: PageQuery,
       response: { 200: PageOf(MissedOut) },
     },
@@ -142,7 +146,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
     },
   });
 
-  // Decided twice it is 404: nothing is sent or given back a second time.
+  // A second decision gets 404: nothing is sent or refunded twice.
   app.post(`${MISSED}/:id/release`, {
     onRequest,
     schema: {
@@ -162,7 +166,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorCancelMissed',
-      summary: 'Never send a missed schedule: its credit returns',
+      summary: 'Cancel a missed schedule and return its credit',
       params: IdParams,
       response: { 200: Decided },
     },

@@ -1,64 +1,71 @@
-import { type Db, many, one, sql } from '../../../platform/db/query.ts';
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
+import { type Db, many, one, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** Rows `c` of the queue that are due: not in the future, and no schedule that was missed. */
+/** The chunks `c` that are due: not in the future, and not a missed schedule. */
 const DUE = sql`(c.available_at <= now() AND (NOT c.scheduled OR c.available_at > now() - ${MISSED_AFTER}))`;
 const MISSED = sql`(c.scheduled AND c.available_at <= now() - ${MISSED_AFTER})`;
-/** Messages of a row that nobody has written yet, and those that may be with the carrier. */
-const SUMS = sql`
-  coalesce(sum(c.size - c.intent) FILTER (WHERE ${DUE} AND c.parked_until IS NULL), 0)::bigint AS waiting,
-  coalesce(sum(c.size - c.intent) FILTER (WHERE c.available_at > now()), 0)::bigint AS scheduled,
-  coalesce(sum(c.size - c.intent) FILTER (WHERE ${MISSED}), 0)::bigint AS missed,
-  coalesce(sum(c.intent), 0)::bigint AS "inFlight",
-  coalesce(sum(c.size - c.intent) FILTER (WHERE c.parked_until IS NOT NULL), 0)::bigint AS parked,
-  extract(epoch FROM now() - min(c.available_at) FILTER (WHERE ${DUE} AND c.parked_until IS NULL))::float8
-    AS "oldestSeconds"`;
 
-export type Depth = {
-  waiting: number;
-  scheduled: number;
-  missed: number;
-  inFlight: number;
-  parked: number;
-  oldestSeconds: number | null;
-};
+/** The messages up to the intent of a chunk may be with the carrier; the others have not been written yet. */
+const DEPTH = columns({
+  waiting: as<number>(
+    sql`coalesce(sum(c.size - c.intent) FILTER (WHERE ${DUE} AND c.parked_until IS NULL), 0)::bigint`,
+  ),
+  scheduled: as<number>('coalesce(sum(c.size - c.intent) FILTER (WHERE c.available_at > now()), 0)::bigint'),
+  missed: as<number>(sql`coalesce(sum(c.size - c.intent) FILTER (WHERE ${MISSED}), 0)::bigint`),
+  inFlight: as<number>('coalesce(sum(c.intent), 0)::bigint'),
+  parked: as<number>('coalesce(sum(c.size - c.intent) FILTER (WHERE c.parked_until IS NOT NULL), 0)::bigint'),
+  oldestSeconds: as<number | null>(
+    sql`extract(epoch FROM now() - min(c.available_at) FILTER (WHERE ${DUE} AND c.parked_until IS NULL))::float8`,
+  ),
+});
+export type Depth = RowOf<typeof DEPTH>;
 
+/** Counts the messages in the queue, over all accounts and connections. */
 export async function findDepth(db: Db): Promise<Depth> {
-  return one(db, sql`SELECT ${SUMS} FROM dispatch_chunk c`);
+  return one(db, sql`SELECT ${DEPTH} FROM dispatch_chunk c`);
 }
 
-export type DepthRow = Depth & { accountId: number; account: string; connection: string | null; priority: number };
+const GROUP = columns({
+  accountId: as<number>('c.account_id'),
+  account: as<string>('a.name'),
+  /** Null when the connection was removed. */
+  connection: as<string | null>('k.name'),
+  priority: as<number>('c.priority'),
+});
+export type DepthRow = RowOf<typeof GROUP> & Depth;
 
 type Filter = { readonly accountId: number | null; readonly connection: string | null };
 
-/** By account, connection and priority; whoever waits most comes first. */
-const groups = ({ accountId, connection }: Filter) => sql`
-  SELECT c.account_id AS "accountId", a.name AS account, k.name AS connection, c.priority, ${SUMS}
+const groups = ({ accountId, connection }: Filter): Sql => sql`
+  SELECT ${GROUP}, ${DEPTH}
   FROM dispatch_chunk c JOIN account a ON a.id = c.account_id LEFT JOIN connection k ON k.id = c.connection_id
   WHERE (${accountId}::bigint IS NULL OR c.account_id = ${accountId})
     AND (${connection}::text IS NULL OR k.name = ${connection})
   GROUP BY c.account_id, a.name, k.name, c.priority`;
 
+/** Lists a page of the queue by account, connection and priority; those with the most waiting messages come first. */
 export async function listDepths(
   db: Db,
   filter: Filter & { readonly limit: number; readonly offset: number },
 ): Promise<DepthRow[]> {
-  return many(
+  return many<DepthRow>(
     db,
     sql`SELECT * FROM (${groups(filter)}) AS g ORDER BY waiting DESC, "accountId", connection, priority
         LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
 
+/** Counts the groups that `listDepths` lists. */
 export async function countDepths(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM (${groups(filter)}) AS g`)).total;
 }
 
 export type Backlog = { name: string; waiting: number; oldestSeconds: number | null };
 
-const since = (at: ReturnType<typeof sql>) => sql`extract(epoch FROM now() - ${at})::float8`;
+const since = (at: Sql): Sql => sql`extract(epoch FROM now() - ${at})::float8`;
 
-/** What waits for each pipeline behind the interface, as far as it is due. */
+/** Lists what waits in the queue of each background process, as far as it is due. */
 export async function listBacklogs(db: Db): Promise<Backlog[]> {
   return many(
     db,
@@ -73,15 +80,19 @@ export async function listBacklogs(db: Db): Promise<Backlog[]> {
   );
 }
 
-export type WebhookBacklog = { fresh: number; retrying: number; dead: number; oldestSeconds: number | null };
+const WEBHOOK_BACKLOG = columns({
+  /** Events that were never tried. */
+  fresh: as<number>('(SELECT coalesce(sum(cardinality(message_ids)), 0) FROM webhook_outbox)::bigint'),
+  /** Events that wait for another attempt. */
+  retrying: as<number>('(SELECT count(*) FROM webhook_retry)'),
+  /** Events that were given up. */
+  dead: as<number>(`(SELECT count(*) FROM webhook_delivery WHERE state = 'DEAD' AND state <> 'DELIVERED')`),
+  /** The age of the oldest event that was never tried. */
+  oldestSeconds: as<number | null>(sql`(SELECT ${since(sql`min(uuid_extract_timestamp(seed))`)} FROM webhook_outbox)`),
+});
+export type WebhookBacklog = RowOf<typeof WEBHOOK_BACKLOG>;
 
-/** Events of all accounts: never tried, to be tried again, given up; and the age of the oldest that was never tried. */
+/** Counts the webhook events of all accounts that wait or were given up. */
 export async function findWebhookBacklog(db: Db): Promise<WebhookBacklog> {
-  return one(
-    db,
-    sql`SELECT (SELECT coalesce(sum(cardinality(message_ids)), 0) FROM webhook_outbox)::bigint AS fresh,
-               (SELECT count(*) FROM webhook_retry) AS retrying,
-               (SELECT count(*) FROM webhook_delivery WHERE state = 'DEAD' AND state <> 'DELIVERED') AS dead,
-               (SELECT ${since(sql`min(uuid_extract_timestamp(seed))`)} FROM webhook_outbox) AS "oldestSeconds"`,
-  );
+  return one(db, sql`SELECT ${WEBHOOK_BACKLOG}`);
 }

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
-import { examine } from '../../diagnosis/examine.ts';
+import { reconcileNamed } from '../../../messaging/receipts/reconcile.ts';
 import { invalidFields } from '../../../platform/errors.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { createNodeServer } from '../../../platform/http/server.ts';
 import { instantField, parseInstant } from '../../../platform/lib/instant.ts';
-import { reconcileNamed } from '../../../messaging/receipts/reconcile.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
+import { examine } from '../../diagnosis/examine.ts';
 import { connectionField, isoOrNull, OPERATOR_PATH } from '../fields.ts';
 import { reconcile } from './reconcile.ts';
-import { DAY_MS } from '../../../platform/lib/time.ts';
-import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: health'];
 
@@ -17,20 +17,20 @@ const CheckOut = Type.Object({
   name: Type.Enum(['ledger_balanced', 'balances_match', 'frozen_matches', 'figures_match', 'receipts_matched'], {
     type: 'string',
   }),
-  ok: orNull(Type.Boolean({ description: 'Null: it took longer than 20 s.' })),
+  ok: orNull(Type.Boolean({ description: 'Null: the check took longer than 20 s.' })),
   detail: Type.String(),
   durationMs: Type.Integer(),
-  data: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'Differences or sums, 20 at most.' }),
+  data: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'Up to 20 differences or sums.' }),
 });
 
 const HourOut = Type.Object({
   hour: instant('UTC'),
   connection: Type.String(),
-  submitted: Type.Integer({ description: 'Parts that the carrier took: final, open and unmatched together.' }),
+  submitted: Type.Integer({ description: 'Parts that the carrier accepted: the sum of final, open and unmatched.' }),
   final: Type.Integer(),
   open: Type.Integer(),
-  unmatched: Type.Integer({ description: 'Receipts for a submit that nobody knows of.' }),
-  finalPercent: Type.Number({ description: 'Of those submitted.' }),
+  unmatched: Type.Integer({ description: 'Receipts that match no known submit.' }),
+  finalPercent: Type.Number({ description: 'The share of the submitted parts that are final.' }),
   oldestOpen: orNull(instant('UTC')),
 });
 
@@ -38,19 +38,19 @@ const FindingOut = Type.Object({
   name: Type.String(),
   ok: Type.Boolean(),
   detail: Type.String(),
-  advice: orNull(Type.String({ description: 'What to do when it is not in order.' })),
+  advice: orNull(Type.String({ description: 'What to do when the check failed.' })),
 });
 
 const HoursQuery = Type.Object({
-  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'Full hours whose figures are compared.' }),
+  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'How many full hours are compared.' }),
 });
 const PeriodQuery = Type.Object({
-  from: Type.Optional(instantField('Default: a day before `to`.')),
-  to: Type.Optional(instantField('Up to and not including; default: now.')),
+  from: Type.Optional(instantField('The start, inclusive. Default: a day before `to`.')),
+  to: Type.Optional(instantField('The end, exclusive. Default: now.')),
   connection: connectionField,
 });
 
-/** Whether what is kept agrees with itself, and whether this machine is in order. */
+/** The routes that check the stored data against itself, and the state of this machine. */
 export function operatorHealthRoutes(app: App, { pool, config, clock }: PlatformDeps): void {
   const onRequest = requireOperator();
 
@@ -59,8 +59,8 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
     schema: {
       tags,
       operationId: 'operatorReconcile',
-      summary: 'Whether money, figures and receipts agree',
-      description: 'Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.',
+      summary: 'Check whether money, figures and receipts agree',
+      description: 'Reads whole tables; each check stops after 20 s. Not meant for polling.',
       querystring: HoursQuery,
       response: {
         200: Type.Object({ asOf: instant('UTC'), ok: Type.Boolean(), checks: Type.Array(CheckOut) }),
@@ -78,7 +78,7 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
     schema: {
       tags,
       operationId: 'operatorReconcileReceipts',
-      summary: 'Submits and their receipts, by connection and hour',
+      summary: 'List submits and their receipts by connection and hour',
       querystring: PeriodQuery,
       response: { 200: Type.Object({ data: Type.Array(HourOut) }) },
     },
@@ -96,8 +96,8 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
     schema: {
       tags,
       operationId: 'operatorDoctor',
-      summary: 'Database, carriers, disk, clock, secrets and TLS',
-      description: 'As the machine sees them that answers.',
+      summary: 'Check database, carriers, disk, clock, secrets and TLS',
+      description: 'As seen by the machine that responds.',
       response: { 200: Type.Object({ ok: Type.Boolean(), findings: Type.Array(FindingOut) }) },
     },
     handler: async () => {
@@ -116,12 +116,12 @@ type Period = { readonly from?: string | undefined; readonly to?: string | undef
 function periodOf(query: Period, now: Date): { from: Date; to: Date } {
   const to = query.to === undefined ? now : parseInstant(query.to);
   const from = query.from === undefined ? to && new Date(to.getTime() - DAY_MS) : parseInstant(query.from);
-  const message = 'must be a day that the calendar has';
+  const message = 'is not a valid date';
   if (!from || !to)
     throw invalidFields([
       ...(to ? [] : [{ field: 'to', message }]),
       ...(from || query.from === undefined ? [] : [{ field: 'from', message }]),
     ]);
-  if (from >= to) throw invalidFields([{ field: 'from', message: 'must be before `to`' }]);
+  if (from >= to) throw invalidFields([{ field: 'from', message: 'must be before to' }]);
   return { from, to };
 }

@@ -1,36 +1,34 @@
-import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { STATUS } from '../../../messaging/states.ts';
+import { type Db, many, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** Differences that one check names. */
+/** How many differences a check lists at most. */
 export const MAX_LISTED = 20;
 
-export type BookTotals = {
-  currency: string;
-  outsideMicros: number;
-  availableMicros: number;
-  frozenMicros: number;
-  earnedMicros: number;
-};
+const BOOK_TOTALS = columns({
+  currency: as<string>(`coalesce(b.currency, '?')`),
+  outsideMicros: as<number>(`coalesce(sum(s.micros) FILTER (WHERE s.book = 'outside'), 0)::bigint`),
+  availableMicros: as<number>(`coalesce(sum(s.micros) FILTER (WHERE s.book = 'available'), 0)::bigint`),
+  frozenMicros: as<number>(`coalesce(sum(s.micros) FILTER (WHERE s.book = 'frozen'), 0)::bigint`),
+  earnedMicros: as<number>(`coalesce(sum(s.micros) FILTER (WHERE s.book = 'earned'), 0)::bigint`),
+});
+export type BookTotals = RowOf<typeof BOOK_TOTALS>;
 
-/** What stands in each book of all ledgers together, by currency. */
+/** Lists the totals of each book over the ledgers of all accounts, by currency. */
 export async function listBookTotals(db: Db): Promise<BookTotals[]> {
   return many(
     db,
     sql`WITH side AS (
           SELECT account_id, to_book AS book, amount_micros AS micros FROM ledger_entry
           UNION ALL SELECT account_id, from_book, -amount_micros FROM ledger_entry)
-        SELECT coalesce(b.currency, '?') AS currency,
-               coalesce(sum(s.micros) FILTER (WHERE s.book = 'outside'), 0)::bigint AS "outsideMicros",
-               coalesce(sum(s.micros) FILTER (WHERE s.book = 'available'), 0)::bigint AS "availableMicros",
-               coalesce(sum(s.micros) FILTER (WHERE s.book = 'frozen'), 0)::bigint AS "frozenMicros",
-               coalesce(sum(s.micros) FILTER (WHERE s.book = 'earned'), 0)::bigint AS "earnedMicros"
+        SELECT ${BOOK_TOTALS}
         FROM side s LEFT JOIN credit_balance b ON b.account_id = s.account_id GROUP BY 1 ORDER BY 1`,
   );
 }
 
 export type Difference = {
   accountId: number;
-  /** What is compared, in the words of the answer. */
+  /** What is compared, as in the response. */
   of: string;
   expected: number;
   found: number;
@@ -38,7 +36,7 @@ export type Difference = {
 
 const FROZEN = sql`(SELECT account_id, sum(micros)::bigint AS micros FROM credit_frozen GROUP BY account_id)`;
 
-/** Where a balance is not what the ledger says. One statement, so that both are of one instant. */
+/** Lists balances that do not match the ledger. A single statement, so that both sides are of the same instant. */
 export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
   return many(
     db,
@@ -60,9 +58,9 @@ export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
 }
 
 /**
- * Where what is frozen is not what is reserved for: messages that wait, messages whose price a receipt may still give
- * back, and what campaigns have left of their reserve. With one channel each message of a campaign has its own price
- * frozen; combined ones keep their reserve, and only what was earned has left it.
+ * Lists accounts whose frozen credit is not the sum of what it is reserved for: waiting messages, messages whose price a
+ * receipt may still return, and what is left of the reserves of campaigns. In a campaign with one channel the price of each
+ * message is frozen on its own. A combined campaign keeps its reserve, which only earned amounts leave.
  */
 export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
   return many(
@@ -95,7 +93,7 @@ export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
 
 type Hours = { readonly from: Date; readonly to: Date; readonly firstId: string; readonly endId: string };
 
-/** Where the hourly figures of messages that were accepted from `from` until `to` are not what their states say. */
+/** Lists accounts whose hourly figures do not match the states of the messages accepted from `from` until `to`. */
 export async function listFigureDifferences(db: Db, { from, to, firstId, endId }: Hours): Promise<Difference[]> {
   return many(
     db,
@@ -120,20 +118,25 @@ export async function listFigureDifferences(db: Db, { from, to, firstId, endId }
   );
 }
 
-export type ParkedReceipts = { connection: string; reason: string; receipts: number; oldest: Date };
+const PARKED_RECEIPTS = columns({
+  connection: as<string>(`coalesce(c.name, '#' || u.connection_id)`),
+  reason: as<string>('u.reason'),
+  receipts: as<number>('count(*)'),
+  oldest: as<Date>('min(u.received_at)'),
+});
+export type ParkedReceipts = RowOf<typeof PARKED_RECEIPTS>;
 
-/** Receipts that fit no message, or several, by connection and reason. */
+/** Counts the receipts that match no message, or several, by connection and reason. */
 export async function listParkedReceipts(db: Db): Promise<ParkedReceipts[]> {
   return many(
     db,
-    sql`SELECT coalesce(c.name, '#' || u.connection_id) AS connection, u.reason, count(*) AS receipts,
-               min(u.received_at) AS oldest
+    sql`SELECT ${PARKED_RECEIPTS}
         FROM receipt_unmatched u LEFT JOIN connection c ON c.id = u.connection_id
         GROUP BY 1, 2 ORDER BY receipts DESC LIMIT ${MAX_LISTED}`,
   );
 }
 
-/** No statement of this transaction may take longer. */
+/** Limits the duration of every further statement in this transaction. */
 export async function updateStatementTimeout(tx: Db, { seconds }: { seconds: number }): Promise<void> {
   await many(tx, sql`SELECT set_config('statement_timeout', ${String(seconds * 1000)}, true)`);
 }

@@ -1,21 +1,24 @@
 import { type Static, Type } from 'typebox';
-import type { Db } from '../../../platform/db/query.ts';
-import { confirmQueued, discardQueued, pauseSending } from '../../restore-guard/decide.ts';
 import { findGuardStatus, listUnsent, listUnsentCampaigns } from '../../../messaging/restore-guard/sql.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
+import { confirmQueued, discardQueued, pauseSending } from '../../restore-guard/decide.ts';
 import { operatorNameOf } from '../author.ts';
 import { isoOrNull, OPERATOR_PATH } from '../fields.ts';
-import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: sending'];
-const FENCE = `${OPERATOR_PATH}/fence`;
+const PATH = `${OPERATOR_PATH}/fence`;
 
-const fence = {
-  paused: Type.Boolean({ description: 'Nothing is sent, and no timer ends anything. Requests are taken and queue.' }),
+const status = {
+  paused: Type.Boolean({
+    description:
+      'While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued.',
+  }),
   state: Type.Enum(['new', 'open', 'paused', 'confirmed'], { type: 'string' }),
-  reason: orNull(Type.String({ description: 'Why sending is paused, or was last.' })),
+  reason: orNull(Type.String({ description: 'Why sending is paused, or was paused last.' })),
   since: instant('UTC'),
   decidedBy: orNull(Type.String()),
   queued: Type.Array(
@@ -23,90 +26,96 @@ const fence = {
       accountId: Type.Integer(),
       account: Type.String(),
       messages: Type.Integer(),
-      scheduled: Type.Integer({ description: 'Of them, those whose time has not come.' }),
-      oldest: instant('When the oldest was accepted.'),
+      scheduled: Type.Integer({ description: 'How many of the messages are scheduled for later.' }),
+      oldest: instant('When the oldest message was accepted.'),
     }),
-    { description: 'What would be sent.' },
+    { description: 'The messages that would be sent.' },
   ),
   campaigns: Type.Array(
     Type.Object({
       accountId: Type.Integer(),
       id: Type.Integer(),
       name: Type.String(),
-      recipients: Type.Integer({ description: 'For whom no message was made yet.' }),
+      recipients: Type.Integer({ description: 'Recipients without a message so far.' }),
       scheduledAt: orNull(instant('UTC')),
     }),
   ),
 };
-const FenceOut = Type.Object(fence);
-const Resumed = Type.Object({
-  ...fence,
-  discarded: orNull(Type.Integer({ description: 'Messages that were withdrawn; null: none were to be.' })),
+const StatusOut = Type.Object(status);
+const ResumedOut = Type.Object({
+  ...status,
+  discarded: orNull(Type.Integer({ description: 'The number of withdrawn messages; null without `discard`.' })),
 });
 const PauseIn = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 200 }) });
 const ResumeIn = Type.Union([
   Type.Object({
     discard: Type.Optional(
       Type.Boolean({
-        description: 'Withdraw what was queued before the pause (DELETED, credit back) and end its campaigns.',
+        description:
+          'Withdraw the messages queued before the pause (DELETED, credit returned) and end their campaigns.',
       }),
     ),
   }),
   Type.Null(),
 ]);
 
-/** Whether anything is sent at all: after a restore a person says so, and in an emergency may stop it. */
+/**
+ * The routes that pause and resume sending: after a restore an operator decides whether it resumes, and in an emergency an
+ * operator can pause it.
+ */
 export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 
-  app.get(FENCE, {
+  app.get(PATH, {
     onRequest,
     schema: {
       tags,
       operationId: 'operatorFindFence',
-      summary: 'Whether sending is paused, why, and what is queued',
-      response: { 200: FenceOut },
+      summary: 'Get whether sending is paused, why, and what is queued',
+      response: { 200: StatusOut },
     },
-    handler: () => show(pool),
+    handler: () => describeStatus(pool),
   });
 
-  app.post(`${FENCE}/pause`, {
+  app.post(`${PATH}/pause`, {
     onRequest,
     schema: {
       tags,
       operationId: 'operatorPauseSending',
-      summary: 'Send nothing until somebody resumes it',
-      description: 'All workers hear of it at once. What a carrier has already goes its way. 409 when it is paused.',
+      summary: 'Pause sending until an operator resumes it',
+      description:
+        'All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is ' +
+        'already paused.',
       body: PauseIn,
-      response: { 200: FenceOut },
+      response: { 200: StatusOut },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {
       await pauseSending(pool, { by: operatorNameOf(actor), reason: body.reason });
-      return show(pool);
+      return describeStatus(pool);
     }),
   });
 
-  app.post(`${FENCE}/resume`, {
+  app.post(`${PATH}/resume`, {
     onRequest,
     schema: {
       tags,
       operationId: 'operatorResumeSending',
-      summary: 'Send again, with or without what is queued',
-      description: '409 when sending is not paused.',
+      summary: 'Resume sending, with or without the queued messages',
+      description: 'Responds with 409 when sending is not paused.',
       body: ResumeIn,
-      response: { 200: Resumed },
+      response: { 200: ResumedOut },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {
       const by = operatorNameOf(actor);
       const discarded = body?.discard === true ? await discardQueued(pool, { by, now: clock.now() }) : null;
       if (discarded === null) await confirmQueued(pool, { by });
-      return { ...(await show(pool)), discarded };
+      return { ...(await describeStatus(pool)), discarded };
     }),
   });
 }
 
-async function show(db: Db): Promise<Static<typeof FenceOut>> {
+async function describeStatus(db: Db): Promise<Static<typeof StatusOut>> {
   const [row, unsent, campaigns] = [await findGuardStatus(db), await listUnsent(db), await listUnsentCampaigns(db)];
   return {
     ...row,

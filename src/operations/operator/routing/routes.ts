@@ -1,41 +1,43 @@
 import { Type } from 'typebox';
-import { transaction } from '../../../platform/db/transaction.ts';
-import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { addRoute, removeRoute } from '../../../network/routing/change.ts';
-import { operatorNameOf } from '../author.ts';
-import { connectionField, IdParams, Done, OPERATOR_PATH } from '../fields.ts';
-import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
-import { countRoutes, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
 import { channelName } from '../../../platform/lib/schema.ts';
+import { operatorNameOf } from '../author.ts';
+import { connectionField, digitsOf, Done, IdParams, NumberField, OPERATOR_PATH, PrefixField } from '../fields.ts';
+import { countRoutes, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
 
 const tags = ['Operator: routes'];
 const ROUTES = `${OPERATOR_PATH}/routes`;
 
 const OnUnknown = Type.Enum(['hold', 'resubmit'], {
   type: 'string',
-  description: 'Of single sends without an answer: keep them for a receipt, or send them once more.',
+  description: 'What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.',
 });
 
 const RouteOut = Type.Object({
   id: Type.Integer(),
   channel: channelName(),
-  prefix: Type.String({ description: 'The longest that a number begins with decides. Empty: all.' }),
+  prefix: Type.String({ description: 'The longest prefix that matches a number decides. Empty: all numbers.' }),
   order: Type.Integer({
-    description: 'Among the routes of one prefix, from 1: the others are for when that one fails.',
+    description: 'The place among the routes of one prefix, from 1. Each is used when the routes before it fail.',
   }),
   connection: Type.String(),
   connectionUp: Type.Boolean(),
-  priority: Type.Integer({ description: 'Lower goes first.' }),
+  priority: Type.Integer({ description: 'Lower numbers go first.' }),
   onUnknown: OnUnknown,
 });
 
 const RouteIn = Type.Object({
-  channel: Type.Enum(['SMS'], { type: 'string', description: 'On RCS and WhatsApp the sender decides.' }),
+  channel: Type.Enum(['SMS'], {
+    type: 'string',
+    description: 'On RCS and WhatsApp the sender decides the connection.',
+  }),
   prefix: PrefixField,
-  connection: Type.String({ maxLength: 63, description: 'Name of a connection.' }),
+  connection: Type.String({ maxLength: 63, description: 'The name of a connection.' }),
   priority: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000, description: 'Default: 100.' })),
   onUnknown: Type.Optional(OnUnknown),
 });
@@ -43,7 +45,7 @@ const RouteIn = Type.Object({
 const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(channelName()), connection: connectionField });
 const CheckQuery = Type.Object({ number: NumberField });
 
-/** Which connection takes which numbers. Running programs follow every change at once. */
+/** The routes for the routing of numbers to connections. Running programs follow every change at once. */
 export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -53,7 +55,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListRoutes',
-      summary: 'All routes, in the order in which they are looked at',
+      summary: 'List all routes in the order in which they are checked',
       querystring: RouteQuery,
       response: { 200: PageOf(RouteOut) },
     },
@@ -69,8 +71,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAddRoute',
-      summary: 'Send the numbers with a prefix over a connection',
-      description: 'Adding one again changes its priority and what becomes of unknown outcomes.',
+      summary: 'Add a route: a prefix of numbers and its connection',
+      description: 'Adding an existing route again changes its priority and its policy for unknown outcomes.',
       body: RouteIn,
       response: { 201: RouteOut },
     },
@@ -85,7 +87,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteRoute',
-      summary: 'Take a route away',
+      summary: 'Delete a route',
       params: IdParams,
       response: { 204: Done },
     },
@@ -100,8 +102,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorCheckRoute',
-      summary: 'Which routes a number takes on SMS, the first one first',
-      description: 'Empty: messages to it are refused.',
+      summary: 'List the routes of a number on SMS in the order in which they are tried',
+      description: 'An empty list means that messages to the number are refused.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },
     },

@@ -1,17 +1,29 @@
-import { type Db, many, one, sql } from '../../../platform/db/query.ts';
-import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Route } from '../../../network/routing/sql.ts';
+import { type Db, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { Channel } from '../../../platform/lib/channel.ts';
 
-export type RouteRow = Omit<Route, 'connectionId' | 'sandbox'> & { connectionUp: boolean };
-
-/** Every route `r`, the deciding order first within a channel, and whether a worker has its connection up. */
-const ROUTES = sql`(
-  SELECT r.id, r.channel, r.prefix, c.name AS connection, r.priority, r.on_unknown AS "onUnknown",
-         row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY r.priority, r.id)::int AS "order",
-         c.status = 'active' AND EXISTS (
+const ROUTE = columns({
+  id: as<number>('r.id'),
+  channel: as<Channel>('r.channel'),
+  prefix: as<string>('r.prefix'),
+  connection: as<string>('c.name'),
+  priority: as<number>('r.priority'),
+  onUnknown: as<Route['onUnknown']>('r.on_unknown'),
+  /** The place among the routes of the same prefix, from 1. */
+  order: as<number>('row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY r.priority, r.id)::int'),
+  /** Whether a worker has the connection up. */
+  connectionUp: as<boolean>(`c.status = 'active' AND EXISTS (
            SELECT FROM connection_status s
-           WHERE s.connection_id = c.id AND s.up AND s.updated_at > now() - interval '1 minute') AS "connectionUp"
+           WHERE s.connection_id = c.id AND s.up AND s.updated_at > now() - interval '1 minute')`),
+});
+export type RouteRow = RowOf<typeof ROUTE>;
+
+/** All routes, as a table `r` with the columns of a `RouteRow`. */
+const ROUTES = sql`(
+  SELECT ${ROUTE}
   FROM route r JOIN connection c ON c.id = r.connection_id) AS r`;
+/** The route that decides comes first within its channel. */
 const IN_ORDER = sql`ORDER BY r.channel, length(r.prefix) DESC, r.prefix, r."order"`;
 
 type Filter = { readonly channel: Channel | null; readonly connection: string | null };
@@ -31,11 +43,15 @@ export async function countRoutes(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
 }
 
+/** Finds a route that exists. */
 export async function findRoute(db: Db, { id }: { id: number }): Promise<RouteRow> {
   return one(db, sql`SELECT r.* FROM ${ROUTES} WHERE r.id = ${id}`);
 }
 
-/** The routes of the longest prefix that a number begins with, the first one first. `digits` is without the plus. */
+/**
+ * Lists the routes of the longest prefix with which a number begins, in the order in which they are tried. `digits` is the
+ * number without the plus sign.
+ */
 export async function listRoutesFor(
   db: Db,
   { channel, digits }: { channel: Channel; digits: string },

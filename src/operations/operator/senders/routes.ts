@@ -1,14 +1,14 @@
 import { Type } from 'typebox';
-import { transaction } from '../../../platform/db/transaction.ts';
-import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { assignNumber, removeNumber } from '../../../messaging/inbound/assign.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
 import { requireAccount } from '../accounts/find.ts';
 import { operatorNameOf } from '../author.ts';
 import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
-import { assignSenderTo, register, unassignSender } from './assign.ts';
+import { assignSenderTo, registerRequestedAgent, removeSenderById } from './assign.ts';
 import * as schema from './schema.ts';
 import * as db from './sql.ts';
 
@@ -20,7 +20,7 @@ const SenderQuery = Type.Object({ ...pageFields, ...schema.senderFilter });
 const NumbersQuery = Type.Object({ ...pageFields, ...schema.numberFilter });
 const TemplateQuery = Type.Object({ ...pageFields, ...schema.templateFilter });
 
-/** Whose senders, inbound numbers and templates are whose. Running programs follow every change at once. */
+/** The routes for senders, inbound numbers and templates. Running programs follow every change at once. */
 export function operatorSenderRoutes(app: App, deps: PlatformDeps): void {
   senderRoutes(app, deps);
   numberRoutes(app, deps);
@@ -36,7 +36,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListSenders',
-      summary: 'Phone numbers of WhatsApp and agents of RCS',
+      summary: 'List WhatsApp numbers and RCS agents',
       description: 'Agents that wait to be registered come first.',
       querystring: SenderQuery,
       response: { 200: PageOf(schema.SenderOut) },
@@ -53,10 +53,11 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAssignSender',
-      summary: 'Give a phone number or an agent to an account',
+      summary: 'Assign a phone number or an agent to an account',
       description:
-        'Or to every account, with `accountId` null. Giving it again gives it to another one. The numbers of one WhatsApp ' +
-        'connection share its templates, so they are all of one account, or all everybody’s: 409 otherwise.',
+        'With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of ' +
+        'one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise ' +
+        'the response is 409.',
       body: schema.SenderIn,
       response: { 201: schema.SenderOut },
     },
@@ -70,13 +71,13 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorRegisterAgent',
-      summary: 'Give an agent that an account asks for its id',
+      summary: 'Register a requested agent under its id',
       params: IdParams,
       body: schema.Registration,
       response: { 200: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
-      schema.toSender(await register(tx, operatorNameOf(actor), { ...params, ...body })),
+      schema.toSender(await registerRequestedAgent(tx, operatorNameOf(actor), { ...params, ...body })),
     ),
   });
 
@@ -85,12 +86,12 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteSender',
-      summary: 'Take a sender away: nothing is sent as it any more',
+      summary: 'Delete a sender: nothing can be sent as it any more',
       params: IdParams,
       response: { 204: Done },
     },
     handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => unassignSender(tx, operatorNameOf(actor), params));
+      await transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params));
       return reply.code(204).send(null);
     },
   });
@@ -105,7 +106,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListNumbers',
-      summary: 'Whose messages to our numbers on SMS are',
+      summary: 'List inbound SMS numbers and their accounts',
       querystring: NumbersQuery,
       response: { 200: PageOf(schema.NumberOut) },
     },
@@ -121,8 +122,8 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAssignNumber',
-      summary: 'Give a number to an account',
-      description: 'Giving it again gives it to another one.',
+      summary: 'Assign a number to an account',
+      description: 'Assigning it again moves it to another account.',
       body: schema.NumberIn,
       response: { 201: schema.AssignedNumber },
     },
@@ -138,8 +139,8 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteNumber',
-      summary: 'Take a number from its account',
-      description: 'Its messages are kept.',
+      summary: 'Remove a number from its account',
+      description: 'The messages to the number are kept.',
       querystring: schema.NumberQuery,
       response: { 204: Done },
     },
@@ -156,7 +157,7 @@ function templateRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListTemplates',
-      summary: 'The templates of all accounts, the last changed first',
+      summary: 'List the templates of all accounts, most recently changed first',
       querystring: TemplateQuery,
       response: { 200: PageOf(schema.TemplateOut) },
     },

@@ -1,39 +1,39 @@
 import { Type } from 'typebox';
-import { accountId, connectionField, search } from '../fields.ts';
-import type { NumberRow, SenderRow, TemplateRow } from './sql.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
+import { accountIdField, connectionField, searchField } from '../fields.ts';
+import type { NumberRow, SenderRow, TemplateRow } from './sql.ts';
 
 const NetworkChannel = Type.Enum(['WHATSAPP', 'RCS'], { type: 'string' });
 const owner = {
-  accountId: orNull(Type.Integer({ description: "Null: every account's." })),
-  account: orNull(Type.String({ description: 'Its name.' })),
+  accountId: orNull(Type.Integer({ description: 'The account that it belongs to; null: all accounts.' })),
+  account: orNull(Type.String({ description: 'The name of that account.' })),
 };
-const Connection = Type.String({ minLength: 1, maxLength: 63, description: 'Name of a connection.' });
+const Connection = Type.String({ minLength: 1, maxLength: 63, description: 'The name of a connection.' });
 const Identity = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'As the network has it: a phone number id of WhatsApp, an agent id of RCS.',
+  description: 'The id at the network: a phone number id of WhatsApp or an agent id of RCS.',
 });
 const InboundNumber = Type.String({
   minLength: 1,
   maxLength: 21,
-  description: 'As the carrier writes it, or `*` for every other number of the connection.',
+  description: 'The number as the carrier writes it, or `*` for all other numbers of the connection.',
 });
 
 export const senderFilter = {
   channel: Type.Optional(NetworkChannel),
-  search: search('A part of the name or of the id.'),
+  search: searchField('A part of the name or of the id.'),
 };
 
 export const SenderOut = Type.Object({
   id: Type.Integer(),
   channel: NetworkChannel,
-  identity: orNull(Type.String({ description: 'Null: an agent that an account asks for.' })),
-  name: Type.String({ description: 'What people see.' }),
+  identity: orNull(Type.String({ description: 'Null: an agent that is requested, but not registered yet.' })),
+  name: Type.String({ description: 'The name that people see.' }),
   connection: orNull(Type.String()),
   ...owner,
   details: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What the network says of it, or what the account said that asks for it.',
+    description: 'What the network reports about the sender, or what the account gave with its request.',
   }),
   createdAt: instant('UTC'),
 });
@@ -41,21 +41,21 @@ export const SenderOut = Type.Object({
 export const SenderIn = Type.Object({
   identity: Identity,
   connection: Connection,
-  accountId: orNull(accountId),
-  name: Type.Optional(Type.String({ maxLength: 200, description: 'What people see.' })),
+  accountId: orNull(accountIdField),
+  name: Type.Optional(Type.String({ maxLength: 200, description: 'The name that people see.' })),
 });
 
 export const Registration = Type.Object({ identity: Identity, connection: Connection });
 
 export const numberFilter = { connection: connectionField };
 export const NumberOut = Type.Object({
-  number: Type.String({ description: '`*`: every other number of the connection.' }),
+  number: Type.String({ description: '`*`: all other numbers of the connection.' }),
   connection: Type.String(),
   accountId: Type.Integer(),
   account: Type.String(),
   createdAt: instant('UTC'),
 });
-export const NumberIn = Type.Object({ number: InboundNumber, connection: Connection, accountId });
+export const NumberIn = Type.Object({ number: InboundNumber, connection: Connection, accountId: accountIdField });
 export const AssignedNumber = Type.Object({
   number: Type.String(),
   connection: Type.String(),
@@ -65,8 +65,8 @@ export const NumberQuery = Type.Object({ number: InboundNumber, connection: Conn
 
 export const templateFilter = {
   channel: Type.Optional(NetworkChannel),
-  status: Type.Optional(Type.String({ maxLength: 40, description: 'As the network writes it, such as REJECTED.' })),
-  search: search('A part of the name.'),
+  status: Type.Optional(Type.String({ maxLength: 40, description: 'The status at the network, such as REJECTED.' })),
+  search: searchField('A part of the name.'),
 };
 export const TemplateOut = Type.Object({
   id: Type.String(),

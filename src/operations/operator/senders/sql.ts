@@ -1,21 +1,22 @@
 import { containsPattern } from '../../../platform/db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 
-export type SenderRow = {
-  id: number;
-  channel: 'RCS' | 'WHATSAPP';
-  identity: string | null;
-  name: string;
-  connection: string | null;
-  accountId: number | null;
-  account: string | null;
-  details: Record<string, unknown>;
-  createdAt: Date;
-};
-
-const SENDER = sql`s.id, s.channel, s.identity, s.name, c.name AS connection, s.owner_id AS "accountId",
-  a.name AS account, s.details, s.created_at AS "createdAt"`;
+const SENDER = columns({
+  id: as<number>('s.id'),
+  channel: as<'RCS' | 'WHATSAPP'>('s.channel'),
+  /** Null for an agent that was requested and is not registered yet. */
+  identity: as<string | null>('s.identity'),
+  name: as<string>('s.name'),
+  connection: as<string | null>('c.name'),
+  /** Null for a sender of all accounts. */
+  accountId: as<number | null>('s.owner_id'),
+  account: as<string | null>('a.name'),
+  details: as<Record<string, unknown>>('s.details'),
+  createdAt: as<Date>('s.created_at'),
+});
+export type SenderRow = RowOf<typeof SENDER>;
 const SENDERS = sql`sender s LEFT JOIN connection c ON c.id = s.connection_id LEFT JOIN account a ON a.id = s.owner_id`;
 
 type Filter = { readonly channel: Channel | null; readonly search: string | null };
@@ -24,7 +25,7 @@ const senders = ({ channel, search }: Filter) => sql`FROM ${SENDERS}
   WHERE (${channel}::text IS NULL OR s.channel = ${channel})
     AND (${search}::text IS NULL OR lower(s.name) LIKE ${containsPattern(search ?? '')} OR lower(s.identity) LIKE ${containsPattern(search ?? '')})`;
 
-/** Those that wait to be registered first. */
+/** Lists a page of senders; agents that wait to be registered come first. */
 export async function listSenderPage(
   db: Db,
   filter: Filter & { readonly limit: number; readonly offset: number },
@@ -44,7 +45,14 @@ export async function findSender(db: Db, { id }: { id: number }): Promise<Sender
   return maybeOne(db, sql`SELECT ${SENDER} FROM ${SENDERS} WHERE s.id = ${id}`);
 }
 
-export type NumberRow = { number: string; connection: string; accountId: number; account: string; createdAt: Date };
+const NUMBER = columns({
+  number: as<string>('n.number'),
+  connection: as<string>('c.name'),
+  accountId: as<number>('n.account_id'),
+  account: as<string>('a.name'),
+  createdAt: as<Date>('n.created_at'),
+});
+export type NumberRow = RowOf<typeof NUMBER>;
 
 const numbers = ({ connection }: { connection: string | null }) => sql`
   FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
@@ -56,8 +64,7 @@ export async function listNumberPage(
 ): Promise<NumberRow[]> {
   return many(
     db,
-    sql`SELECT n.number, c.name AS connection, n.account_id AS "accountId", a.name AS account,
-               n.created_at AS "createdAt"
+    sql`SELECT ${NUMBER}
         ${numbers(filter)} ORDER BY c.name, n.number LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
@@ -66,19 +73,21 @@ export async function countNumbers(db: Db, filter: { readonly connection: string
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${numbers(filter)}`)).total;
 }
 
-export type TemplateRow = {
-  id: string;
-  channel: 'RCS' | 'WHATSAPP';
-  name: string;
-  language: string;
-  category: string;
-  status: string;
-  reason: string | null;
-  connection: string | null;
-  accountId: number | null;
-  account: string | null;
-  updatedAt: Date;
-};
+const TEMPLATE = columns({
+  id: as<string>('t.id'),
+  channel: as<'RCS' | 'WHATSAPP'>('t.channel'),
+  name: as<string>('t.name'),
+  language: as<string>('t.language'),
+  category: as<string>('t.category'),
+  status: as<string>('t.status'),
+  reason: as<string | null>('t.reason'),
+  connection: as<string | null>('c.name'),
+  /** Null for a template of all accounts. */
+  accountId: as<number | null>('t.owner_id'),
+  account: as<string | null>('a.name'),
+  updatedAt: as<Date>('t.updated_at'),
+});
+export type TemplateRow = RowOf<typeof TEMPLATE>;
 
 type TemplateFilter = Filter & { readonly status: string | null };
 
@@ -87,15 +96,14 @@ const templates = ({ channel, status, search }: TemplateFilter) => sql`
   WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
     AND (${search}::text IS NULL OR lower(t.name) LIKE ${containsPattern(search ?? '')})`;
 
-/** Those that changed last first. */
+/** Lists a page of templates, most recently changed first. */
 export async function listTemplatePage(
   db: Db,
   filter: TemplateFilter & { readonly limit: number; readonly offset: number },
 ): Promise<TemplateRow[]> {
   return many(
     db,
-    sql`SELECT t.id, t.channel, t.name, t.language, t.category, t.status, t.reason, c.name AS connection,
-               t.owner_id AS "accountId", a.name AS account, t.updated_at AS "updatedAt"
+    sql`SELECT ${TEMPLATE}
         ${templates(filter)} ORDER BY t.updated_at DESC, t.channel, t.id
         LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );

@@ -1,15 +1,15 @@
 import { type Static, Type } from 'typebox';
-import { requireOperator } from '../../../platform/http/auth.ts';
-import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import { idempotentHandler } from '../../../platform/http/idempotency.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
-import { maskNumber } from '../../../platform/lib/mask.ts';
 import { VERDICTS } from '../../../messaging/unknown-outcomes/settle.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import { idempotentHandler } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
+import { maskNumber } from '../../../platform/lib/mask.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
-import { accountId, amount, connectionField, OPERATOR_PATH } from '../fields.ts';
+import { accountIdField, amount, connectionField, OPERATOR_PATH } from '../fields.ts';
 import { settleAll } from './settle-all.ts';
 import { countUnknowns, listUnknownPage, type UnknownRow } from './sql.ts';
-import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: open unknowns'];
 
@@ -17,18 +17,18 @@ const UnknownOut = Type.Object({
   messageId: Type.String({ format: 'uuid' }),
   accountId: Type.Integer(),
   account: Type.String(),
-  connection: orNull(Type.String({ description: 'Null: it was removed.' })),
+  connection: orNull(Type.String({ description: 'Null: the connection was removed.' })),
   destination: Type.String({ description: 'Masked.' }),
   sender: Type.String(),
   parts: Type.Integer(),
   since: instant('UTC'),
-  ageSeconds: amount('Since then.'),
+  ageSeconds: amount('The time since then.'),
   reason: Type.String(),
 });
 
 const UnknownQuery = Type.Object({
   ...pageFields,
-  accountId: Type.Optional(accountId),
+  accountId: Type.Optional(accountIdField),
   connection: connectionField,
 });
 
@@ -36,7 +36,8 @@ const SettleIn = Type.Object({
   messageIds: Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: 100 }),
   as: Type.Enum([...VERDICTS], {
     type: 'string',
-    description: 'What the carrier says. `not-sent` puts them back into the queue, all else is their end.',
+    description:
+      'What the carrier says. `not-sent` queues the messages again; every other value is their final status.',
   }),
 });
 
@@ -46,12 +47,12 @@ const SettleOut = Type.Object({
     Type.Object({
       messageId: Type.String(),
       settled: Type.Boolean(),
-      message: orNull(Type.String({ description: 'Why not.' })),
+      message: orNull(Type.String({ description: 'Why the message was not settled.' })),
     }),
   ),
 });
 
-/** Messages that were written to a carrier and never answered. */
+/** The routes for unknown outcomes: messages that were written to a carrier and never answered. */
 export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
@@ -61,15 +62,15 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListUnknowns',
-      summary: 'Messages whose outcome nobody knows, the oldest first',
-      description: 'Most settle by themselves with their receipt.',
+      summary: 'List messages with an unknown outcome, oldest first',
+      description: 'Most of them are settled by their receipts.',
       querystring: UnknownQuery,
       response: { 200: PageOf(UnknownOut) },
     },
     handler: async ({ query }) => {
       const filter = { accountId: query.accountId ?? null, connection: query.connection ?? null };
       const rows = await listUnknownPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(listed), await countUnknowns(pool, filter));
+      return pageOf(query, rows.map(toUnknownOut), await countUnknowns(pool, filter));
     },
   });
 
@@ -78,12 +79,13 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSettleUnknowns',
-      summary: 'Say what became of messages',
-      description: 'Each by itself: one that was settled meanwhile does not keep the others.',
+      summary: 'Settle unknown outcomes',
+      description:
+        'Each message is settled separately: one that was settled in the meantime does not affect the others.',
       body: SettleIn,
       response: { 200: SettleOut },
     },
-    // A message is settled once, whoever asks again.
+    // A repeated request settles no message twice.
     handler: idempotentHandler(deps, async ({ actor, body }) => {
       const results = await settleAll(pool, { ...body, by: operatorNameOf(actor), now: clock.now() });
       return { settled: results.filter(({ settled }) => settled).length, results };
@@ -91,7 +93,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-const listed = ({ since, destination, ...row }: UnknownRow): Static<typeof UnknownOut> => ({
+const toUnknownOut = ({ since, destination, ...row }: UnknownRow): Static<typeof UnknownOut> => ({
   ...row,
   destination: maskNumber(destination),
   since: since.toISOString(),

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
-import { AppError } from '../../../platform/errors.ts';
 import { settleUnknown, type Verdict } from '../../../messaging/unknown-outcomes/settle.ts';
+import { AppError } from '../../../platform/errors.ts';
 
 export type SettleResult = {
   readonly messageId: string;
   readonly settled: boolean;
-  /** Why not. */
+  /** Why the message was not settled. */
   readonly message: string | null;
 };
 
@@ -16,7 +16,7 @@ type Settling = {
   readonly now: Date;
 };
 
-/** Settles open unknowns one by one, each in a transaction of its own: one that cannot be does not keep the others. */
+/** Settles unknown outcomes one by one, each in its own transaction, so that a refused one does not affect the others. */
 export async function settleAll(pool: Pool, { messageIds, as, by, now }: Settling): Promise<SettleResult[]> {
   const results: SettleResult[] = [];
   for (const messageId of new Set(messageIds))
@@ -29,7 +29,7 @@ export async function settleAll(pool: Pool, { messageIds, as, by, now }: Settlin
   return results;
 }
 
-/** What went wrong otherwise is nobody's to read, and nothing more is tried. */
+/** Returns the message of a client error. Any other error ends the whole call. */
 function refusalOf(error: unknown): string {
   if (error instanceof AppError && error.status < 500) return error.message;
   throw error;

@@ -1,17 +1,20 @@
 import { type Db, many, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-export type UnknownRow = {
-  messageId: string;
-  accountId: number;
-  account: string;
-  connection: string | null;
-  destination: string;
-  sender: string;
-  parts: number;
-  since: Date;
-  ageSeconds: number;
-  reason: string;
-};
+const UNKNOWN = columns({
+  messageId: as<string>('o.message_id'),
+  accountId: as<number>('o.account_id'),
+  account: as<string>('a.name'),
+  /** Null when the connection was removed. */
+  connection: as<string | null>('c.name'),
+  destination: as<string>('o.destination'),
+  sender: as<string>('o.sender'),
+  parts: as<number>('o.parts'),
+  since: as<Date>('o.created_at'),
+  reason: as<string>('o.reason'),
+  ageSeconds: as<number>('extract(epoch FROM now() - o.created_at)::float8'),
+});
+export type UnknownRow = RowOf<typeof UNKNOWN>;
 
 type Filter = { readonly accountId: number | null; readonly connection: string | null };
 
@@ -20,16 +23,14 @@ const unknowns = ({ accountId, connection }: Filter) => sql`
   WHERE (${accountId}::bigint IS NULL OR o.account_id = ${accountId})
     AND (${connection}::text IS NULL OR c.name = ${connection})`;
 
-/** The oldest first. */
+/** Lists a page of unknown outcomes, oldest first. */
 export async function listUnknownPage(
   db: Db,
   filter: Filter & { readonly limit: number; readonly offset: number },
 ): Promise<UnknownRow[]> {
   return many(
     db,
-    sql`SELECT o.message_id AS "messageId", o.account_id AS "accountId", a.name AS account, c.name AS connection,
-               o.destination, o.sender, o.parts, o.created_at AS since, o.reason,
-               extract(epoch FROM now() - o.created_at)::float8 AS "ageSeconds"
+    sql`SELECT ${UNKNOWN}
         ${unknowns(filter)} ORDER BY o.created_at, o.message_id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }

@@ -8,8 +8,8 @@ const MESSAGES_PER_STEP = 2000;
 const RETRY_MS = 100;
 
 /**
- * Withdraws the waiting messages of a cancelled campaign, in batches. Recipients without a message get none. Messages that
- * a carrier already has are not affected.
+ * Withdraws the waiting messages of a cancelled campaign, in batches. Recipients without a message get none. Messages
+ * that a carrier already has are not affected.
  */
 export async function withdrawCancelled({ tx, job, campaign }: Step): Promise<number> {
   const { accountId, campaignId } = job;

@@ -3,18 +3,20 @@ import { isCombined } from '../../mode.ts';
 import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import * as run from '../../run/sql.ts';
 import * as db from './sql.ts';
+import { MINUTE_MS } from '../../../../platform/lib/time.ts';
 
 /** How often receipts are checked: often at first, and less often the longer ago the last messages were created. */
 const MIN_POLL_MS = 500;
-const MAX_POLL_MS = 60_000;
+const MAX_POLL_MS = MINUTE_MS;
 const POLL_SHARE = 1 / 10;
 
 const NOTHING_SENT = 'Nothing could be sent';
 export const SUSPENDED = 'The account is suspended';
 
 /**
- * Ends a campaign when every recipient has a final result: by the hourly figures in single modes, by the counted results
- * in combined modes, where a recipient may have several messages. The part of the reserve that is not needed is returned.
+ * Ends a campaign when every recipient has a final result: by the hourly figures in single modes, by the counted
+ * results in combined modes, where a recipient may have several messages. The part of the reserve that is not needed is
+ * returned.
  */
 export async function complete({ tx, job, campaign }: Step): Promise<number> {
   if (await db.hasPendingRecipients(tx, job)) return NOTHING_TO_DO;

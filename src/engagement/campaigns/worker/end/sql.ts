@@ -25,8 +25,8 @@ export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Jo
 }
 
 /**
- * Returns whether any message of a campaign was submitted to a carrier. Stops at the first such message, which comes soon
- * if any messages were delivered.
+ * Returns whether any message of a campaign was submitted to a carrier. Stops at the first such message, which comes
+ * soon if any messages were delivered.
  */
 export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const { any } = await one<{ any: boolean }>(
@@ -55,8 +55,8 @@ export async function findObstacle(db: Db, { accountId, campaignId }: Job): Prom
 }
 
 /**
- * Counts the recipients without a message as skipped, because they will get none. All messages of a recipient but the first
- * are hops.
+ * Counts the recipients without a message as skipped, because they will get none. All messages of a recipient but the
+ * first are hops.
  */
 export async function updateSkippedCount(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(

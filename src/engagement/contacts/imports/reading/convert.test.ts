@@ -39,13 +39,13 @@ test('rows come in chunks of 2,000, in their order', async () => {
   expect(rows.flat().map(({ line }) => line)).toEqual(Array.from({ length: 4500 }, (_, i) => i + 2));
 });
 
-test('long rows come in smaller chunks, and of a row with too many cells only those of the columns are kept', async () => {
+test('long rows come in smaller chunks, and a row with too many cells keeps only those of the columns', async () => {
   const { rows } = await read(`${csvOf(300, 'x'.repeat(60_000))}+393339999999,a${',b'.repeat(20_000)}\n`);
   expect(Math.max(...rows.map((chunk) => chunk.length))).toBeLessThan(100);
   expect(rows.flat().at(-1)?.cells).toEqual(['+393339999999', 'a']);
 });
 
-test('in a thread of its own the same comes out, and faults of the file come back as such', async () => {
+test('a separate thread gives the same result, and returns faults of the file as such', async () => {
   expect(await read(csvOf(3), readFile)).toEqual(await read(csvOf(3)));
   await expect(read('phone\n"x', readFile)).rejects.toMatchObject({
     code: 'invalid',
@@ -53,7 +53,7 @@ test('in a thread of its own the same comes out, and faults of the file come bac
   });
 });
 
-test('a file that takes more memory than the thread may have is refused, and the program goes on', async () => {
+test('a file that takes more memory than the thread may use is refused, and the program keeps running', async () => {
   const small = (conversion: Conversion) => readFile(conversion, { maxOldGenerationSizeMb: 12 });
   await expect(read(csvOf(200_000), small)).rejects.toMatchObject({
     code: 'invalid',
@@ -61,7 +61,7 @@ test('a file that takes more memory than the thread may have is refused, and the
   });
 });
 
-test('a temporary file has no name: nobody else finds it', async () => {
+test('a temporary file has no name, so nobody else can find it', async () => {
   await using file = await openTemporaryFile(folder);
   await file.write('secret');
   expect(await readdir(join(folder, 'uploads'))).toEqual([]);

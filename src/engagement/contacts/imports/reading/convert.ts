@@ -26,8 +26,8 @@ export type ChunkPlace = { readonly offset: number; readonly bytes: number };
 export type Converted = Table & { readonly chunks: readonly ChunkPlace[] };
 
 /**
- * Reads and checks a file of contacts, and writes its rows, in chunks, to another file. Memory does not grow with the size
- * of the file, except for the phone numbers, which are remembered to find duplicates.
+ * Reads and checks a file of contacts, and writes its rows, in chunks, to another file. Memory does not grow with the
+ * size of the file, except for the phone numbers, which are remembered to find duplicates.
  * Errors: 400 or 413 if the file as a whole is faulty.
  */
 export async function convertFile({ source, chunks, kind, fileName, options }: Conversion): Promise<Converted> {

@@ -23,17 +23,20 @@ const FILES: [what: string, octets: Buffer, encoding: string, text: string][] = 
   ['Windows-1252', Buffer.from('\x80 5 \x93x\x94\n', 'latin1'), 'windows-1252', '€ 5 “x”\n'],
 ];
 
-test.each(FILES)('%s is told from the content and read, wherever it is cut', async (_, octets, encoding, text) => {
-  // In chunks shorter than that UTF-16 cannot be told by its zeros.
-  for (const size of [16, 17, 1000]) {
-    const source = inChunks(octets, size);
-    expect(await detectEncoding(source)).toBe(encoding);
-    const read = await Array.fromAsync(decoded(source, await detectEncoding(source)));
-    expect(read.join('')).toBe(text);
-  }
-});
+test.each(FILES)(
+  '%s is detected from the content and read, wherever it is split',
+  async (_, octets, encoding, text) => {
+    // In chunks shorter than that UTF-16 cannot be told by its zeros.
+    for (const size of [16, 17, 1000]) {
+      const source = inChunks(octets, size);
+      expect(await detectEncoding(source)).toBe(encoding);
+      const read = await Array.fromAsync(decoded(source, await detectEncoding(source)));
+      expect(read.join('')).toBe(text);
+    }
+  },
+);
 
-test('a file that mixes UTF-8 with another encoding is refused with the line, wherever it is cut', async () => {
+test('a file that mixes UTF-8 with another encoding is refused with the line, wherever it is split', async () => {
   const mixed = bytes('name\ncittà\nRossi\nAndr', [0xe9], '\nŻ\n');
   for (const size of [1, 3, 7, 1000])
     await expect(detectEncoding(inChunks(mixed, size))).rejects.toThrow(

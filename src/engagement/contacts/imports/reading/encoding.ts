@@ -7,8 +7,8 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 export type Octets = () => AsyncIterable<Buffer>;
 
 /**
- * Detects the encoding of a file: by its byte order mark; UTF-16 without one by its zeros; otherwise UTF-8 if all of it is
- * valid UTF-8, and Windows-1252 (a superset of printable Latin-1) if not. Reads the whole file.
+ * Detects the encoding of a file: by its byte order mark; UTF-16 without one by its zeros; otherwise UTF-8 if all of it
+ * is valid UTF-8, and Windows-1252 (a superset of printable Latin-1) if not. Reads the whole file.
  * Errors: 400 for a file that is not a text, and for one that mixes UTF-8 with another encoding.
  */
 export async function detectEncoding(octets: Octets): Promise<Encoding> {
@@ -83,7 +83,9 @@ function countUnfinished(chunk: Buffer): number {
 /** Returns the length of the sequence that this octet begins, as far as one octet can tell. */
 const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
 
-/** Finds whether there is any multi-byte sequence of UTF-8, and where the first octet is that belongs to no sequence. */
+/**
+ * Finds whether there is any multi-byte sequence of UTF-8, and where the first octet is that belongs to no sequence.
+ */
 function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   let multibyte = false;
   let wrongAt = -1;
@@ -97,7 +99,9 @@ function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   return { multibyte, wrongAt };
 }
 
-/** First octets after which not every second octet is allowed: overlong forms, surrogates, code points beyond Unicode. */
+/**
+ * First octets after which not every second octet is allowed: overlong forms, surrogates, code points beyond Unicode.
+ */
 const SPECIAL: ReadonlySet<number> = new Set([0xe0, 0xed, 0xf0, 0xf4]);
 
 /** Checks one sequence. It makes no slice for it: a large file in another encoding has millions of them. */

@@ -24,14 +24,14 @@ test.each([
   expect(detectDelimiter(text)).toBe(delimiter);
 });
 
-test('what Excel says in a line of its own is the delimiter, and is no row', async () => {
+test('the line in which Excel declares the delimiter is used, and is not a row', async () => {
   expect(await read('sep=;\r\na,b;c\r\n1;2\r\n')).toEqual([
     { line: 2, cells: ['a,b', 'c'] },
     { line: 3, cells: ['1', '2'] },
   ]);
 });
 
-test('every row comes with the line where it begins: past empty lines, line ends within quotes and of all three kinds', async () => {
+test('every row has the line where it begins: after empty lines, line ends within quotes, and with all three kinds of line ends', async () => {
   const rows = await read('a,b\r\n\r\n1,2\r\n"x\r\ny",3\r\n\n\n4,5\n6,7\r8,9\n\n"p\n\n\nq",1\n2,3');
   expect(rows.map(({ line }) => line)).toEqual([1, 3, 4, 8, 9, 10, 12, 16]);
   expect(rows[2]?.cells).toEqual(['x\r\ny', '3']);
@@ -41,7 +41,7 @@ test('quotes within a cell stay, rows may be of any length', async () => {
   expect(await cellsOf('a,b"c,"d""e"\n1\n1,2,3,4\n')).toEqual([['a', 'b"c', 'd"e'], ['1'], ['1', '2', '3', '4']]);
 });
 
-test('a quote that nobody closes and a row that does not end are refused with the line', async () => {
+test('a quote that is not closed and a row that does not end are refused with the line', async () => {
   await expect(read('a,b\n1,2\n3,"4\n5,6\n')).rejects.toThrow('line 3: a quote is not closed');
   await expect(read(`a,b\n1,"${'x\n'.repeat(40_000)}`, 4096)).rejects.toThrow('line 2: the row is longer than 64 KiB');
 });

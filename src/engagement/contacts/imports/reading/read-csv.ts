@@ -10,8 +10,8 @@ const SAMPLE_LINES = 20;
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 
 /**
- * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is not
- * quoted stay as they are.
+ * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is
+ * not quoted stay as they are.
  * Errors: 400 for a quote that is not closed, and for a row longer than 64 KiB.
  */
 export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
@@ -49,7 +49,9 @@ function pipedInto(text: Readable, parser: Parser): AsyncIterable<string[]> {
   return text.pipe(parser);
 }
 
-/** Counts the lines of rows, in their order. The parser counts a line end of two characters within quotes as two lines. */
+/**
+ * Counts the lines of rows, in their order. The parser counts a line end of two characters within quotes as two lines.
+ */
 function createLineCounter() {
   let doubled = 0;
   let last = 0;

@@ -15,7 +15,7 @@ const read = async (text: string, chunk = 11) => {
 };
 const card = (...lines: string[]) => ['BEGIN:VCARD', ...lines, 'END:VCARD', ''].join('\r\n');
 
-test('a card of 2.1: types that stand alone, quoted-printable over several lines, its character set', async () => {
+test('a card of 2.1: types without a name, quoted-printable over several lines, character sets', async () => {
   const rows = await read(
     card(
       'VERSION:2.1',
@@ -81,7 +81,7 @@ test.each([
   expect((await read(card(...lines)))[0]).toMatchObject({ phoneNumber });
 });
 
-test('a card without a number gives a row without one, and a card within a card none', async () => {
+test('a card without a number gives a row without one, and a nested card gives none', async () => {
   const inner = ['AGENT:', 'BEGIN:VCARD', 'TEL:666', 'END:VCARD'];
   const rows = await read(card('FN:Anna') + card(...inner, 'TEL:1', 'FN:Bert'));
   expect(rows).toEqual([
@@ -99,7 +99,7 @@ test.each([
   await expect(read(text, 4096)).rejects.toThrow(message);
 });
 
-test('a picture of any length takes no room', async () => {
+test('a picture of any length takes no memory', async () => {
   const picture = Array.from({ length: 20_000 }, () => ` ${'A'.repeat(70)}`);
   expect(await read(card('PHOTO;ENCODING=b:', ...picture, 'TEL:1'), 65_536)).toEqual([{ line: 1, phoneNumber: '1' }]);
 });

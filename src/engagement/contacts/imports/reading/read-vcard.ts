@@ -14,8 +14,8 @@ const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
 
 /**
  * Yields one row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. If a card has several
- * numbers, the best one is used: mobiles before others, the preferred one first, faxes and pagers last. A card without a
- * number gives a row without one. Nested cards (AGENT) are ignored.
+ * numbers, the best one is used: mobiles before others, the preferred one first, faxes and pagers last. A card without
+ * a number gives a row without one. Nested cards (AGENT) are ignored.
  * Errors: 400 for text outside of cards, for a card without an end, and for a line longer than 64 KiB.
  */
 export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
@@ -67,8 +67,8 @@ type Open = {
 };
 
 /**
- * Joins folded lines: a line continues on the next one if that begins with a blank or, in quoted-printable, after an equals
- * sign at its end. Lines longer than a row may be (pictures) are cut: no property that is read is that long.
+ * Joins folded lines: a line continues on the next one if that begins with a blank or, in quoted-printable, after an
+ * equals sign at its end. Lines longer than a row may be (pictures) are cut: no property that is read is that long.
  */
 async function* logicalLines(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
   let open: Open | undefined;
@@ -91,7 +91,9 @@ function append(open: Open, text: string): void {
   open.length += text.length;
 }
 
-/** The form of a property: `group.NAME;PARAM=value:value`. Colons and semicolons within quotes belong to a parameter. */
+/**
+ * The form of a property: `group.NAME;PARAM=value:value`. Colons and semicolons within quotes belong to a parameter.
+ */
 const FORM = /^(?:[A-Za-z0-9-]+\.)?([A-Za-z0-9-]+)((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/s;
 
 function parseProperty(text: string): Property | undefined {

@@ -21,7 +21,7 @@ async function read(octets: Uint8Array) {
 }
 const sheet = (rows: CellValue[][]) => writeXlsx({ sheets: [{ name: 'Contacts', rows }] });
 
-test('what another program writes is read: texts, numbers, truth, dates, empty cells and rows', async () => {
+test('files of another program are read: texts, numbers, booleans, dates, empty cells and rows', async () => {
   const birthday = new Date(Date.UTC(1990, 1, 28));
   const rows = await read(
     await sheet([
@@ -38,7 +38,7 @@ test('what another program writes is read: texts, numbers, truth, dates, empty c
   ]);
 });
 
-test('a formula is the text that was saved with it', async () => {
+test('a formula is read as its saved result', async () => {
   const cells = new Map<string, Partial<Cell>>([['1,0', { formula: 'HYPERLINK("http://x","y")', formulaResult: 'y' }]]);
   const octets = await writeXlsx({ sheets: [{ name: 'S', rows: [['phoneNumber'], ['']], cells }] });
   expect(await read(octets)).toEqual([
@@ -47,7 +47,7 @@ test('a formula is the text that was saved with it', async () => {
   ]);
 });
 
-test('rich texts are put together, readings left out, and escapes of Excel undone', async () => {
+test('rich texts are joined, phonetic readings left out, and escapes of Excel decoded', async () => {
   const strings =
     '<si><r><t>An</t></r><r><rPr><b/></rPr><t>na</t></r><rPh sb="0" eb="1"><t>no</t></rPh></si><si><t>a_x0041_</t></si>';
   const octets = makeXlsx(
@@ -57,7 +57,7 @@ test('rich texts are put together, readings left out, and escapes of Excel undon
   expect(await read(octets)).toEqual([{ line: 3, cells: ['', 'Anna', 'aA', 'x'] }]);
 });
 
-test('numbers of a phone that Excel saves with an exponent are whole', async () => {
+test('phone numbers that Excel saves with an exponent are complete', async () => {
   expect(await read(makeXlsx('<row r="1"><c r="A1"><v>3.93331234567E11</v></c></row>'))).toEqual([
     { line: 1, cells: ['393331234567'] },
   ]);
@@ -102,20 +102,20 @@ test('reading stops at the octet where a file is larger than its directory says'
   await expect(read(octets)).rejects.toThrow('is damaged');
 });
 
-test('a workbook that names one large file for everything is refused for their sum', async () => {
+test('a workbook that uses one large file for everything is refused for the total size', async () => {
   const rows = '<x/>'.repeat(10 * 1024 * 1024);
   await expect(read(makeXlsx(rows, { stringsAt: 'worksheets/sheet1.xml' }))).rejects.toThrow(
     'is larger than 64 MiB uncompressed',
   );
 });
 
-test('elements may be nested as deep as they like, and entities of their own mean nothing', async () => {
+test('elements may be nested at any depth, and custom entities are ignored', async () => {
   const deep = `${'<x>'.repeat(200_000)}${'</x>'.repeat(200_000)}`;
   const rows = await read(makeXlsx(`${deep}<row r="1"><c t="str"><v>&lol9;&#65;&#x110000;</v></c></row>`));
   expect(rows).toEqual([{ line: 1, cells: ['&lol9;A&#x110000;'] }]);
 });
 
-test('empty cells with a format far to the right are nothing', async () => {
+test('empty cells with a format far to the right are ignored', async () => {
   expect(await read(makeXlsx('<row r="1"><c r="A1"><v>1</v></c><c r="XFD1" s="1"/></row>'))).toEqual([
     { line: 1, cells: ['1'] },
   ]);

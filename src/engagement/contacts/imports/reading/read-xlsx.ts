@@ -7,8 +7,8 @@ import { DAY_MS } from '../../../../platform/lib/time.ts';
 /**
  * Yields the rows of the first sheet as texts: numbers without a format, dates as `yyyy-MM-dd`, formulas as their saved
  * results. Nothing is calculated. Empty rows are left out.
- * Errors: 400 for a file that is not an XLSX file or is damaged, and for a sheet with more than 200 columns; 413 for one
- * that is larger than 64 MiB uncompressed.
+ * Errors: 400 for a file that is not an XLSX file or is damaged, and for a sheet with more than 200 columns; 413 for
+ * one that is larger than 64 MiB uncompressed.
  */
 export async function* readXlsx(fd: number, size: number): AsyncGenerator<RawRow> {
   const zip = openZip(fd, size);

@@ -91,7 +91,9 @@ async function readSheets(zip: Zip, book: string): Promise<{ sheetId: string | u
   return { sheetId, from1904 };
 }
 
-/** Reads the texts to which cells refer by number. The runs of a text are joined; phonetic readings (rPh) are left out. */
+/**
+ * Reads the texts to which cells refer by number. The runs of a text are joined; phonetic readings (rPh) are left out.
+ */
 async function readStrings(zip: Zip, place: string): Promise<string[]> {
   const strings: string[] = [];
   let text = '';

@@ -22,8 +22,8 @@ const COMMENT = ['<!--', '-->'] as const;
 const CDATA = ['<![CDATA[', ']]>'] as const;
 
 /**
- * Creates a reader for the XML of spreadsheets: elements, attributes, text, CDATA. Declarations, comments and entities other
- * than the five of XML are ignored, so a document can neither expand nor refer to anything outside.
+ * Creates a reader for the XML of spreadsheets: elements, attributes, text, CDATA. Declarations, comments and entities
+ * other than the five of XML are ignored, so a document can neither expand nor refer to anything outside.
  * Errors: 400 for a tag or a text that is longer than spreadsheets have.
  */
 export function createXmlReader({ open, text, close }: Listener): XmlReader {
@@ -108,7 +108,9 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Creates a function that reads one attribute of an element, by its name without prefix; undefined if there is none. */
+/**
+ * Creates a function that reads one attribute of an element, by its name without prefix; undefined if there is none.
+ */
 export function attributeReader(name: string): (attributes: string) => string | undefined {
   const form = new RegExp(`(?:^|[\\s:])${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`);
   return (attributes) => {

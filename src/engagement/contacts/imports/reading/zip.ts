@@ -100,7 +100,9 @@ function readEntry(directory: Buffer, at: number): { found: Entry; end: number }
   return { found, end: nameEnd + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32) };
 }
 
-/** Uncompresses a file, and counts the octets: against the size in the directory, and against the limit of the archive. */
+/**
+ * Uncompresses a file, and counts the octets: against the size in the directory, and against the limit of the archive.
+ */
 async function* unpack(fd: number, entry: Entry, take: (bytes: number) => void): AsyncGenerator<Buffer> {
   const start = dataOf(fd, entry);
   let bytes = 0;

@@ -35,8 +35,8 @@ export async function addToLists(tx: Db, actor: Author, input: Association): Pro
 }
 
 /**
- * Removes contacts from lists; contacts and lists stay. `notFound` has the ids of contacts that were in none of the lists,
- * including unknown ones. Call it in a transaction. Errors: 400 naming lists that the account does not have.
+ * Removes contacts from lists; contacts and lists stay. `notFound` has the ids of contacts that were in none of the
+ * lists, including unknown ones. Call it in a transaction. Errors: 400 naming lists that the account does not have.
  */
 export async function removeFromLists(tx: Db, actor: Author, input: Association): Promise<RemoveResult> {
   const { accountId } = actor;
@@ -64,16 +64,16 @@ export async function removeAssociation(tx: Db, actor: Author, { id }: { id: num
 }
 
 /**
- * Removes contacts that are about to be deleted from all lists. The caller has claimed the book with the purpose `change`,
- * so that nobody else is changing any list.
+ * Removes contacts that are about to be deleted from all lists. The caller has claimed the book with the purpose
+ * `change`, so that nobody else is changing any list.
  */
 export const removeFromAllLists = (tx: Db, accountId: number, contacts: db.ContactSelection): Promise<number> =>
   removeAndCount(tx, { accountId, listIds: null, contacts });
 
 /**
- * Adds existing contacts to one list; those that are in it already stay. Writes no audit entry: for work that spans many
- * transactions and has an audit entry of its own. Returns false when the list has been deleted; then nothing is done. The
- * caller has claimed the book.
+ * Adds existing contacts to one list; those that are in it already stay. Writes no audit entry: for work that spans
+ * many transactions and has an audit entry of its own. Returns false when the list has been deleted; then nothing is
+ * done. The caller has claimed the book.
  */
 export async function addImportedContacts(
   tx: Db,

@@ -74,7 +74,9 @@ const REMOVED_FROM_LIST = columns({ listId: as<number>('list_id'), removed: as<n
 
 export type RemovedFromList = RowOf<typeof REMOVED_FROM_LIST>;
 
-/** Removes contacts from lists (`listIds` null: from all lists). Returns the count of each list that had any of them. */
+/**
+ * Removes contacts from lists (`listIds` null: from all lists). Returns the count of each list that had any of them.
+ */
 export const deleteMembers = (
   db: Db,
   { accountId, listIds, contacts }: Of & { listIds: readonly number[] | null; contacts: ContactSelection },
