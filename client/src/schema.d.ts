@@ -62,7 +62,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The end of connecting a profile, for the browser of the person */
+        /**
+         * Finish connecting a profile
+         * @description For the browser of the person, which the network sends here.
+         */
         get: operations["finishSocial"];
         put?: never;
         post?: never;
@@ -80,8 +83,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The file of an export, by its signed link
-         * @description Serves ranges. The link comes from `GET /exports/{exportId}`; one that is not valid any more is 404.
+         * Download the file of an export by its signed link
+         * @description Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.
          */
         get: operations["downloadExport"];
         put?: never;
@@ -100,14 +103,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who is signed in, which account they look at, and what they may do
-         * @description For sessions; 403 to keys and passwords.
+         * Get the current session: its user, account and permissions
+         * @description Only for sessions; 403 for keys and passwords.
          */
         get: operations["findSession"];
         put?: never;
         /**
-         * Sign in: the answer sets the cookie of a session
-         * @description For pages of the console: needs the header `X-Heliograph-Console: 1` and our own origin (403). Passwords are checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all that may change something needs that header and our own origin too.
+         * Sign in and get a session cookie
+         * @description For pages of the console: requires the header `X-Heliograph-Console: 1` and the same origin (else 403). Passwords are checked, and failed attempts limited, as with Basic. All routes accept the cookie; with it, requests that may change something also need that header and the same origin.
          */
         post: operations["signIn"];
         /** Sign out */
@@ -125,14 +128,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The question of Meta whether this address is ours
+         * Verify the callback URL for Meta
          * @description Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.
          */
         get: operations["verifyWhatsappCallback"];
         put?: never;
         /**
-         * Statuses and messages of WhatsApp
-         * @description 401 when the signature is missing or not of this body; 404 for a connection that is not known.
+         * Receive statuses and messages of WhatsApp
+         * @description 401 when the signature is missing or does not match the body; 404 for an unknown connection.
          */
         post: operations["receiveWhatsappCallback"];
         delete?: never;
@@ -151,8 +154,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Statuses and messages of RCS
-         * @description 401 when the signature is missing or not of this body; 404 for a connection that is not known.
+         * Receive statuses and messages of RCS
+         * @description 401 when the signature is missing or does not match the body; 404 for an unknown connection.
          */
         post: operations["receiveRcsCallback"];
         delete?: never;
@@ -169,8 +172,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file: by a link, or by a key
-         * @description A `url` of media works as it is, without credentials, until it expires or is taken back. Without a signature the scope `media` is needed, and for what came in with a message `inbox`. Ranges are served.
+         * Download a media file
+         * @description The `url` of a media file works without credentials until it expires or is revoked. Without its signature you need the scope `media` or, for files received with messages, `inbox`. Range requests are supported.
          */
         get: operations["downloadMedia"];
         put?: never;
@@ -188,12 +191,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The keys of the account, oldest first, without their values */
+        /** List the API keys of the account, oldest first */
         get: operations["listApiKeys"];
         put?: never;
         /**
-         * Make a key; its value is shown this once
-         * @description A caller cannot give scopes that it lacks itself (403).
+         * Create an API key
+         * @description The value of the key is shown only once. You cannot grant scopes that you lack yourself (403).
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -210,8 +213,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The record of a key, by its value
-         * @description A value before a rotation finds its key while its grace lasts.
+         * Find an API key by its value
+         * @description A value from before a rotation finds its key during its grace period.
          */
         get: operations["findApiKey"];
         put?: never;
@@ -232,8 +235,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a key a new value, shown this once
-         * @description Id, scopes and expiry stay. The value before lives on for `graceSeconds`; deleting the key ends both. A caller that lacks a scope of the key gets 403, an expired key 409.
+         * Rotate an API key
+         * @description Gives the key a new value, which is shown only once. Id, scopes and expiry stay the same. The previous value keeps working for `graceSeconds`; deleting the key revokes both. 403 if you lack a scope of the key, 409 if the key has expired.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -252,7 +255,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a key: its next request gets 401 */
+        /**
+         * Revoke an API key
+         * @description The next request with the key gets 401.
+         */
         delete: operations["deleteApiKey"];
         options?: never;
         head?: never;
@@ -514,8 +520,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What came of all campaigns, by hour, day, week or month
-         * @description Messages count in the time at which they were accepted, and what became of them counts there too, whenever it became known. Buckets in which nothing was are left out. Tests of campaigns are not counted.
+         * Get statistics of all campaigns by hour, day, week or month
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
          */
         get: operations["campaignStats"];
         put?: never;
@@ -534,8 +540,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What came of one campaign, by hour, day, week or month, and by channel
-         * @description Messages count in the time at which they were accepted, and what became of them counts there too, whenever it became known. Buckets in which nothing was are left out. Tests of campaigns are not counted.
+         * Get statistics of a campaign by channel and by hour, day, week or month
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
          */
         get: operations["statsOfCampaign"];
         put?: never;
@@ -553,7 +559,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the recipients of one campaign came, channel by channel */
+        /** Get the funnel of a campaign: its recipients channel by channel */
         get: operations["funnelOfCampaign"];
         put?: never;
         post?: never;
@@ -1057,7 +1063,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Imports of contacts, the newest first */
+        /**
+         * List contact imports
+         * @description The newest first.
+         */
         get: operations["listContactImports"];
         put?: never;
         post?: never;
@@ -1074,7 +1083,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One import: how far it is, and what was not brought in */
+        /** Get the progress and the result of a contact import */
         get: operations["findContactImport"];
         put?: never;
         post?: never;
@@ -1091,7 +1100,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The rows that were not brought in, as CSV with the reasons: the first 10,000 */
+        /**
+         * Download the rejected rows of a contact import as CSV
+         * @description The first 10,000 rejected rows, with the reasons.
+         */
         get: operations["downloadContactImportRejects"];
         put?: never;
         post?: never;
@@ -1108,7 +1120,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The status of one message, by your id or ours */
+        /** Get the status of one message by your id or ours */
         get: operations["findMessageStatus"];
         put?: never;
         post?: never;
@@ -1125,7 +1137,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The statuses of up to 1,000 messages; unknown ids are left out */
+        /**
+         * Get the statuses of up to 1,000 messages
+         * @description Unknown ids are left out.
+         */
         get: operations["listMessageStatuses"];
         put?: never;
         post?: never;
@@ -1142,7 +1157,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The status of one message in short form */
+        /** Get the status of one message in short form */
         get: operations["findSimpleMessageStatus"];
         put?: never;
         post?: never;
@@ -1160,8 +1175,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The status of one WhatsApp message, by our id
-         * @description The id of a message on another channel is unknown here.
+         * Get the status of one WhatsApp message by our id
+         * @description 404 for a message on another channel.
          */
         get: operations["findWhatsappStatus"];
         put?: never;
@@ -1180,8 +1195,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The status of one RCS message, by our id
-         * @description The id of a message on another channel is unknown here.
+         * Get the status of one RCS message by our id
+         * @description 404 for a message on another channel.
          */
         get: operations["findRcsStatus"];
         put?: never;
@@ -1200,8 +1215,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Everything that happened to one message
-         * @description What it cost and why, every attempt and every receipt in the words of the carrier, and how it ended.
+         * Get the timeline of one message
+         * @description Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and its final state.
          */
         get: operations["findMessageTimeline"];
         put?: never;
@@ -1220,8 +1235,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The messages of a channel that were accepted in a range of time, the newest first
-         * @description With `from` after `to` there are none.
+         * List the messages of a channel in a time range, newest first
+         * @description The range is that of acceptance. With `from` after `to` the list is empty.
          */
         get: operations["listMessageHistory"];
         put?: never;
@@ -1240,8 +1255,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages of all channels that fit, the newest first
-         * @description Each answer looks through a bounded number of messages: with rare filters `data` may be short, or empty, and `next` still lead on. `searchedTo` says how far it has come.
+         * Search the messages of all channels, newest first
+         * @description Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty although `next` is set. `searchedTo` says how far back the search has come.
          */
         get: operations["searchMessages"];
         put?: never;
@@ -1260,8 +1275,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the account is doing at this moment, and what needs somebody
-         * @description To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations are not counted. Rates compare with what was read before, so `delivered` and `failed` are null at first.
+         * Get the current state of the account and what needs attention
+         * @description Meant for polling every few seconds. The figures come from the roll-ups and are exact when they are read; simulations are not counted. The rates compare with the previous request, so `delivered` and `failed` are null at first.
          */
         get: operations["findOverview"];
         put?: never;
@@ -1282,8 +1297,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Export messages with what became of them
-         * @description Answers at once; a worker writes the file. `GET /exports/{exportId}` says how far it is, and where it is.
+         * Export messages with their statuses
+         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          */
         post: operations["exportHistory"];
         delete?: never;
@@ -1302,8 +1317,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Export contacts: of lists, these, or all
-         * @description Answers at once; a worker writes the file. `GET /exports/{exportId}` says how far it is, and where it is.
+         * Export contacts: by list, by id, or all
+         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          */
         post: operations["exportContacts"];
         delete?: never;
@@ -1322,8 +1337,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Export the delivery of the messages of a campaign, or of a range of time
-         * @description Answers at once; a worker writes the file. `GET /exports/{exportId}` says how far it is, and where it is.
+         * Export the delivery reports of a campaign or of a time range
+         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          */
         post: operations["exportDeliveryReports"];
         delete?: never;
@@ -1339,7 +1354,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Exports, the newest first */
+        /** List exports, newest first */
         get: operations["listExports"];
         put?: never;
         post?: never;
@@ -1356,15 +1371,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One export: how far it is, and where its file is */
+        /** Get an export: its progress and the link to its file */
         get: operations["findExport"];
         put?: never;
         /**
-         * Make an export again, with the same filters, when its file has expired or could not be made
-         * @description While it is made or its file is available: 400.
+         * Repeat an expired or failed export with the same filters
+         * @description Responds with 400 while the export is in progress or its file is available.
          */
         post: operations["repeatExport"];
-        /** Delete an export, its file and the links to it */
+        /** Delete an export, its file, and the links to it */
         delete: operations["deleteExport"];
         options?: never;
         head?: never;
@@ -1378,7 +1393,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Conversations, those with the newest message first */
+        /**
+         * List conversations
+         * @description By default, the one with the newest message comes first.
+         */
         get: operations["listConversations"];
         put?: never;
         post?: never;
@@ -1395,7 +1413,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The people to whom conversations can be assigned, by name */
+        /**
+         * List the users to whom conversations can be assigned
+         * @description Sorted by name.
+         */
         get: operations["listAssignableUsers"];
         put?: never;
         post?: never;
@@ -1415,8 +1436,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer in a conversation, or begin one
-         * @description On the channel of the conversation and as the number that the person wrote to. A free-form WhatsApp message to somebody who has not written for 24 hours is accepted and ends CONVERSATION_CLOSED; a template reaches them. A message that is refused at once (opted out, no credit) is 400.
+         * Reply in a conversation, or start one
+         * @description The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.
          */
         post: operations["replyInConversation"];
         delete?: never;
@@ -1432,7 +1453,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One conversation */
+        /** Get a conversation */
         get: operations["findConversation"];
         put?: never;
         post?: never;
@@ -1450,8 +1471,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages of a conversation, oldest first
-         * @description The newest ones; from `idFrom` on; or those up to `idTo`. Both are included.
+         * List the messages of a conversation
+         * @description The oldest first. Without parameters, the newest messages; otherwise from `idFrom` on, or up to `idTo`, both included.
          */
         get: operations["listConversationMessages"];
         put?: never;
@@ -1475,7 +1496,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Nothing in it is unread any longer */
+        /** Mark a conversation as read */
         patch: operations["readConversation"];
         trace?: never;
     };
@@ -1492,7 +1513,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Out of the list, until the person writes again */
+        /**
+         * Archive a conversation
+         * @description It returns to the list when the person writes again.
+         */
         patch: operations["archiveConversation"];
         trace?: never;
     };
@@ -1509,7 +1533,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Back into the list */
+        /** Unarchive a conversation */
         patch: operations["unarchiveConversation"];
         trace?: never;
     };
@@ -1522,9 +1546,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make somebody responsible, in place of whoever was */
+        /**
+         * Assign a conversation to a user
+         * @description Replaces the previous assignee.
+         */
         post: operations["assignConversation"];
-        /** Make nobody responsible */
+        /** Remove the assignee of a conversation */
         delete: operations["unassignConversation"];
         options?: never;
         head?: never;
@@ -1707,12 +1734,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was uploaded, the newest first */
+        /** List uploaded media files, newest first */
         get: operations["listMedia"];
         put?: never;
         /**
          * Upload a picture or a video
-         * @description The type is told from the content: a name or a `Content-Type` that says another one is 400, and so is SVG, a file that is something else besides, or one that cannot be decoded. Pictures are written anew: upright, without what a camera notes in them; animations stay. Videos stay as they are.
+         * @description The type is detected from the content. A file name or `Content-Type` that contradicts it is 400, and so are SVG, files that are also something else (polyglots), and files that cannot be decoded. Pictures are re-encoded: rotated upright, and without camera metadata; animations are kept. Videos are stored unchanged.
          */
         post: operations["uploadMedia"];
         delete?: never;
@@ -1728,11 +1755,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One file, with fresh links */
+        /** Get a media file with new links */
         get: operations["findMedia"];
         put?: never;
         post?: never;
-        /** Delete a file: its links end at once */
+        /**
+         * Delete a media file
+         * @description Its links stop working at once.
+         */
         delete: operations["deleteMedia"];
         options?: never;
         head?: never;
@@ -1749,8 +1779,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the links to a file that were given out
-         * @description Messages that name the file by its id, and go out later, get links of their own.
+         * Revoke the links to a media file
+         * @description Messages that refer to the file by its id and are sent later get new links.
          */
         post: operations["revokeMediaLinks"];
         delete?: never;
@@ -1766,7 +1796,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Connected profiles */
+        /** List connected profiles */
         get: operations["listSocials"];
         put?: never;
         post?: never;
@@ -1783,11 +1813,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The profile at one network, with what is linked to it */
+        /** Get the profile at a network, with what is linked to it */
         get: operations["findSocial"];
         put?: never;
         post?: never;
-        /** Revoke the access at the network and forget the profile */
+        /** Revoke the access at the network and delete the profile */
         delete: operations["disconnectSocial"];
         options?: never;
         head?: never;
@@ -1804,8 +1834,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to connect a profile: where the person has to agree
-         * @description The URL is good for ten minutes and one use; an earlier profile of the network is replaced at its end. Asked for by a person (Basic), the answer sets a cookie, and only the browser that has it can end the connection. A key has no browser: give its URL to nobody but the person whose profile it shall be. 502 names what is not configured.
+         * Start connecting a profile
+         * @description Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is connected, it replaces an earlier one of the network. If a person asks (Basic), the response sets a cookie, and only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile is to be connected. A 502 names settings that are not configured.
          */
         post: operations["connectSocial"];
         delete?: never;
@@ -1821,7 +1851,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The plan of the account: its channels, its contacts and its credit */
+        /** Get the plan of the account: its channels, contacts and credit */
         get: operations["findSubscription"];
         put?: never;
         post?: never;
@@ -1892,12 +1922,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The people of the account, oldest first */
+        /** List the users of the account, oldest first */
         get: operations["listUsers"];
         put?: never;
         /**
-         * Make a person who signs in with a password
-         * @description Only an owner makes owners, and nobody gives a scope that they lack (403). A taken name is 409.
+         * Create a user
+         * @description The user signs in with a password. Only owners can create owners, and nobody can grant scopes that they lack (403). A username that is taken is 409.
          */
         post: operations["createUser"];
         delete?: never;
@@ -1913,17 +1943,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One person */
+        /** Get a user */
         get: operations["findUser"];
         /**
-         * Change a person's role or password
-         * @description Fields that are left out stay. Only an owner changes owners (403); the last owner stays one (409).
+         * Change a user's role or password
+         * @description Fields that are left out stay as they are. Only owners can change owners (403), and the last owner cannot get another role (409).
          */
         put: operations["updateUser"];
         post?: never;
         /**
-         * Remove a person; the keys that they made are revoked
-         * @description Only an owner removes owners (403); the last owner stays (409).
+         * Remove a user and revoke the keys that they made
+         * @description Only owners can remove owners (403), and the last owner cannot be removed (409).
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -1940,8 +1970,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change your own password, with the current one
-         * @description For people of every role. A key has no password (403). All their sessions end but the one that asks.
+         * Change your own password
+         * @description For users of every role; keys have no password (403). Needs the current password. All your sessions end except the one that makes this request.
          */
         put: operations["changeOwnPassword"];
         post?: never;
@@ -1960,8 +1990,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Look at another account, as an operator of the gateway
-         * @description With the role of an owner, also in a suspended account. Its audit log tells when you came and went.
+         * Switch to another account, as an operator of the gateway
+         * @description You get the role of an owner, even in a suspended account. Its audit log records when you came and left.
          */
         put: operations["switchAccount"];
         post?: never;
@@ -1979,8 +2009,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where you are signed in, newest first
-         * @description With the scope `keys` also where others of the account are: by `userId`, or `all`.
+         * List sessions, newest first
+         * @description Your own by default; with the scope `keys`, also those of other users of the account: see `userId` and `all`.
          */
         get: operations["listSessions"];
         put?: never;
@@ -2002,8 +2032,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End a session: its next request gets 401
-         * @description Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of owners (403).
+         * End a session
+         * @description The next request of the session gets 401. With the scope `keys` you can also end sessions of other users of the account; only owners can end those of owners (403).
          */
         delete: operations["endSession"];
         options?: never;
@@ -2019,8 +2049,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who changed what, newest first
-         * @description What the operator of the gateway did to the account is listed too.
+         * List audit log entries, newest first
+         * @description Includes what operators of the gateway did to the account.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -2038,11 +2068,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** From which addresses the account may be used */
+        /**
+         * Get the allow-list of the account
+         * @description The addresses from which the account may be used.
+         */
         get: operations["getAccountSecurity"];
         /**
-         * Change from which addresses the account may be used
-         * @description Holds from the next request on. An IPv4-mapped IPv6 address is its IPv4 address. Behind a proxy the address is the one that the trusted proxies saw. A list that would refuse your own address is 400 unless `force` is true.
+         * Change the allow-list of the account
+         * @description The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does not contain your own address is 400 unless `force` is true.
          */
         put: operations["putAccountSecurity"];
         post?: never;
@@ -2059,7 +2092,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Rates, totals, and what needs somebody, over all accounts */
+        /** Get rates, totals and what needs attention, over all accounts */
         get: operations["operatorFindOverview"];
         put?: never;
         post?: never;
@@ -2076,12 +2109,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All accounts, with their credit and their traffic */
+        /** List all accounts with their credit and traffic */
         get: operations["operatorListAccounts"];
         put?: never;
         /**
-         * Make an account with its owner and an API key
-         * @description The credentials are shown this once.
+         * Create an account with its owner and an API key
+         * @description The credentials are shown only in this response.
          */
         post: operations["operatorCreateAccount"];
         delete?: never;
@@ -2097,11 +2130,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One account: its people, limits, webhook and books */
+        /** Get an account with its people, limits, webhook and ledger check */
         get: operations["operatorFindAccount"];
         /**
-         * Change an account: its next request sees it
-         * @description What is left out stays as it is.
+         * Change an account, effective with its next request
+         * @description Fields that are left out keep their values.
          */
         put: operations["operatorChangeAccount"];
         post?: never;
@@ -2120,7 +2153,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put credit on an account */
+        /** Add credit to an account */
         post: operations["operatorAddCredit"];
         delete?: never;
         options?: never;
@@ -2136,8 +2169,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What moved the credit of an account, the newest first
-         * @description One entry for each batch of messages: `messages` says of how many.
+         * List the credit transactions of an account, newest first
+         * @description A batch of messages has one entry; `messages` is the number of messages in it.
          */
         get: operations["operatorListLedger"];
         put?: never;
@@ -2157,7 +2190,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the disabled webhook of an account active again */
+        /** Enable the disabled webhook of an account again */
         post: operations["operatorEnableWebhook"];
         delete?: never;
         options?: never;
@@ -2173,8 +2206,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The price list
-         * @description `prefix` shows the prefixes that begin with it.
+         * List the prices
+         * @description `prefix` selects the prefixes that begin with it.
          */
         get: operations["operatorListPrices"];
         /** Set the price of a channel and prefix */
@@ -2197,8 +2230,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a price
-         * @description Messages that no price is left for are refused.
+         * Delete a price
+         * @description Messages without a price are refused.
          */
         delete: operations["operatorDeletePrice"];
         options?: never;
@@ -2213,7 +2246,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a number costs */
+        /** Find the price of a number */
         get: operations["operatorCheckPrice"];
         put?: never;
         post?: never;
@@ -2373,12 +2406,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All routes, in the order in which they are looked at */
+        /** List all routes in the order in which they are checked */
         get: operations["operatorListRoutes"];
         put?: never;
         /**
-         * Send the numbers with a prefix over a connection
-         * @description Adding one again changes its priority and what becomes of unknown outcomes.
+         * Add a route: a prefix of numbers and its connection
+         * @description Adding an existing route again changes its priority and its policy for unknown outcomes.
          */
         post: operations["operatorAddRoute"];
         delete?: never;
@@ -2397,7 +2430,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a route away */
+        /** Delete a route */
         delete: operations["operatorDeleteRoute"];
         options?: never;
         head?: never;
@@ -2412,8 +2445,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which routes a number takes on SMS, the first one first
-         * @description Empty: messages to it are refused.
+         * List the routes of a number on SMS in the order in which they are tried
+         * @description An empty list means that messages to the number are refused.
          */
         get: operations["operatorCheckRoute"];
         put?: never;
@@ -2432,14 +2465,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Phone numbers of WhatsApp and agents of RCS
+         * List WhatsApp numbers and RCS agents
          * @description Agents that wait to be registered come first.
          */
         get: operations["operatorListSenders"];
         put?: never;
         /**
-         * Give a phone number or an agent to an account
-         * @description Or to every account, with `accountId` null. Giving it again gives it to another one. The numbers of one WhatsApp connection share its templates, so they are all of one account, or all everybody’s: 409 otherwise.
+         * Assign a phone number or an agent to an account
+         * @description With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise the response is 409.
          */
         post: operations["operatorAssignSender"];
         delete?: never;
@@ -2457,7 +2490,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an agent that an account asks for its id */
+        /** Register a requested agent under its id */
         post: operations["operatorRegisterAgent"];
         delete?: never;
         options?: never;
@@ -2475,7 +2508,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a sender away: nothing is sent as it any more */
+        /** Delete a sender: nothing can be sent as it any more */
         delete: operations["operatorDeleteSender"];
         options?: never;
         head?: never;
@@ -2489,17 +2522,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose messages to our numbers on SMS are */
+        /** List inbound SMS numbers and their accounts */
         get: operations["operatorListNumbers"];
         put?: never;
         /**
-         * Give a number to an account
-         * @description Giving it again gives it to another one.
+         * Assign a number to an account
+         * @description Assigning it again moves it to another account.
          */
         post: operations["operatorAssignNumber"];
         /**
-         * Take a number from its account
-         * @description Its messages are kept.
+         * Remove a number from its account
+         * @description The messages to the number are kept.
          */
         delete: operations["operatorDeleteNumber"];
         options?: never;
@@ -2514,7 +2547,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The templates of all accounts, the last changed first */
+        /** List the templates of all accounts, most recently changed first */
         get: operations["operatorListTemplates"];
         put?: never;
         post?: never;
@@ -2531,7 +2564,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All that waits, and the workers that see to it */
+        /** Get all queues, and the workers that process them */
         get: operations["operatorFindQueues"];
         put?: never;
         post?: never;
@@ -2549,8 +2582,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages that wait, by account, connection and priority
-         * @description Where most wait comes first.
+         * List waiting messages by account, connection and priority
+         * @description Sorted by the number of waiting messages, highest first.
          */
         get: operations["operatorListQueues"];
         put?: never;
@@ -2569,8 +2602,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Schedules that were missed by more than an hour
-         * @description The program was down at their time. They wait until somebody releases or cancels them.
+         * List schedules that were missed by more than an hour
+         * @description The program was down at their time. They wait until an operator releases or cancels them.
          */
         get: operations["operatorListMissed"];
         put?: never;
@@ -2607,7 +2640,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Never send a missed schedule: its credit returns */
+        /** Cancel a missed schedule and return its credit */
         post: operations["operatorCancelMissed"];
         delete?: never;
         options?: never;
@@ -2623,8 +2656,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages whose outcome nobody knows, the oldest first
-         * @description Most settle by themselves with their receipt.
+         * List messages with an unknown outcome, oldest first
+         * @description Most of them are settled by their receipts.
          */
         get: operations["operatorListUnknowns"];
         put?: never;
@@ -2645,8 +2678,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what became of messages
-         * @description Each by itself: one that was settled meanwhile does not keep the others.
+         * Settle unknown outcomes
+         * @description Each message is settled separately: one that was settled in the meantime does not affect the others.
          */
         post: operations["operatorSettleUnknowns"];
         delete?: never;
@@ -2662,7 +2695,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether sending is paused, why, and what is queued */
+        /** Get whether sending is paused, why, and what is queued */
         get: operations["operatorFindFence"];
         put?: never;
         post?: never;
@@ -2682,8 +2715,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send nothing until somebody resumes it
-         * @description All workers hear of it at once. What a carrier has already goes its way. 409 when it is paused.
+         * Pause sending until an operator resumes it
+         * @description All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is already paused.
          */
         post: operations["operatorPauseSending"];
         delete?: never;
@@ -2702,8 +2735,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send again, with or without what is queued
-         * @description 409 when sending is not paused.
+         * Resume sending, with or without the queued messages
+         * @description Responds with 409 when sending is not paused.
          */
         post: operations["operatorResumeSending"];
         delete?: never;
@@ -2720,8 +2753,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether money, figures and receipts agree
-         * @description Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.
+         * Check whether money, figures and receipts agree
+         * @description Reads whole tables; each check stops after 20 s. Not meant for polling.
          */
         get: operations["operatorReconcile"];
         put?: never;
@@ -2739,7 +2772,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Submits and their receipts, by connection and hour */
+        /** List submits and their receipts by connection and hour */
         get: operations["operatorReconcileReceipts"];
         put?: never;
         post?: never;
@@ -2757,8 +2790,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Database, carriers, disk, clock, secrets and TLS
-         * @description As the machine sees them that answers.
+         * Check database, carriers, disk, clock, secrets and TLS
+         * @description As seen by the machine that responds.
          */
         get: operations["operatorDoctor"];
         put?: never;
@@ -2777,8 +2810,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was done to the gateway, or to one account, the newest first
-         * @description Without `accountId`: connections, routes, prices, sending, and senders of every account.
+         * List the audit log of the gateway or of an account, newest first
+         * @description Without `accountId`: changes of connections, routes and prices, of shared senders, and of whether sending is paused.
          */
         get: operations["operatorListAuditEntries"];
         put?: never;
@@ -2800,7 +2833,7 @@ export interface paths {
         put?: never;
         /**
          * Import contacts from CSV or XLSX
-         * @description Contacts are created or, by number, changed: a cell that is not empty replaces what was there. Up to 5,000 rows are done at once, all or none (200); more are done by and by (202, `PENDING`), and `imports/{id}` says how far. Whatever is wrong with the file as a whole is 400 or 413, and then nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
          */
         post: operations["uploadContacts"];
         delete?: never;
@@ -2819,8 +2852,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * How a CSV or XLSX begins, and what its columns would become
-         * @description Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.
+         * Preview the columns of a CSV or XLSX file
+         * @description Returns how the file begins and what its columns would become, so that a person can choose a `mapping`. Nothing is stored, and no rows are checked.
          */
         post: operations["readUploadColumns"];
         delete?: never;
@@ -2840,7 +2873,7 @@ export interface paths {
         put?: never;
         /**
          * Import contacts from vCards
-         * @description Contacts are created or, by number, changed: a cell that is not empty replaces what was there. Up to 5,000 rows are done at once, all or none (200); more are done by and by (202, `PENDING`), and `imports/{id}` says how far. Whatever is wrong with the file as a whole is 400 or 413, and then nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
          */
         post: operations["uploadVcards"];
         delete?: never;
@@ -2857,8 +2890,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The inbox as it changes: server-sent events
-         * @description `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus), `conversation`; `ready` at the beginning. With `Last-Event-ID` it goes on behind that event, at any process; `reload` says that this is longer ago than events are kept (a day). A request whose Accept does not name text/event-stream gets what was missed, and ends. Credentials are looked at again every 15 seconds.
+         * Stream the changes of the inbox as server-sent events
+         * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and `conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). If the Accept header does not have text/event-stream, the response has the missed events and ends. Credentials are checked again every 15 seconds.
          */
         get: operations["streamInbox"];
         put?: never;
@@ -3020,7 +3053,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description That it is connected. */
+            /** @description The profile is connected. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3047,7 +3080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Why it is not connected, for who asks for pages; for all others an error as everywhere. */
+            /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3056,7 +3089,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Why it is not connected, for who asks for pages; for all others an error as everywhere. */
+            /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             "5XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3127,14 +3160,14 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description In their own account.
+                             * @description The role in the user's own account.
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator" | "viewer";
-                            /** @description Of the gateway: may look at every account. */
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
-                        /** @description The account looked at: what every other request is about. */
+                        /** @description The current account, to which all other requests of the session apply. */
                         account: {
                             id: number;
                             name: string;
@@ -3147,11 +3180,11 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description In force now: in another account that of an owner.
+                         * @description The effective role; in another account, that of an owner.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description The scopes in force now. */
+                        /** @description The effective scopes. */
                         operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
                         /**
                          * Format: date-time
@@ -3160,7 +3193,7 @@ export interface operations {
                         createdAt: string;
                         /**
                          * Format: date-time
-                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
                     };
@@ -3240,14 +3273,14 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description In their own account.
+                             * @description The role in the user's own account.
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator" | "viewer";
-                            /** @description Of the gateway: may look at every account. */
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
-                        /** @description The account looked at: what every other request is about. */
+                        /** @description The current account, to which all other requests of the session apply. */
                         account: {
                             id: number;
                             name: string;
@@ -3260,11 +3293,11 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description In force now: in another account that of an owner.
+                         * @description The effective role; in another account, that of an owner.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description The scopes in force now. */
+                        /** @description The effective scopes. */
                         operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
                         /**
                          * Format: date-time
@@ -3273,7 +3306,7 @@ export interface operations {
                         createdAt: string;
                         /**
                          * Format: date-time
-                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
                     };
@@ -3427,7 +3460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The text that was asked for, or nothing. */
+            /** @description The requested text, or nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3467,7 +3500,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The text that was asked for, or nothing. */
+            /** @description The requested text, or nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3525,7 +3558,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The text that was asked for, or nothing. */
+            /** @description The requested text, or nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3575,9 +3608,9 @@ export interface operations {
     downloadMedia: {
         parameters: {
             query?: {
-                /** @description The small picture of a picture. */
+                /** @description The thumbnail instead of the picture. */
                 size?: "thumbnail";
-                /** @description Of a link, with what else stands in it. */
+                /** @description The signature of a link, together with the other parameters of the link. */
                 signature?: string;
             };
             header?: never;
@@ -3783,11 +3816,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description For people, to tell keys apart. */
+                    /** @description A name to tell keys apart. */
                     name?: string;
-                    /** @description For people. */
+                    /** @description A description for humans. */
                     description?: string;
-                    /** @description Default: all that the caller has. Scopes that the caller lacks are refused with 403. */
+                    /** @description All scopes of the caller by default. Scopes that the caller lacks are rejected with 403. */
                     operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
                     expiresAt?: string | null;
                 };
@@ -3804,7 +3837,7 @@ export interface operations {
                         id: number;
                         name: string;
                         description: string;
-                        /** @description `pg_live_` and 43 base64url characters. Shown this once. */
+                        /** @description `pg_live_` and 43 base64url characters. Shown only once. */
                         apiKey: string;
                         operations: string[];
                         /**
@@ -3904,7 +3937,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The value of a key, as it was shown. */
+                /** @description The value of a key. */
                 value: string;
             };
             cookie?: never;
@@ -4019,7 +4052,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description How long the value before lives on (default 0: it ends at once). Values of earlier rotations keep their own time. */
+                    /** @description How long the previous value keeps working; by default it stops working at once. Values of earlier rotations keep their own grace period. */
                     graceSeconds?: number;
                 } | null;
             };
@@ -4035,7 +4068,7 @@ export interface operations {
                         id: number;
                         name: string;
                         description: string;
-                        /** @description `pg_live_` and 43 base64url characters. Shown this once. */
+                        /** @description `pg_live_` and 43 base64url characters. Shown only once. */
                         apiKey: string;
                         operations: string[];
                         /**
@@ -8326,17 +8359,17 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description How long a bucket is. UTC; weeks start on Monday. */
+                /** @description The length of a bucket. UTC; weeks start on Monday. */
                 aggregateOn?: "hour" | "day" | "week" | "month";
                 /** @description Oldest or newest first. */
                 direction?: "ASC" | "DESC";
                 /** @description yyyy-MM-dd, UTC; the first day. */
                 startDate: string;
-                /** @description yyyy-MM-dd, UTC; the last day, itself included; at most 10 years after the first. */
+                /** @description yyyy-MM-dd, UTC; the last day, inclusive; at most 10 years after the first. */
                 endDate: string;
-                /** @description Campaigns of exactly this mode, or of one of these with commas between them. Default: of all. */
+                /** @description Only campaigns with exactly this mode, or one of several modes separated by commas. Default: all. */
                 sendingMode?: string;
-                /** @description false leaves out drafts that were never confirmed; otherwise they count in `campaigns`. */
+                /** @description false leaves out drafts that were never confirmed; otherwise `campaigns` includes them. */
                 isDraft?: boolean;
             };
             header?: never;
@@ -8355,24 +8388,24 @@ export interface operations {
                         data: {
                             /**
                              * Format: date-time
-                             * @description Its start, UTC. The first one may start before `startDate`, and holds what is from then on.
+                             * @description Its start, UTC. The first bucket may start before `startDate`, but counts only from `startDate` on.
                              */
                             bucket: string;
-                            /** @description Different campaigns that have messages in it or began in it; besides, drafts that were made in it (`isDraft`). */
+                            /** @description Distinct campaigns that have messages in the bucket or began in it, and drafts created in it (`isDraft`). */
                             campaigns: number;
-                            /** @description Messages that were given to a carrier: taken, refused, or unknown. */
+                            /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
                             sent: number;
-                            /** @description Messages that arrived, those that were read included. */
+                            /** @description Messages delivered, including those that were read. */
                             delivered: number;
-                            /** @description Messages that were read, as far as the channel tells. */
+                            /** @description Messages read, as far as the channel reports it. */
                             read: number;
-                            /** @description Messages that ended undelivered, those that ended before they were sent (cancelled) included. */
+                            /** @description Messages that ended undelivered, including those that ended before they were sent (cancelled). */
                             failed: number;
-                            /** @description Messages of `sent` whose end is not known yet. */
+                            /** @description Messages of `sent` whose final status is not known yet. */
                             pending: number;
-                            /** @description What these messages cost, in the currency of the account; what was given back left out. */
+                            /** @description The cost of these messages without refunds, in the currency of the account. */
                             cost: number;
-                            /** @description Recipients that nothing is sent to, of the campaigns that began in it. */
+                            /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
                         }[];
                         page: number;
@@ -8445,13 +8478,13 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description How long a bucket is. UTC; weeks start on Monday. */
+                /** @description The length of a bucket. UTC; weeks start on Monday. */
                 aggregateOn?: "hour" | "day" | "week" | "month";
                 /** @description Oldest or newest first. */
                 direction?: "ASC" | "DESC";
                 /** @description yyyy-MM-dd, UTC; the first day. Default: from the beginning. */
                 startDate?: string;
-                /** @description yyyy-MM-dd, UTC; the last day, itself included. Default: to the end. */
+                /** @description yyyy-MM-dd, UTC; the last day, inclusive. Default: to the end. */
                 endDate?: string;
             };
             header?: never;
@@ -8472,40 +8505,40 @@ export interface operations {
                         data: {
                             /**
                              * Format: date-time
-                             * @description Its start, UTC. The first one may start before `startDate`, and holds what is from then on.
+                             * @description Its start, UTC. The first bucket may start before `startDate`, but counts only from `startDate` on.
                              */
                             bucket: string;
-                            /** @description 1 */
+                            /** @description Always 1. */
                             campaigns: number;
-                            /** @description Messages that were given to a carrier: taken, refused, or unknown. */
+                            /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
                             sent: number;
-                            /** @description Messages that arrived, those that were read included. */
+                            /** @description Messages delivered, including those that were read. */
                             delivered: number;
-                            /** @description Messages that were read, as far as the channel tells. */
+                            /** @description Messages read, as far as the channel reports it. */
                             read: number;
-                            /** @description Messages that ended undelivered, those that ended before they were sent (cancelled) included. */
+                            /** @description Messages that ended undelivered, including those that ended before they were sent (cancelled). */
                             failed: number;
-                            /** @description Messages of `sent` whose end is not known yet. */
+                            /** @description Messages of `sent` whose final status is not known yet. */
                             pending: number;
-                            /** @description What these messages cost, in the currency of the account; what was given back left out. */
+                            /** @description The cost of these messages without refunds, in the currency of the account. */
                             cost: number;
-                            /** @description Recipients that nothing is sent to, of the campaigns that began in it. */
+                            /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
-                            /** @description The same by channel, those without messages left out. */
+                            /** @description The same figures by channel, without channels that have no messages. */
                             channels: {
                                 /** @enum {string} */
                                 channel: "SMS" | "RCS" | "WHATSAPP";
-                                /** @description Messages that were given to a carrier: taken, refused, or unknown. */
+                                /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
                                 sent: number;
-                                /** @description Messages that arrived, those that were read included. */
+                                /** @description Messages delivered, including those that were read. */
                                 delivered: number;
-                                /** @description Messages that were read, as far as the channel tells. */
+                                /** @description Messages read, as far as the channel reports it. */
                                 read: number;
-                                /** @description Messages that ended undelivered, those that ended before they were sent (cancelled) included. */
+                                /** @description Messages that ended undelivered, including those that ended before they were sent (cancelled). */
                                 failed: number;
-                                /** @description Messages of `sent` whose end is not known yet. */
+                                /** @description Messages of `sent` whose final status is not known yet. */
                                 pending: number;
-                                /** @description What these messages cost, in the currency of the account; what was given back left out. */
+                                /** @description The cost of these messages without refunds, in the currency of the account. */
                                 cost: number;
                             }[];
                         }[];
@@ -8599,29 +8632,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Who gets something. */
+                        /** @description Recipients to which something is sent. */
                         recipients: number;
-                        /** @description Who gets nothing. */
+                        /** @description Recipients to which nothing is sent. */
                         skipped: number;
-                        /** @description Recipients for whom no message was made yet. */
+                        /** @description Recipients without a message so far. */
                         waiting: number;
-                        /** @description The channels of the mode, in the order in which they are tried. */
+                        /** @description The channels of the sending mode, in the order in which they are tried. */
                         steps: {
-                            /** @description From 1. */
+                            /** @description The position of the channel, from 1. */
                             step: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description Messages that were given to a carrier, or ended before. */
+                            /** @description Messages that were given to a carrier, or ended before that. */
                             attempted: number;
-                            /** @description Those that were read included. */
+                            /** @description Messages delivered, including those that were read. */
                             delivered: number;
-                            /** @description As far as the channel tells. */
+                            /** @description Messages read, as far as the channel reports it. */
                             read: number;
-                            /** @description Ended undelivered, those included whose recipients went on. */
+                            /** @description Messages that ended undelivered, including those followed by another channel. */
                             failed: number;
-                            /** @description Recipients who went on from here to another channel. */
+                            /** @description Recipients for whom another channel followed. */
                             fellBack: number;
-                            /** @description Given to a carrier and without an end. */
+                            /** @description Messages given to a carrier whose final status is not known yet. */
                             pending: number;
                         }[];
                     };
@@ -13578,15 +13611,15 @@ export interface operations {
                             listId: number | null;
                             progress: number;
                             summary: {
-                                /** @description Rows of the file. */
+                                /** @description The rows of the file. */
                                 total: number;
-                                /** @description Contacts that are new. */
+                                /** @description New contacts. */
                                 created: number;
-                                /** @description Contacts whose number was there. */
+                                /** @description Contacts that existed before, by their number. */
                                 updated: number;
-                                /** @description Rows whose number an earlier row of the file has. */
+                                /** @description Rows with the same number as an earlier row of the file. */
                                 skipped: number;
-                                /** @description Rows that are no contact, or for which the plan has no room. */
+                                /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                                 errors: number;
                             };
                             failureReason: string | null;
@@ -13683,32 +13716,32 @@ export interface operations {
                         listId: number | null;
                         progress: number;
                         summary: {
-                            /** @description Rows of the file. */
+                            /** @description The rows of the file. */
                             total: number;
-                            /** @description Contacts that are new. */
+                            /** @description New contacts. */
                             created: number;
-                            /** @description Contacts whose number was there. */
+                            /** @description Contacts that existed before, by their number. */
                             updated: number;
-                            /** @description Rows whose number an earlier row of the file has. */
+                            /** @description Rows with the same number as an earlier row of the file. */
                             skipped: number;
-                            /** @description Rows that are no contact, or for which the plan has no room. */
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                             errors: number;
                         };
                         failureReason: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         completedAt: string | null;
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column became; null: it is passed over. */
+                        /** @description The field of each column; null: it is ignored. */
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`. */
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
-                            /** @description Of the file, from 1; of a sheet the row. */
+                            /** @description The line of the file, from 1; in a sheet, the row. */
                             line: number;
-                            /** @description `row` where it is no single field. */
+                            /** @description `row` if it is not a single field. */
                             field: string;
                             message: string;
                         }[];
@@ -13791,7 +13824,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rows */
+            /** @description The rejected rows */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13868,12 +13901,12 @@ export interface operations {
     findMessageStatus: {
         parameters: {
             query?: {
-                /** @description Another one than the message has: 404. */
+                /** @description 404 when the message is on another channel. */
                 channel?: "SMS" | "RCS" | "WHATSAPP";
             };
             header?: never;
             path: {
-                /** @description Your reference, or our messageId. */
+                /** @description Your reference or our messageId. */
                 customerMessageId: string;
             };
             cookie?: never;
@@ -13904,10 +13937,10 @@ export interface operations {
                         sendDate: string;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description Of the whole message, when it was accepted; 0 in simulation. */
+                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
                         price: number;
                         campaignId: number | null;
-                        /** @description It was sent again because the first submit was never answered: the person may have it twice. */
+                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -13982,9 +14015,9 @@ export interface operations {
     listMessageStatuses: {
         parameters: {
             query?: {
-                /** @description Your references, with commas between them; at most 1,000. */
+                /** @description Your references, separated by commas; at most 1,000. */
                 customerMessageIds?: string;
-                /** @description Our message ids, with commas between them; at most 1,000. */
+                /** @description Our message ids, separated by commas; at most 1,000. */
                 ids?: string;
             };
             header?: never;
@@ -14017,10 +14050,10 @@ export interface operations {
                         sendDate: string;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description Of the whole message, when it was accepted; 0 in simulation. */
+                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
                         price: number;
                         campaignId: number | null;
-                        /** @description It was sent again because the first submit was never answered: the person may have it twice. */
+                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -14088,7 +14121,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Your reference, or our messageId. */
+                /** @description Your reference or our messageId. */
                 customerMessageId: string;
             };
             cookie?: never;
@@ -14186,7 +14219,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Ours. */
+                /** @description Our messageId. */
                 messageId: string;
             };
             cookie?: never;
@@ -14202,7 +14235,7 @@ export interface operations {
                     "application/json": {
                         messageId: string;
                         /**
-                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it and holds it back, as WhatsApp does with messages of a new template until it has judged that.
+                         * @description SENT as soon as the message is accepted; READ if the person allows that to be reported; RECEIVED while the network holds the message back, as WhatsApp does with messages of a new template until it has reviewed that.
                          * @enum {string}
                          */
                         status: "SENT" | "DELIVERED" | "READ" | "RECEIVED" | "ERROR" | "EXPIRED" | "UNKNOWN";
@@ -14285,7 +14318,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Ours. */
+                /** @description Our messageId. */
                 messageId: string;
             };
             cookie?: never;
@@ -14301,7 +14334,7 @@ export interface operations {
                     "application/json": {
                         messageId: string;
                         /**
-                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it and holds it back, as WhatsApp does with messages of a new template until it has judged that.
+                         * @description SENT as soon as the message is accepted; READ if the person allows that to be reported; RECEIVED while the network holds the message back, as WhatsApp does with messages of a new template until it has reviewed that.
                          * @enum {string}
                          */
                         status: "SENT" | "DELIVERED" | "READ" | "RECEIVED" | "ERROR" | "EXPIRED" | "UNKNOWN";
@@ -14384,7 +14417,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Our messageId, or your reference. */
+                /** @description Our messageId or your reference. */
                 messageId: string;
             };
             cookie?: never;
@@ -14402,7 +14435,7 @@ export interface operations {
                         customerMessageId: string | null;
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
-                        /** @description In the order in which they happened. */
+                        /** @description The events in the order in which they happened. */
                         events: {
                             /**
                              * Format: date-time
@@ -14410,30 +14443,30 @@ export interface operations {
                              */
                             at: string;
                             /**
-                             * @description ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; HELD: its network has it and holds it back for now; each RECEIPT, also doubled, intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; FALLBACK: another message followed on another channel, or this one followed; REVOKE: its network is asked to take it back, or did not; each attempt to tell the WEBHOOK.
+                             * @description ACCEPTED, PRICED, then SCHEDULED or QUEUED. ATTEMPT: an attempt to submit it to a carrier. HELD: its network has it and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. What people did: CANCELLED; SETTLED by the operator; RELEASED after its time was missed. FINAL: its final state. READ: the person has seen it. CREDIT: its price was charged, returned, or left to its campaign. FALLBACK: another message followed on another channel, or this one followed another. REVOKE: its network was asked to revoke it, or did not. WEBHOOK: an attempt to deliver an event to the webhook.
                              * @enum {string}
                              */
                             kind: "ACCEPTED" | "PRICED" | "SCHEDULED" | "QUEUED" | "ATTEMPT" | "HELD" | "RECEIPT" | "CANCELLED" | "SETTLED" | "RELEASED" | "FINAL" | "READ" | "CREDIT" | "FALLBACK" | "REVOKE" | "WEBHOOK";
                             connection: string | null;
                             text: string | null;
-                            /** @description From 1. */
+                            /** @description The number of the attempt, from 1. */
                             attempt?: number;
                             /**
-                             * @description Of an attempt. UNKNOWN: it was written and never answered. Of a REVOKE: REFUSED, or nobody knows.
+                             * @description The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. Of a REVOKE: REFUSED or UNKNOWN.
                              * @enum {string}
                              */
                             outcome?: "ACCEPTED" | "REFUSED" | "RETRY" | "UNKNOWN";
                             /** @description The carrier's error code. */
                             code?: string;
-                            /** @description The carrier's ids, one a part. */
+                            /** @description The carrier's ids, one for each part. */
                             carrierIds?: string[];
                             /** @description The part of a long message, from 1. */
                             part?: number;
                             possibleDuplicate?: boolean;
-                            /** @description Of a FALLBACK: the other message. */
+                            /** @description The other message of a FALLBACK. */
                             messageId?: string;
                             /**
-                             * @description Of a FALLBACK: its channel.
+                             * @description The channel of the other message of a FALLBACK.
                              * @enum {string}
                              */
                             channel?: "SMS" | "RCS" | "WHATSAPP";
@@ -14441,7 +14474,7 @@ export interface operations {
                             status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
                             /**
                              * Format: date-time
-                             * @description UTC; when it happened, as the carrier says.
+                             * @description UTC; when it happened, according to the carrier.
                              */
                             doneAt?: string;
                             parts?: number;
@@ -14522,20 +14555,20 @@ export interface operations {
             query: {
                 /** @description Page number, from 0. */
                 page?: number;
-                /** @description Entries on a page. */
+                /** @description Entries per page. */
                 limit?: number;
                 channel: "SMS" | "RCS" | "WHATSAPP";
                 /**
-                 * @description The first time at which a message may have been accepted. ISO 8601 with an offset.
+                 * @description The earliest time of acceptance. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 from: string;
                 /**
-                 * @description The last one. ISO 8601 with an offset.
+                 * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 to: string;
-                /** @description As `deliveryStatus`. */
+                /** @description As in `deliveryStatus`. */
                 status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
             };
             header?: never;
@@ -14568,10 +14601,10 @@ export interface operations {
                         sendDate: string;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description Of the whole message, when it was accepted; 0 in simulation. */
+                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
                         price: number;
                         campaignId: number | null;
-                        /** @description It was sent again because the first submit was never answered: the person may have it twice. */
+                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -14638,30 +14671,30 @@ export interface operations {
         parameters: {
             query?: {
                 channel?: "SMS" | "RCS" | "WHATSAPP";
-                /** @description As `deliveryStatus`. */
+                /** @description As in `deliveryStatus`. */
                 status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
-                /** @description Digits that stand together in the number. */
+                /** @description Consecutive digits of the number. */
                 destination?: string;
-                /** @description Exactly. */
+                /** @description The exact sender. */
                 sender?: string;
                 campaignId?: number;
-                /** @description Who sent it. */
+                /** @description What sent the message. */
                 source?: "API" | "CAMPAIGN" | "INBOX";
-                /** @description Our id of a message, whatever else is asked for; or your reference; or digits of the number. */
+                /** @description Our id of a message, which overrides all other filters; or your reference; or digits of the number. */
                 q?: string;
                 /**
-                 * @description The first time of acceptance. Default: seven days before the last one. ISO 8601 with an offset.
+                 * @description The earliest time of acceptance. Default: seven days before `to`. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 from?: string;
                 /**
-                 * @description The last one. Default: now. ISO 8601 with an offset.
+                 * @description The latest time of acceptance, inclusive. Default: now. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 to?: string;
-                /** @description `next` of the answer before. */
+                /** @description `next` of the previous response. */
                 before?: string;
-                /** @description Messages at most. */
+                /** @description The maximum number of messages. */
                 limit?: number;
             };
             header?: never;
@@ -14677,7 +14710,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The newest first. */
+                        /** @description Newest first. */
                         data: {
                             messageId: string;
                             customerMessageId: string | null;
@@ -14696,10 +14729,10 @@ export interface operations {
                             sendDate: string;
                             deliveryDate: string | null;
                             parts: number;
-                            /** @description Of the whole message, when it was accepted; 0 in simulation. */
+                            /** @description The price of the whole message when it was accepted; 0 in simulation. */
                             price: number;
                             campaignId: number | null;
-                            /** @description It was sent again because the first submit was never answered: the person may have it twice. */
+                            /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                             possibleDuplicate: boolean;
                             errorCode: string | null;
                             errorMessage: string | null;
@@ -14712,13 +14745,13 @@ export interface operations {
                             /** @enum {string} */
                             source: "API" | "CAMPAIGN" | "INBOX";
                             simulation: boolean;
-                            /** @description Empty where a template or a file was sent by a campaign. */
+                            /** @description Empty for templates and files that a campaign sent. */
                             text: string;
                         }[];
                         next: string | null;
                         /**
                          * Format: date-time
-                         * @description How far back this answer has looked.
+                         * @description How far back this response has searched.
                          */
                         searchedTo: string;
                     };
@@ -14804,29 +14837,29 @@ export interface operations {
                          * @description UTC
                          */
                         asOf: string;
-                        /** @description Messages a second. */
+                        /** @description Messages per second. */
                         rate: {
-                            /** @description By the last minute, or the newest 2,000 messages when those came faster. */
+                            /** @description Over the last minute, or over the newest 2,000 messages when those came faster. */
                             accepted: number;
                             delivered: number | null;
                             failed: number | null;
                         };
                         totals: {
-                            /** @description Of messages that were accepted since midnight, UTC. */
+                            /** @description The messages accepted since midnight, UTC. */
                             today: {
-                                /** @description Given to carriers. */
+                                /** @description Messages given to carriers. */
                                 sent: number;
-                                /** @description Arrived. */
+                                /** @description Messages that were delivered. */
                                 delivered: number;
-                                /** @description Ended undelivered. */
+                                /** @description Messages that ended undelivered. */
                                 failed: number;
-                                /** @description Of those sent, without an end. */
+                                /** @description Messages of `sent` whose final status is not known yet. */
                                 pending: number;
                                 /** @description In the currency of the account. */
                                 cost: number;
                             };
                         };
-                        /** @description Every hour up to this one with every channel, the oldest first, by the time of acceptance. */
+                        /** @description An entry for every hour up to the current one and every channel, by the time of acceptance, oldest first. */
                         series: {
                             /**
                              * Format: date-time
@@ -14844,10 +14877,10 @@ export interface operations {
                             /** @description Reserved for messages whose outcome is open. */
                             frozen: number;
                             currency: string;
-                            /** @description The account pays afterwards. */
+                            /** @description Whether the account pays after use. */
                             unlimited: boolean;
                         };
-                        /** @description Up to ten that are being sent, then up to five that wait for their time, the next first. */
+                        /** @description Up to ten campaigns that are being sent, then up to five scheduled ones, next first. */
                         campaigns: {
                             id: number;
                             name: string;
@@ -14857,17 +14890,17 @@ export interface operations {
                             sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
                             paused: boolean;
                             scheduledAt: string | null;
-                            /** @description 0 to 1: how many recipients have come to an end. */
+                            /** @description The share of recipients that are finished, from 0 to 1. */
                             progress: number;
-                            /** @description Messages given to carriers, those that ended before included. */
+                            /** @description Messages given to carriers, including those that ended before. */
                             sent: number;
-                            /** @description Recipients that something is sent to. */
+                            /** @description Recipients to which something is sent. */
                             total: number;
                             ratePerSecond: number | null;
                             estimatedSecondsLeft: number | null;
                             failureReason: string | null;
                         }[];
-                        /** @description The worst first. Failures of the last seven days; nothing of areas whose scope the caller lacks. */
+                        /** @description Worst first. Failures of the last seven days, as far as the scopes of the caller cover them. */
                         attention: {
                             /** @enum {string} */
                             kind: "carrier_down" | "sending_paused" | "webhook_failing" | "webhook_disabled" | "low_credit" | "unknown_outcomes" | "campaign_failed" | "campaign_paused" | "import_failed" | "export_failed" | "social_disconnected" | "template_rejected";
@@ -14952,28 +14985,28 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The first time at which a message may have been accepted. ISO 8601 with an offset.
+                     * @description The earliest time of acceptance. ISO 8601 with an offset.
                      * @example 2027-01-31T09:00:00+01:00
                      */
                     startDateTime: string;
                     /**
-                     * @description The last one. ISO 8601 with an offset.
+                     * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
                      * @example 2027-01-31T09:00:00+01:00
                      */
                     endDateTime: string;
                     /** @enum {string} */
                     channel?: "SMS" | "RCS" | "WHATSAPP";
                     /**
-                     * @description As `deliveryStatus`.
+                     * @description As in `deliveryStatus`.
                      * @enum {string}
                      */
                     status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
-                    /** @description The whole sender. */
+                    /** @description The exact sender. */
                     sender?: string;
-                    /** @description The whole number, with its country code. */
+                    /** @description The full number with its country code. */
                     recipient?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook, with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -14997,10 +15030,10 @@ export interface operations {
                         /** @enum {string} */
                         status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                         isAvailableForDownload: boolean;
-                        /** @description So far. */
+                        /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description What was asked for; times in UTC. */
+                        /** @description The filters of the request; times in UTC. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15112,12 +15145,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Contacts in one of these lists. */
+                    /** @description Contacts in any of these lists. */
                     listIds?: number[];
-                    /** @description In place of `listIds`: these contacts. */
+                    /** @description Instead of `listIds`: these contacts. */
                     contactIds?: number[];
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook, with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -15141,10 +15174,10 @@ export interface operations {
                         /** @enum {string} */
                         status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                         isAvailableForDownload: boolean;
-                        /** @description So far. */
+                        /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description What was asked for; times in UTC. */
+                        /** @description The filters of the request; times in UTC. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15258,17 +15291,17 @@ export interface operations {
                 "application/json": {
                     campaignId?: number;
                     /**
-                     * @description The first time at which a message may have been accepted. ISO 8601 with an offset.
+                     * @description The earliest time of acceptance. ISO 8601 with an offset.
                      * @example 2027-01-31T09:00:00+01:00
                      */
                     startDateTime?: string;
                     /**
-                     * @description The last one. ISO 8601 with an offset.
+                     * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
                      * @example 2027-01-31T09:00:00+01:00
                      */
                     endDateTime?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook, with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -15292,10 +15325,10 @@ export interface operations {
                         /** @enum {string} */
                         status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                         isAvailableForDownload: boolean;
-                        /** @description So far. */
+                        /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description What was asked for; times in UTC. */
+                        /** @description The filters of the request; times in UTC. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15424,10 +15457,10 @@ export interface operations {
                             /** @enum {string} */
                             status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                             isAvailableForDownload: boolean;
-                            /** @description So far. */
+                            /** @description The number of rows written so far. */
                             rows: number;
                             sizeBytes: number | null;
-                            /** @description What was asked for; times in UTC. */
+                            /** @description The filters of the request; times in UTC. */
                             filters: {
                                 [key: string]: unknown;
                             };
@@ -15530,10 +15563,10 @@ export interface operations {
                         /** @enum {string} */
                         status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                         isAvailableForDownload: boolean;
-                        /** @description So far. */
+                        /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description What was asked for; times in UTC. */
+                        /** @description The filters of the request; times in UTC. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15644,10 +15677,10 @@ export interface operations {
                         /** @enum {string} */
                         status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
                         isAvailableForDownload: boolean;
-                        /** @description So far. */
+                        /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description What was asked for; times in UTC. */
+                        /** @description The filters of the request; times in UTC. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15748,7 +15781,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone, and so are its file and the links to it */
+            /** @description The export, its file and the links to it are deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -15827,18 +15860,18 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset. */
+                /** @description The last message was at this time or later: yyyy-MM-dd (in UTC) or ISO 8601 with an offset. */
                 dateFrom?: string;
-                /** @description Channels: with commas between them, or the parameter several times. */
+                /** @description Channels, separated by commas or as repeated parameters. */
                 channelIds?: string[];
                 unreadOnly?: boolean;
-                /** @description Those in the archive, and only those. */
+                /** @description True: only archived conversations. False: only those that are not archived. */
                 archived?: boolean;
-                /** @description Those of this person (a userId), or with `none` those of nobody. */
+                /** @description Conversations assigned to this user (a userId), or with `none` to nobody. */
                 assignee?: string;
-                /** @description Part of the name, the number or the e-mail address, in any case. */
+                /** @description A part of the name, number or e-mail address, case-insensitive. */
                 search?: string;
-                /** @description The field behind - (descending) or + (ascending). */
+                /** @description The field, after - (descending) or + (ascending). */
                 orderBy?: string;
             };
             header?: never;
@@ -15861,20 +15894,20 @@ export interface operations {
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             contact: {
                                 id: number | null;
-                                /** @description Of the contact, or as the network knows the person, or the number. */
+                                /** @description The name of the contact, or else on the network, or else the number. */
                                 name: string;
                                 phoneNumber: string | null;
-                                /** @description Wants no messages on this channel. */
+                                /** @description Whether the person has opted out of this channel. */
                                 optedOut: boolean;
                             };
-                            /** @description Your number, agent or phone number id, of the newest message. */
+                            /** @description Your number, agent or phone number id in the newest message. */
                             channelIdentity: string;
                             unreadCount: number;
                             lastMessage: {
                                 /** @description Its first 1,000 characters. */
                                 text: string;
                                 /**
-                                 * @description INBOUND: written by the person.
+                                 * @description INBOUND: sent by the person.
                                  * @enum {string}
                                  */
                                 direction: "INBOUND" | "OUTBOUND";
@@ -15986,7 +16019,7 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description A viewer answers nobody.
+                             * @description A viewer cannot reply.
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator";
@@ -16069,20 +16102,20 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uuid
-                     * @description Or channel, destination and channelIdentity.
+                     * @description Alternatively: channel, destination and channelIdentity.
                      */
                     chatId?: string;
                     /** @enum {string} */
                     channel?: "SMS" | "RCS" | "WHATSAPP";
                     /** @description E.164. */
                     destination?: string;
-                    /** @description As whom: a number, an agent or a phone number id. */
+                    /** @description The sender: a number, an agent or a phone number id. */
                     channelIdentity?: string;
                     text?: string;
-                    /** @description Of PG/media; on RCS and WhatsApp. */
+                    /** @description The id of an upload; only on RCS and WhatsApp. */
                     mediaId?: number;
                     template?: {
-                        /** @description WhatsApp: or name and language. */
+                        /** @description On WhatsApp alternatively: name and language. */
                         id?: string;
                         name?: string;
                         language?: string;
@@ -16106,11 +16139,11 @@ export interface operations {
                         chatId: string;
                         /**
                          * Format: uuid
-                         * @description Of an answer: the messageId.
+                         * @description For a reply, this is its messageId.
                          */
                         id: string;
                         /**
-                         * @description INBOUND: written by the person.
+                         * @description INBOUND: sent by the person.
                          * @enum {string}
                          */
                         direction: "INBOUND" | "OUTBOUND";
@@ -16120,7 +16153,7 @@ export interface operations {
                         media: {
                             id: number | null;
                             /**
-                             * @description PENDING: on its way from the network. FAILED: not to be had.
+                             * @description PENDING: being fetched from the network. FAILED: not available.
                              * @enum {string}
                              */
                             state: "PENDING" | "STORED" | "FAILED";
@@ -16247,20 +16280,20 @@ export interface operations {
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         contact: {
                             id: number | null;
-                            /** @description Of the contact, or as the network knows the person, or the number. */
+                            /** @description The name of the contact, or else on the network, or else the number. */
                             name: string;
                             phoneNumber: string | null;
-                            /** @description Wants no messages on this channel. */
+                            /** @description Whether the person has opted out of this channel. */
                             optedOut: boolean;
                         };
-                        /** @description Your number, agent or phone number id, of the newest message. */
+                        /** @description Your number, agent or phone number id in the newest message. */
                         channelIdentity: string;
                         unreadCount: number;
                         lastMessage: {
                             /** @description Its first 1,000 characters. */
                             text: string;
                             /**
-                             * @description INBOUND: written by the person.
+                             * @description INBOUND: sent by the person.
                              * @enum {string}
                              */
                             direction: "INBOUND" | "OUTBOUND";
@@ -16377,11 +16410,11 @@ export interface operations {
                     "application/json": {
                         /**
                          * Format: uuid
-                         * @description Of an answer: the messageId.
+                         * @description For a reply, this is its messageId.
                          */
                         id: string;
                         /**
-                         * @description INBOUND: written by the person.
+                         * @description INBOUND: sent by the person.
                          * @enum {string}
                          */
                         direction: "INBOUND" | "OUTBOUND";
@@ -16391,7 +16424,7 @@ export interface operations {
                         media: {
                             id: number | null;
                             /**
-                             * @description PENDING: on its way from the network. FAILED: not to be had.
+                             * @description PENDING: being fetched from the network. FAILED: not available.
                              * @enum {string}
                              */
                             state: "PENDING" | "STORED" | "FAILED";
@@ -16487,7 +16520,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done, or it was so already */
+            /** @description Done, or nothing had to be changed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -16570,7 +16603,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done, or it was so already */
+            /** @description Done, or nothing had to be changed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -16653,7 +16686,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done, or it was so already */
+            /** @description Done, or nothing had to be changed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -16745,7 +16778,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done, or it was so already */
+            /** @description Done, or nothing had to be changed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -16855,7 +16888,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done, or it was so already */
+            /** @description Done, or nothing had to be changed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -18501,7 +18534,7 @@ export interface operations {
                 limit?: number;
                 folderId?: number;
                 mimeType?: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
-                /** @description Part of the name, in any case. */
+                /** @description A part of the name, case-insensitive. */
                 name?: string;
             };
             header?: never;
@@ -18518,15 +18551,15 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description What messages name it by (`mediaId`). */
+                            /** @description The `mediaId` to use in messages. */
                             id: number;
                             name: string;
                             description: string;
                             /** @enum {string} */
                             mimeType: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
-                            /** @description Of a picture after it was written anew. */
+                            /** @description The size; for pictures, after re-encoding. */
                             sizeBytes: number;
-                            /** @description In pixels, as it is shown. */
+                            /** @description The displayed width in pixels. */
                             width: number;
                             height: number;
                             durationSeconds: number | null;
@@ -18618,14 +18651,14 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description JPEG, PNG or GIF (up to 5 MiB, 25 million pixels) or MP4 with H.264 or another video (up to 16 MiB).
+                     * @description JPEG, PNG or GIF (up to 5 MiB, 25 million pixels) or MP4 with H.264 or another video codec (up to 16 MiB).
                      */
                     file: Blob;
-                    /** @description In place of the name that the part says. */
+                    /** @description The name to use instead of the file name of the part. */
                     name?: string;
-                    /** @description For people. */
+                    /** @description A description for humans. */
                     description?: string;
-                    /** @description A number of your own, to find files by. */
+                    /** @description A number of your choice, to group files. */
                     folderId?: number;
                 };
             };
@@ -18638,15 +18671,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What messages name it by (`mediaId`). */
+                        /** @description The `mediaId` to use in messages. */
                         id: number;
                         name: string;
                         description: string;
                         /** @enum {string} */
                         mimeType: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
-                        /** @description Of a picture after it was written anew. */
+                        /** @description The size; for pictures, after re-encoding. */
                         sizeBytes: number;
-                        /** @description In pixels, as it is shown. */
+                        /** @description The displayed width in pixels. */
                         width: number;
                         height: number;
                         durationSeconds: number | null;
@@ -18763,15 +18796,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What messages name it by (`mediaId`). */
+                        /** @description The `mediaId` to use in messages. */
                         id: number;
                         name: string;
                         description: string;
                         /** @enum {string} */
                         mimeType: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
-                        /** @description Of a picture after it was written anew. */
+                        /** @description The size; for pictures, after re-encoding. */
                         sizeBytes: number;
-                        /** @description In pixels, as it is shown. */
+                        /** @description The displayed width in pixels. */
                         width: number;
                         height: number;
                         durationSeconds: number | null;
@@ -18956,15 +18989,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What messages name it by (`mediaId`). */
+                        /** @description The `mediaId` to use in messages. */
                         id: number;
                         name: string;
                         description: string;
                         /** @enum {string} */
                         mimeType: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
-                        /** @description Of a picture after it was written anew. */
+                        /** @description The size; for pictures, after re-encoding. */
                         sizeBytes: number;
-                        /** @description In pixels, as it is shown. */
+                        /** @description The displayed width in pixels. */
                         width: number;
                         height: number;
                         durationSeconds: number | null;
@@ -19077,7 +19110,7 @@ export interface operations {
                         pictureUrl: string | null;
                         /** Format: date-time */
                         connectedAt: string;
-                        /** @description The network renews its tokens no more: connect it again. */
+                        /** @description The network no longer renews its tokens: connect it again. */
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
@@ -19157,11 +19190,11 @@ export interface operations {
                         pictureUrl: string | null;
                         /** Format: date-time */
                         connectedAt: string;
-                        /** @description The network renews its tokens no more: connect it again. */
+                        /** @description The network no longer renews its tokens: connect it again. */
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
-                        /** @description Pages, organisations and locations that come with the profile. */
+                        /** @description Pages, organisations and locations that belong to the profile. */
                         linked: {
                             id: string;
                             name: string;
@@ -19248,7 +19281,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forgotten */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -19342,7 +19375,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Where the person agrees, within ten minutes. */
+                        /** @description Where the person consents, within ten minutes. */
                         authorizeUrl: string;
                     };
                 };
@@ -19438,11 +19471,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What its traffic counts as, and which limits it has.
+                         * @description How its traffic is treated, and which limits it has.
                          * @enum {string}
                          */
                         plan: "production" | "trial" | "unlimited";
-                        /** @description Sends, campaigns and templates of other channels are 403. */
+                        /** @description Sends, campaigns and templates on other channels are refused with 403. */
                         channels: ("SMS" | "RCS" | "WHATSAPP")[];
                         contacts: {
                             planLimit: number | null;
@@ -19782,11 +19815,11 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                             * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator" | "viewer";
-                            /** @description Of the gateway: changed and removed by operators alone. */
+                            /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                             isOperator: boolean;
                             /**
                              * Format: date-time
@@ -19875,7 +19908,7 @@ export interface operations {
                     /** @description At least 12 characters, and not the username. */
                     password: string;
                     /**
-                     * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                     * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                      * @enum {string}
                      */
                     role: "owner" | "admin" | "operator" | "viewer";
@@ -19893,11 +19926,11 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description Of the gateway: changed and removed by operators alone. */
+                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
@@ -20011,11 +20044,11 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description Of the gateway: changed and removed by operators alone. */
+                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
@@ -20103,11 +20136,11 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                     * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                      * @enum {string}
                      */
                     role?: "owner" | "admin" | "operator" | "viewer";
-                    /** @description A new one, for somebody else. Your own: `PUT /users/me/password`. */
+                    /** @description A new password for another user. For your own, use `PUT /users/me/password`. */
                     password?: string;
                 };
             };
@@ -20123,11 +20156,11 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, owners included. admin: everything but owners. operator: everything but keys, people and the audit log. viewer: reads what an operator reads.
+                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description Of the gateway: changed and removed by operators alone. */
+                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
@@ -20411,7 +20444,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description null: back to your own. */
+                    /** @description The account to switch to; null for your own. */
                     accountId: number | null;
                 };
             };
@@ -20428,14 +20461,14 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description In their own account.
+                             * @description The role in the user's own account.
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator" | "viewer";
-                            /** @description Of the gateway: may look at every account. */
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
-                        /** @description The account looked at: what every other request is about. */
+                        /** @description The current account, to which all other requests of the session apply. */
                         account: {
                             id: number;
                             name: string;
@@ -20448,11 +20481,11 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description In force now: in another account that of an owner.
+                         * @description The effective role; in another account, that of an owner.
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
-                        /** @description The scopes in force now. */
+                        /** @description The effective scopes. */
                         operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
                         /**
                          * Format: date-time
@@ -20461,7 +20494,7 @@ export interface operations {
                         createdAt: string;
                         /**
                          * Format: date-time
-                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
                     };
@@ -20548,9 +20581,9 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description Those of this person. */
+                /** @description Only sessions of this user. */
                 userId?: number;
-                /** @description Those of everybody in the account. */
+                /** @description Whether to list the sessions of all users of the account. */
                 all?: boolean;
             };
             header?: never;
@@ -20571,7 +20604,7 @@ export interface operations {
                             userId: number;
                             username: string;
                             address: string | null;
-                            /** @description As the browser calls itself; at most 200 characters. */
+                            /** @description The User-Agent of the browser; at most 200 characters. */
                             userAgent: string;
                             /**
                              * Format: date-time
@@ -20580,15 +20613,15 @@ export interface operations {
                             createdAt: string;
                             /**
                              * Format: date-time
-                             * @description UTC, to the minute.
+                             * @description UTC, exact to about a minute.
                              */
                             lastSeenAt: string;
                             /**
                              * Format: date-time
-                             * @description UTC, at the latest; earlier after 12 hours without a request.
+                             * @description UTC. The session ends earlier after 12 hours without a request.
                              */
                             expiresAt: string;
-                            /** @description The one that asks. */
+                            /** @description Whether it is the session that makes this request. */
                             current: boolean;
                         }[];
                         page: number;
@@ -20744,15 +20777,15 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description What this person did, or a key that they made. */
+                /** @description Only what this user did, or a key that they made. */
                 userId?: number;
-                /** @description Exactly this, for example `api-key.create`. */
+                /** @description Only this action, for example `api-key.create`. */
                 action?: string;
-                /** @description Exactly this, for example `api-key:12`. */
+                /** @description Only this subject, for example `api-key:12`. */
                 subject?: string;
-                /** @description ISO 8601 with offset; entries from then on. */
+                /** @description Only entries from this time on (ISO 8601 with an offset). */
                 from?: string;
-                /** @description ISO 8601 with offset; entries before then. */
+                /** @description Only entries before this time (ISO 8601 with an offset). */
                 to?: string;
             };
             header?: never;
@@ -20778,7 +20811,7 @@ export interface operations {
                             at: string;
                             actor: {
                                 /**
-                                 * @description An API key, a person with a password, whoever runs the gateway, or the gateway by itself.
+                                 * @description An API key, a user of the account, an operator of the gateway, or the gateway itself.
                                  * @enum {string}
                                  */
                                 kind: "key" | "user" | "operator" | "system";
@@ -20788,9 +20821,9 @@ export interface operations {
                             };
                             /** @description What was done, for example `api-key.create`. */
                             action: string;
-                            /** @description To what, for example `api-key:12`. */
+                            /** @description What it was done to, for example `api-key:12`. */
                             subject: string;
-                            /** @description What was changed to what; never a secret. */
+                            /** @description Details of the change, without secrets. */
                             detail: {
                                 [key: string]: unknown;
                             };
@@ -20876,9 +20909,9 @@ export interface operations {
                     "application/json": {
                         /** @description CIDR blocks in their canonical form. */
                         ipAllowList: string[];
-                        /** @description Whether requests from other addresses are refused (403). */
+                        /** @description Whether requests from other addresses are rejected (403). */
                         enforced: boolean;
-                        /** @description The address that this request came from, as the list would judge it. */
+                        /** @description The address of this request, in the form that is compared with the list. */
                         callerAddress: string;
                     };
                 };
@@ -20942,9 +20975,9 @@ export interface operations {
                 "application/json": {
                     /** @description IPv4 and IPv6 addresses and CIDR blocks. Replaces the list. */
                     ipAllowList: string[];
-                    /** @description Whether requests from other addresses are refused (403). */
+                    /** @description Whether requests from other addresses are rejected (403). */
                     enforced: boolean;
-                    /** @description Also when your own address would be refused from then on. Default: false. */
+                    /** @description Accept a list that does not contain your own address. False by default. */
                     force?: boolean;
                 };
             };
@@ -20959,9 +20992,9 @@ export interface operations {
                     "application/json": {
                         /** @description CIDR blocks in their canonical form. */
                         ipAllowList: string[];
-                        /** @description Whether requests from other addresses are refused (403). */
+                        /** @description Whether requests from other addresses are rejected (403). */
                         enforced: boolean;
-                        /** @description The address that this request came from, as the list would judge it. */
+                        /** @description The address of this request, in the form that is compared with the list. */
                         callerAddress: string;
                     };
                 };
@@ -21070,14 +21103,14 @@ export interface operations {
                              */
                             since: string;
                         };
-                        /** @description That live. */
+                        /** @description The number of live workers. */
                         workers: number;
                         accounts: {
                             total: number;
                             active: number;
                             suspended: number;
                         };
-                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        /** @description Messages of the last 24 hours and of the current hour. */
                         last24h: {
                             sent: number;
                             delivered: number;
@@ -21108,7 +21141,7 @@ export interface operations {
                             inFlight: number;
                             oldestSeconds: number | null;
                         };
-                        /** @description Messages that carriers took a second, of the last ten seconds. */
+                        /** @description Messages per second that carriers accepted in the last ten seconds. */
                         perSecond: number;
                         connections: {
                             name: string;
@@ -21119,7 +21152,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "active" | "paused";
                             up: boolean;
-                            /** @description As above. */
+                            /** @description Messages per second that the carrier accepted in the last ten seconds. */
                             perSecond: number;
                             lastHour: {
                                 /** @description Messages that the carrier took. */
@@ -21131,10 +21164,10 @@ export interface operations {
                                 unknown: number;
                             };
                             queued: number;
-                            /** @description Of what is due. */
+                            /** @description The age of the oldest due message. */
                             oldestSeconds: number;
                         }[];
-                        /** @description Messages that carriers took, by the minute: 60 of them, empty ones too. */
+                        /** @description Messages that carriers accepted, by minute: the last 60 minutes, including empty ones. */
                         series: {
                             /**
                              * Format: date-time
@@ -21147,14 +21180,14 @@ export interface operations {
                             refused: number;
                             unknown: number;
                         }[];
-                        /** @description The accounts that sent most in this hour and the one before. */
+                        /** @description The accounts that sent most in the current hour and the one before. */
                         top: {
                             accountId: number;
                             account: string;
                             sent: number;
                         }[];
                         attention: {
-                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (5 minutes), unknown_outcomes, receipts_unmatched (an hour), webhook_failing (an hour), webhook_disabled, low_credit (less than the last 24 hours cost), missed_schedules or agents_requested. */
+                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost of the last 24 hours), missed_schedules or agents_requested. */
                             kind: string;
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
@@ -21223,7 +21256,7 @@ export interface operations {
                 limit?: number;
                 /** @description A part of the name, or the id. */
                 search?: string;
-                /** @description Suspended: all its requests are 403. */
+                /** @description All requests of a suspended account are refused with 403. */
                 status?: "active" | "suspended";
                 plan?: "production" | "trial" | "unlimited";
                 sort?: "id" | "name" | "createdAt" | "availableCredit";
@@ -21246,7 +21279,7 @@ export interface operations {
                             id: number;
                             name: string;
                             /**
-                             * @description Suspended: all its requests are 403.
+                             * @description All requests of a suspended account are refused with 403.
                              * @enum {string}
                              */
                             status: "active" | "suspended";
@@ -21254,13 +21287,13 @@ export interface operations {
                             plan: "production" | "trial" | "unlimited";
                             channels: ("SMS" | "RCS" | "WHATSAPP")[];
                             currency: string;
-                            /** @description Available and frozen together. */
+                            /** @description The sum of available and frozen credit. */
                             credit: number;
                             /** @description Currency units. */
                             availableCredit: number;
                             /** @description Reserved for messages whose outcome is open. */
                             frozenCredit: number;
-                            /** @description It pays afterwards: what is available may be below zero. */
+                            /** @description Whether the account pays after use: its available credit may be negative. */
                             unlimited: boolean;
                             ratePerMinute: number | null;
                             ratePerSecond: number | null;
@@ -21271,7 +21304,7 @@ export interface operations {
                              * @description UTC
                              */
                             createdAt: string;
-                            /** @description Messages of the last 24 hours and of the hour under way. */
+                            /** @description Messages of the last 24 hours and of the current hour. */
                             last24h: {
                                 sent: number;
                                 delivered: number;
@@ -21359,11 +21392,11 @@ export interface operations {
                     name: string;
                     /** @enum {string} */
                     plan?: "production" | "trial" | "unlimited";
-                    /** @description To begin with. At most 6 decimals. */
+                    /** @description The initial credit, with at most 6 decimals. */
                     credit?: number;
-                    /** @description Sends and campaigns of other channels are 403. */
+                    /** @description Sends and campaigns on other channels are refused with 403. */
                     channels?: ("SMS" | "RCS" | "WHATSAPP")[];
-                    /** @description Requests of each key; 0: no limit. */
+                    /** @description Requests per minute for each key; 0: no limit. */
                     ratePerMinute?: number;
                 };
             };
@@ -21378,11 +21411,11 @@ export interface operations {
                     "application/json": {
                         accountId: number;
                         name: string;
-                        /** @description Shown this once, with all scopes. */
+                        /** @description A key with all scopes, shown only once. */
                         apiKey: string;
-                        /** @description Of its owner. */
+                        /** @description The username of the owner. */
                         username: string;
-                        /** @description Shown this once. */
+                        /** @description The password of the owner, shown only once. */
                         password: string;
                     };
                 };
@@ -21491,7 +21524,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description Suspended: all its requests are 403.
+                         * @description All requests of a suspended account are refused with 403.
                          * @enum {string}
                          */
                         status: "active" | "suspended";
@@ -21499,13 +21532,13 @@ export interface operations {
                         plan: "production" | "trial" | "unlimited";
                         channels: ("SMS" | "RCS" | "WHATSAPP")[];
                         currency: string;
-                        /** @description Available and frozen together. */
+                        /** @description The sum of available and frozen credit. */
                         credit: number;
                         /** @description Currency units. */
                         availableCredit: number;
                         /** @description Reserved for messages whose outcome is open. */
                         frozenCredit: number;
-                        /** @description It pays afterwards: what is available may be below zero. */
+                        /** @description Whether the account pays after use: its available credit may be negative. */
                         unlimited: boolean;
                         ratePerMinute: number | null;
                         ratePerSecond: number | null;
@@ -21516,7 +21549,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        /** @description Messages of the last 24 hours and of the current hour. */
                         last24h: {
                             sent: number;
                             delivered: number;
@@ -21525,7 +21558,7 @@ export interface operations {
                             cost: number;
                         };
                         ipAllowList: string[];
-                        /** @description False: every address is let in. */
+                        /** @description False: every address is allowed. */
                         allowListEnforced: boolean;
                         contactLimits: {
                             planLimit: number | null;
@@ -21549,7 +21582,7 @@ export interface operations {
                             createdAt: string;
                         }[];
                         webhook: {
-                            /** @description Without what stands behind the question mark. */
+                            /** @description Without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
                             status: "active" | "disabled";
@@ -21557,10 +21590,10 @@ export interface operations {
                             disabledReason: string | null;
                             /** @description Events that wait for an attempt. */
                             pending: number;
-                            /** @description Events that were given up, and can be replayed. */
+                            /** @description Events that were given up and can be sent again. */
                             dead: number;
                         } | null;
-                        /** @description Whether its balance is what its ledger says. */
+                        /** @description Whether the balance matches the ledger. */
                         ledgerAgrees: boolean;
                     };
                 };
@@ -21644,13 +21677,13 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /**
-                     * @description Suspended: all its requests are 403.
+                     * @description All requests of a suspended account are refused with 403.
                      * @enum {string}
                      */
                     status?: "active" | "suspended";
                     /** @enum {string} */
                     plan?: "production" | "trial" | "unlimited";
-                    /** @description Sends and campaigns of other channels are 403. */
+                    /** @description Sends and campaigns on other channels are refused with 403. */
                     channels?: ("SMS" | "RCS" | "WHATSAPP")[];
                     ratePerMinute?: number | null;
                     ratePerSecond?: number | null;
@@ -21660,7 +21693,7 @@ export interface operations {
                     };
                     defaultCountry?: string | null;
                     /**
-                     * @description Empties the allow-list: for an owner who is locked out.
+                     * @description Clears the allow-list, for an owner who is locked out.
                      * @enum {boolean}
                      */
                     allowListEnforced?: false;
@@ -21678,7 +21711,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description Suspended: all its requests are 403.
+                         * @description All requests of a suspended account are refused with 403.
                          * @enum {string}
                          */
                         status: "active" | "suspended";
@@ -21686,13 +21719,13 @@ export interface operations {
                         plan: "production" | "trial" | "unlimited";
                         channels: ("SMS" | "RCS" | "WHATSAPP")[];
                         currency: string;
-                        /** @description Available and frozen together. */
+                        /** @description The sum of available and frozen credit. */
                         credit: number;
                         /** @description Currency units. */
                         availableCredit: number;
                         /** @description Reserved for messages whose outcome is open. */
                         frozenCredit: number;
-                        /** @description It pays afterwards: what is available may be below zero. */
+                        /** @description Whether the account pays after use: its available credit may be negative. */
                         unlimited: boolean;
                         ratePerMinute: number | null;
                         ratePerSecond: number | null;
@@ -21703,7 +21736,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        /** @description Messages of the last 24 hours and of the current hour. */
                         last24h: {
                             sent: number;
                             delivered: number;
@@ -21712,7 +21745,7 @@ export interface operations {
                             cost: number;
                         };
                         ipAllowList: string[];
-                        /** @description False: every address is let in. */
+                        /** @description False: every address is allowed. */
                         allowListEnforced: boolean;
                         contactLimits: {
                             planLimit: number | null;
@@ -21736,7 +21769,7 @@ export interface operations {
                             createdAt: string;
                         }[];
                         webhook: {
-                            /** @description Without what stands behind the question mark. */
+                            /** @description Without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
                             status: "active" | "disabled";
@@ -21744,10 +21777,10 @@ export interface operations {
                             disabledReason: string | null;
                             /** @description Events that wait for an attempt. */
                             pending: number;
-                            /** @description Events that were given up, and can be replayed. */
+                            /** @description Events that were given up and can be sent again. */
                             dead: number;
                         } | null;
-                        /** @description Whether its balance is what its ledger says. */
+                        /** @description Whether the balance matches the ledger. */
                         ledgerAgrees: boolean;
                     };
                 };
@@ -21852,7 +21885,7 @@ export interface operations {
                 "application/json": {
                     /** @description Currency units, at most 6 decimals. */
                     amount: number;
-                    /** @description An invoice number or the like. */
+                    /** @description An invoice number or similar. */
                     reference?: string;
                 };
             };
@@ -22188,7 +22221,7 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 channel?: "SMS" | "RCS" | "WHATSAPP";
-                /** @description Leading digits without the plus; empty for all numbers. */
+                /** @description Leading digits without the plus sign; empty for all numbers. */
                 prefix?: string;
             };
             header?: never;
@@ -22208,11 +22241,11 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                            /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Currency units: per part on SMS, per message elsewhere. */
+                            /** @description Currency units: per part on SMS, per message on other channels. */
                             price: number;
-                            /** @description Given back when the message is not delivered. */
+                            /** @description Whether the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
                         }[];
                         page: number;
@@ -22290,7 +22323,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     channel: "SMS" | "RCS" | "WHATSAPP";
-                    /** @description Leading digits without the plus; empty for all numbers. */
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
                     prefix: string;
                     /** @description Currency units, at most 6 decimals. */
                     price: number;
@@ -22310,11 +22343,11 @@ export interface operations {
                         id: number;
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
-                        /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                        /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                         prefix: string;
-                        /** @description Currency units: per part on SMS, per message elsewhere. */
+                        /** @description Currency units: per part on SMS, per message on other channels. */
                         price: number;
-                        /** @description Given back when the message is not delivered. */
+                        /** @description Whether the price is refunded when the message is not delivered. */
                         refundUndelivered: boolean;
                     };
                 };
@@ -22480,7 +22513,7 @@ export interface operations {
         parameters: {
             query: {
                 channel: "SMS" | "RCS" | "WHATSAPP";
-                /** @description E.164; the plus may be left out. */
+                /** @description E.164; the plus sign is optional. */
                 number: string;
             };
             header?: never;
@@ -22500,11 +22533,11 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                            /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Currency units: per part on SMS, per message elsewhere. */
+                            /** @description Currency units: per part on SMS, per message on other channels. */
                             price: number;
-                            /** @description Given back when the message is not delivered. */
+                            /** @description Whether the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
                         } | null;
                     };
@@ -23918,7 +23951,7 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 channel?: "SMS" | "RCS" | "WHATSAPP";
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection?: string;
             };
             header?: never;
@@ -23938,16 +23971,16 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description The longest that a number begins with decides. Empty: all. */
+                            /** @description The longest prefix that matches a number decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                             order: number;
                             connection: string;
                             connectionUp: boolean;
-                            /** @description Lower goes first. */
+                            /** @description Lower numbers go first. */
                             priority: number;
                             /**
-                             * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
@@ -24029,18 +24062,18 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description On RCS and WhatsApp the sender decides.
+                     * @description On RCS and WhatsApp the sender decides the connection.
                      * @enum {string}
                      */
                     channel: "SMS";
-                    /** @description Leading digits without the plus; empty for all numbers. */
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
                     prefix: string;
-                    /** @description Name of a connection. */
+                    /** @description The name of a connection. */
                     connection: string;
                     /** @description Default: 100. */
                     priority?: number;
                     /**
-                     * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                     * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
                      * @enum {string}
                      */
                     onUnknown?: "hold" | "resubmit";
@@ -24058,16 +24091,16 @@ export interface operations {
                         id: number;
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
-                        /** @description The longest that a number begins with decides. Empty: all. */
+                        /** @description The longest prefix that matches a number decides. Empty: all numbers. */
                         prefix: string;
-                        /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                        /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                         order: number;
                         connection: string;
                         connectionUp: boolean;
-                        /** @description Lower goes first. */
+                        /** @description Lower numbers go first. */
                         priority: number;
                         /**
-                         * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                         * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
                          * @enum {string}
                          */
                         onUnknown: "hold" | "resubmit";
@@ -24243,7 +24276,7 @@ export interface operations {
     operatorCheckRoute: {
         parameters: {
             query: {
-                /** @description E.164; the plus may be left out. */
+                /** @description E.164; the plus sign is optional. */
                 number: string;
             };
             header?: never;
@@ -24263,16 +24296,16 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description The longest that a number begins with decides. Empty: all. */
+                            /** @description The longest prefix that matches a number decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                             order: number;
                             connection: string;
                             connectionUp: boolean;
-                            /** @description Lower goes first. */
+                            /** @description Lower numbers go first. */
                             priority: number;
                             /**
-                             * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
@@ -24365,12 +24398,12 @@ export interface operations {
                             /** @enum {string} */
                             channel: "WHATSAPP" | "RCS";
                             identity: string | null;
-                            /** @description What people see. */
+                            /** @description The name that people see. */
                             name: string;
                             connection: string | null;
                             accountId: number | null;
                             account: string | null;
-                            /** @description What the network says of it, or what the account said that asks for it. */
+                            /** @description What the network reports about the sender, or what the account gave with its request. */
                             details: {
                                 [key: string]: unknown;
                             };
@@ -24456,12 +24489,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description As the network has it: a phone number id of WhatsApp, an agent id of RCS. */
+                    /** @description The id at the network: a phone number id of WhatsApp or an agent id of RCS. */
                     identity: string;
-                    /** @description Name of a connection. */
+                    /** @description The name of a connection. */
                     connection: string;
                     accountId: number | null;
-                    /** @description What people see. */
+                    /** @description The name that people see. */
                     name?: string;
                 };
             };
@@ -24478,12 +24511,12 @@ export interface operations {
                         /** @enum {string} */
                         channel: "WHATSAPP" | "RCS";
                         identity: string | null;
-                        /** @description What people see. */
+                        /** @description The name that people see. */
                         name: string;
                         connection: string | null;
                         accountId: number | null;
                         account: string | null;
-                        /** @description What the network says of it, or what the account said that asks for it. */
+                        /** @description What the network reports about the sender, or what the account gave with its request. */
                         details: {
                             [key: string]: unknown;
                         };
@@ -24593,9 +24626,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description As the network has it: a phone number id of WhatsApp, an agent id of RCS. */
+                    /** @description The id at the network: a phone number id of WhatsApp or an agent id of RCS. */
                     identity: string;
-                    /** @description Name of a connection. */
+                    /** @description The name of a connection. */
                     connection: string;
                 };
             };
@@ -24612,12 +24645,12 @@ export interface operations {
                         /** @enum {string} */
                         channel: "WHATSAPP" | "RCS";
                         identity: string | null;
-                        /** @description What people see. */
+                        /** @description The name that people see. */
                         name: string;
                         connection: string | null;
                         accountId: number | null;
                         account: string | null;
-                        /** @description What the network says of it, or what the account said that asks for it. */
+                        /** @description What the network reports about the sender, or what the account gave with its request. */
                         details: {
                             [key: string]: unknown;
                         };
@@ -24811,7 +24844,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection?: string;
             };
             header?: never;
@@ -24828,7 +24861,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description `*`: every other number of the connection. */
+                            /** @description `*`: all other numbers of the connection. */
                             number: string;
                             connection: string;
                             accountId: number;
@@ -24915,9 +24948,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description As the carrier writes it, or `*` for every other number of the connection. */
+                    /** @description The number as the carrier writes it, or `*` for all other numbers of the connection. */
                     number: string;
-                    /** @description Name of a connection. */
+                    /** @description The name of a connection. */
                     connection: string;
                     accountId: number;
                 };
@@ -25023,9 +25056,9 @@ export interface operations {
     operatorDeleteNumber: {
         parameters: {
             query: {
-                /** @description As the carrier writes it, or `*` for every other number of the connection. */
+                /** @description The number as the carrier writes it, or `*` for all other numbers of the connection. */
                 number: string;
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection: string;
             };
             header?: never;
@@ -25105,7 +25138,7 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 channel?: "WHATSAPP" | "RCS";
-                /** @description As the network writes it, such as REJECTED. */
+                /** @description The status at the network, such as REJECTED. */
                 status?: string;
                 /** @description A part of the name. */
                 search?: string;
@@ -25228,13 +25261,13 @@ export interface operations {
                         messages: {
                             /** @description Messages that are due and wait for their carrier. */
                             waiting: number;
-                            /** @description Messages whose time has not come. */
+                            /** @description Messages scheduled for later. */
                             scheduled: number;
-                            /** @description Messages whose time passed by more than an hour: a person decides about them. */
+                            /** @description Messages whose scheduled time passed more than an hour ago: a person decides about them. */
                             missed: number;
                             /** @description Messages that may be with the carrier. */
                             inFlight: number;
-                            /** @description Messages of campaigns that are paused. */
+                            /** @description Messages of paused campaigns. */
                             parked: number;
                             oldestSeconds: number | null;
                         };
@@ -25243,11 +25276,11 @@ export interface operations {
                             fresh: number;
                             /** @description Events that wait for another attempt. */
                             retrying: number;
-                            /** @description Events that were given up, and can be replayed. */
+                            /** @description Events that were given up and can be sent again. */
                             dead: number;
                             oldestSeconds: number | null;
                         };
-                        /** @description Receipts that were not read yet, receipts that fit nothing, campaigns, imports and the like. */
+                        /** @description The queues of background processes: unprocessed receipts, unmatched receipts, campaigns, imports, exports, fallbacks and webhook retries. */
                         pipelines: {
                             name: string;
                             /** @description Rows that are due. */
@@ -25265,10 +25298,10 @@ export interface operations {
                             startedAt: string;
                             /**
                              * Format: date-time
-                             * @description When it last said so; it does every ten seconds.
+                             * @description When the worker last reported; it does so every ten seconds.
                              */
                             seenAt: string;
-                            /** @description It holds its lock in the database. */
+                            /** @description Whether the worker holds its lock in the database. */
                             alive: boolean;
                             tasks: {
                                 name: string;
@@ -25334,7 +25367,7 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection?: string;
             };
             header?: never;
@@ -25354,17 +25387,17 @@ export interface operations {
                             accountId: number;
                             account: string;
                             connection: string | null;
-                            /** @description Lower goes first. */
+                            /** @description Lower numbers go first. */
                             priority: number;
                             /** @description Messages that are due and wait for their carrier. */
                             waiting: number;
-                            /** @description Messages whose time has not come. */
+                            /** @description Messages scheduled for later. */
                             scheduled: number;
-                            /** @description Messages whose time passed by more than an hour: a person decides about them. */
+                            /** @description Messages whose scheduled time passed more than an hour ago: a person decides about them. */
                             missed: number;
                             /** @description Messages that may be with the carrier. */
                             inFlight: number;
-                            /** @description Messages of campaigns that are paused. */
+                            /** @description Messages of paused campaigns. */
                             parked: number;
                             oldestSeconds: number | null;
                         }[];
@@ -25547,7 +25580,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many it was about. */
+                        /** @description The number of messages concerned. */
                         messages: number;
                     };
                 };
@@ -25647,7 +25680,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many it was about. */
+                        /** @description The number of messages concerned. */
                         messages: number;
                     };
                 };
@@ -25734,7 +25767,7 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection?: string;
             };
             header?: never;
@@ -25765,7 +25798,7 @@ export interface operations {
                              * @description UTC
                              */
                             since: string;
-                            /** @description Since then. */
+                            /** @description The time since then. */
                             ageSeconds: number;
                             reason: string;
                         }[];
@@ -25847,7 +25880,7 @@ export interface operations {
                 "application/json": {
                     messageIds: string[];
                     /**
-                     * @description What the carrier says. `not-sent` puts them back into the queue, all else is their end.
+                     * @description What the carrier says. `not-sent` queues the messages again; every other value is their final status.
                      * @enum {string}
                      */
                     as: "delivered" | "undeliverable" | "rejected" | "expired" | "not-sent";
@@ -25970,7 +26003,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        /** @description While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued. */
                         paused: boolean;
                         /** @enum {string} */
                         state: "new" | "open" | "paused" | "confirmed";
@@ -25981,16 +26014,16 @@ export interface operations {
                          */
                         since: string;
                         decidedBy: string | null;
-                        /** @description What would be sent. */
+                        /** @description The messages that would be sent. */
                         queued: {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description Of them, those whose time has not come. */
+                            /** @description How many of the messages are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest was accepted.
+                             * @description When the oldest message was accepted.
                              */
                             oldest: string;
                         }[];
@@ -25998,7 +26031,7 @@ export interface operations {
                             accountId: number;
                             id: number;
                             name: string;
-                            /** @description For whom no message was made yet. */
+                            /** @description Recipients without a message so far. */
                             recipients: number;
                             scheduledAt: string | null;
                         }[];
@@ -26077,7 +26110,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        /** @description While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued. */
                         paused: boolean;
                         /** @enum {string} */
                         state: "new" | "open" | "paused" | "confirmed";
@@ -26088,16 +26121,16 @@ export interface operations {
                          */
                         since: string;
                         decidedBy: string | null;
-                        /** @description What would be sent. */
+                        /** @description The messages that would be sent. */
                         queued: {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description Of them, those whose time has not come. */
+                            /** @description How many of the messages are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest was accepted.
+                             * @description When the oldest message was accepted.
                              */
                             oldest: string;
                         }[];
@@ -26105,7 +26138,7 @@ export interface operations {
                             accountId: number;
                             id: number;
                             name: string;
-                            /** @description For whom no message was made yet. */
+                            /** @description Recipients without a message so far. */
                             recipients: number;
                             scheduledAt: string | null;
                         }[];
@@ -26208,7 +26241,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Withdraw what was queued before the pause (DELETED, credit back) and end its campaigns. */
+                    /** @description Withdraw the messages queued before the pause (DELETED, credit returned) and end their campaigns. */
                     discard?: boolean;
                 } | null;
             };
@@ -26221,7 +26254,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        /** @description While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued. */
                         paused: boolean;
                         /** @enum {string} */
                         state: "new" | "open" | "paused" | "confirmed";
@@ -26232,16 +26265,16 @@ export interface operations {
                          */
                         since: string;
                         decidedBy: string | null;
-                        /** @description What would be sent. */
+                        /** @description The messages that would be sent. */
                         queued: {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description Of them, those whose time has not come. */
+                            /** @description How many of the messages are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest was accepted.
+                             * @description When the oldest message was accepted.
                              */
                             oldest: string;
                         }[];
@@ -26249,7 +26282,7 @@ export interface operations {
                             accountId: number;
                             id: number;
                             name: string;
-                            /** @description For whom no message was made yet. */
+                            /** @description Recipients without a message so far. */
                             recipients: number;
                             scheduledAt: string | null;
                         }[];
@@ -26343,7 +26376,7 @@ export interface operations {
     operatorReconcile: {
         parameters: {
             query?: {
-                /** @description Full hours whose figures are compared. */
+                /** @description How many full hours are compared. */
                 hours?: number;
             };
             header?: never;
@@ -26371,7 +26404,7 @@ export interface operations {
                             ok: boolean | null;
                             detail: string;
                             durationMs: number;
-                            /** @description Differences or sums, 20 at most. */
+                            /** @description Up to 20 differences or sums. */
                             data: {
                                 [key: string]: unknown;
                             }[];
@@ -26439,16 +26472,16 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Default: a day before `to`. ISO 8601 with an offset.
+                 * @description The start, inclusive. Default: a day before `to`. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 from?: string;
                 /**
-                 * @description Up to and not including; default: now. ISO 8601 with an offset.
+                 * @description The end, exclusive. Default: now. ISO 8601 with an offset.
                  * @example 2027-01-31T09:00:00+01:00
                  */
                 to?: string;
-                /** @description Name of a connection. */
+                /** @description The name of a connection. */
                 connection?: string;
             };
             header?: never;
@@ -26471,13 +26504,13 @@ export interface operations {
                              */
                             hour: string;
                             connection: string;
-                            /** @description Parts that the carrier took: final, open and unmatched together. */
+                            /** @description Parts that the carrier accepted: the sum of final, open and unmatched. */
                             submitted: number;
                             final: number;
                             open: number;
-                            /** @description Receipts for a submit that nobody knows of. */
+                            /** @description Receipts that match no known submit. */
                             unmatched: number;
-                            /** @description Of those submitted. */
+                            /** @description The share of the submitted parts that are final. */
                             finalPercent: number;
                             oldestOpen: string | null;
                         }[];
@@ -26621,13 +26654,13 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 accountId?: number;
-                /** @description Exactly this, for example `route.add`. */
+                /** @description The exact action, for example `route.add`. */
                 action?: string;
-                /** @description Exactly this, for example `route:12`. */
+                /** @description The exact subject, for example `route:12`. */
                 subject?: string;
-                /** @description ISO 8601 with offset; entries from then on. */
+                /** @description The start of the range, inclusive; ISO 8601 with an offset. */
                 from?: string;
-                /** @description ISO 8601 with offset; entries before then. */
+                /** @description The end of the range, exclusive; ISO 8601 with an offset. */
                 to?: string;
             };
             header?: never;
@@ -26653,7 +26686,7 @@ export interface operations {
                             at: string;
                             actor: {
                                 /**
-                                 * @description An API key, a person with a password, whoever runs the gateway, or the gateway by itself.
+                                 * @description An API key, a user of the account, an operator of the gateway, or the gateway itself.
                                  * @enum {string}
                                  */
                                 kind: "key" | "user" | "operator" | "system";
@@ -26663,9 +26696,9 @@ export interface operations {
                             };
                             /** @description What was done, for example `api-key.create`. */
                             action: string;
-                            /** @description To what, for example `api-key:12`. */
+                            /** @description What it was done to, for example `api-key:12`. */
                             subject: string;
-                            /** @description What was changed to what; never a secret. */
+                            /** @description Details of the change, without secrets. */
                             detail: {
                                 [key: string]: unknown;
                             };
@@ -26748,26 +26781,26 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 MiB): up to 2,000,000 rows and 200 columns.
+                     * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, uncompressed 64 MiB): up to 2,000,000 rows and 200 columns.
                      */
                     file: Blob;
-                    /** @description In place of the name that the part says. */
+                    /** @description Replaces the file name of the part. */
                     fileName?: string;
-                    /** @description Whether the first row is the names of the columns. Left out, it is told by itself. */
+                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
                     removeHead?: boolean;
                     /**
-                     * @description Rows of the file in `preview`.
+                     * @description How many rows of the file `preview` has.
                      * @default 10
                      */
                     limit?: number;
-                    /** @description The list that the contacts are put into. */
+                    /** @description The list to which the contacts are added. */
                     listId?: number;
                     /**
-                     * @description Only say what would come of it. Nothing is written.
+                     * @description Only report what would happen; no contact is written.
                      * @default false
                      */
                     dryRun?: boolean;
-                    /** @description JSON: the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null passes it over. Columns that are not named here are known by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };
@@ -26788,32 +26821,32 @@ export interface operations {
                         listId: number | null;
                         progress: number;
                         summary: {
-                            /** @description Rows of the file. */
+                            /** @description The rows of the file. */
                             total: number;
-                            /** @description Contacts that are new. */
+                            /** @description New contacts. */
                             created: number;
-                            /** @description Contacts whose number was there. */
+                            /** @description Contacts that existed before, by their number. */
                             updated: number;
-                            /** @description Rows whose number an earlier row of the file has. */
+                            /** @description Rows with the same number as an earlier row of the file. */
                             skipped: number;
-                            /** @description Rows that are no contact, or for which the plan has no room. */
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                             errors: number;
                         };
                         failureReason: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         completedAt: string | null;
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column became; null: it is passed over. */
+                        /** @description The field of each column; null: it is ignored. */
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`. */
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
-                            /** @description Of the file, from 1; of a sheet the row. */
+                            /** @description The line of the file, from 1; in a sheet, the row. */
                             line: number;
-                            /** @description `row` where it is no single field. */
+                            /** @description `row` if it is not a single field. */
                             field: string;
                             message: string;
                         }[];
@@ -26835,32 +26868,32 @@ export interface operations {
                         listId: number | null;
                         progress: number;
                         summary: {
-                            /** @description Rows of the file. */
+                            /** @description The rows of the file. */
                             total: number;
-                            /** @description Contacts that are new. */
+                            /** @description New contacts. */
                             created: number;
-                            /** @description Contacts whose number was there. */
+                            /** @description Contacts that existed before, by their number. */
                             updated: number;
-                            /** @description Rows whose number an earlier row of the file has. */
+                            /** @description Rows with the same number as an earlier row of the file. */
                             skipped: number;
-                            /** @description Rows that are no contact, or for which the plan has no room. */
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                             errors: number;
                         };
                         failureReason: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         completedAt: string | null;
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column became; null: it is passed over. */
+                        /** @description The field of each column; null: it is ignored. */
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`. */
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
-                            /** @description Of the file, from 1; of a sheet the row. */
+                            /** @description The line of the file, from 1; in a sheet, the row. */
                             line: number;
-                            /** @description `row` where it is no single field. */
+                            /** @description `row` if it is not a single field. */
                             field: string;
                             message: string;
                         }[];
@@ -26965,19 +26998,19 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 MiB): up to 2,000,000 rows and 200 columns.
+                     * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, uncompressed 64 MiB): up to 2,000,000 rows and 200 columns.
                      */
                     file: Blob;
-                    /** @description In place of the name that the part says. */
+                    /** @description Replaces the file name of the part. */
                     fileName?: string;
-                    /** @description Whether the first row is the names of the columns. Left out, it is told by itself. */
+                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
                     removeHead?: boolean;
                     /**
-                     * @description Rows of the file in `preview`.
+                     * @description How many rows of the file `preview` has.
                      * @default 10
                      */
                     limit?: number;
-                    /** @description JSON: the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null passes it over. Columns that are not named here are known by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };
@@ -26990,15 +27023,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column would become; null: it is passed over. */
+                        /** @description The field of each column; null: it would be ignored. */
                         fields: (string | null)[];
-                        /** @description Whether the first row is taken for the names of the columns. */
+                        /** @description Whether the first row is interpreted as the names of the columns. */
                         hasHead: boolean;
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Why an upload with these settings would be refused: what a `mapping` has to settle. */
+                        /** @description Why an upload with these settings would be refused: what a `mapping` must resolve. */
                         faults: {
                             field: string;
                             message: string;
@@ -27107,17 +27140,17 @@ export interface operations {
                      * @description vCards 2.1, 3.0 or 4.0 (up to 200 MiB).
                      */
                     file: Blob;
-                    /** @description In place of the name that the part says. */
+                    /** @description Replaces the file name of the part. */
                     fileName?: string;
                     /**
-                     * @description Rows of the file in `preview`.
+                     * @description How many rows of the file `preview` has.
                      * @default 10
                      */
                     limit?: number;
-                    /** @description The list that the contacts are put into. */
+                    /** @description The list to which the contacts are added. */
                     listId?: number;
                     /**
-                     * @description Only say what would come of it. Nothing is written.
+                     * @description Only report what would happen; no contact is written.
                      * @default false
                      */
                     dryRun?: boolean;
@@ -27140,32 +27173,32 @@ export interface operations {
                         listId: number | null;
                         progress: number;
                         summary: {
-                            /** @description Rows of the file. */
+                            /** @description The rows of the file. */
                             total: number;
-                            /** @description Contacts that are new. */
+                            /** @description New contacts. */
                             created: number;
-                            /** @description Contacts whose number was there. */
+                            /** @description Contacts that existed before, by their number. */
                             updated: number;
-                            /** @description Rows whose number an earlier row of the file has. */
+                            /** @description Rows with the same number as an earlier row of the file. */
                             skipped: number;
-                            /** @description Rows that are no contact, or for which the plan has no room. */
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                             errors: number;
                         };
                         failureReason: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         completedAt: string | null;
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column became; null: it is passed over. */
+                        /** @description The field of each column; null: it is ignored. */
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`. */
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
-                            /** @description Of the file, from 1; of a sheet the row. */
+                            /** @description The line of the file, from 1; in a sheet, the row. */
                             line: number;
-                            /** @description `row` where it is no single field. */
+                            /** @description `row` if it is not a single field. */
                             field: string;
                             message: string;
                         }[];
@@ -27187,32 +27220,32 @@ export interface operations {
                         listId: number | null;
                         progress: number;
                         summary: {
-                            /** @description Rows of the file. */
+                            /** @description The rows of the file. */
                             total: number;
-                            /** @description Contacts that are new. */
+                            /** @description New contacts. */
                             created: number;
-                            /** @description Contacts whose number was there. */
+                            /** @description Contacts that existed before, by their number. */
                             updated: number;
-                            /** @description Rows whose number an earlier row of the file has. */
+                            /** @description Rows with the same number as an earlier row of the file. */
                             skipped: number;
-                            /** @description Rows that are no contact, or for which the plan has no room. */
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
                             errors: number;
                         };
                         failureReason: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         completedAt: string | null;
-                        /** @description Their names in the file. */
+                        /** @description The names of the columns in the file. */
                         columns: string[];
-                        /** @description What each column became; null: it is passed over. */
+                        /** @description The field of each column; null: it is ignored. */
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`. */
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
-                            /** @description Of the file, from 1; of a sheet the row. */
+                            /** @description The line of the file, from 1; in a sheet, the row. */
                             line: number;
-                            /** @description `row` where it is no single field. */
+                            /** @description `row` if it is not a single field. */
                             field: string;
                             message: string;
                         }[];

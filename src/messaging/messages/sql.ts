@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../../platform/db/columns.ts';
 import { constant, type Db, exec, many, onePlan, raw, type Sql, sql, tuples } from '../../platform/db/query.ts';
-import { as, columns, manyOf, type RowOf } from '../../platform/db/select.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import type { StoredContent } from '../../network/templates/content.ts';
@@ -263,9 +263,8 @@ export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
 ): Promise<MoveGroup[]> {
-  return manyOf(
+  return many(
     db,
-    MOVE_GROUP,
     sql`WITH moved AS (
           UPDATE message_state s
           SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),

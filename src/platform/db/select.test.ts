@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { exec, many, maybeOne, one, type Query, sql } from './query.ts';
-import { as, columns, manyOf, type RowOf } from './select.ts';
+import { as, columns, type RowOf } from './select.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -82,18 +82,5 @@ describe('a statement without a list', () => {
     const statement = sql`SELECT ${ROUTE} FROM route r`;
     expectTypeOf(statement).toEqualTypeOf<Query<Route>>();
     expectTypeOf(statement).not.toExtend<Query<{ id: string }>>();
-  });
-});
-
-describe('manyOf', () => {
-  test('gives the same rows as many', async () => {
-    const statement = sql`SELECT ${ROUTE} FROM route r ORDER BY id`;
-    const rows = await manyOf(database.pool, ROUTE, statement);
-    expect(rows).toEqual(await many(database.pool, statement));
-    expectTypeOf(rows).toEqualTypeOf<Route[]>();
-  });
-
-  test('gives no rows for none', async () => {
-    expect(await manyOf(database.pool, ROUTE, sql`SELECT ${ROUTE} FROM route r WHERE false`)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { join, raw, Sql } from 'sql-template-tag';
-import { type Columns, type Db, type Query, tuples } from './query.ts';
+import type { Columns } from './query.ts';
 
 declare const TYPE: unique symbol;
 
@@ -32,20 +32,4 @@ export function columns<C extends Readonly<Record<string, Column<unknown>>>>(lis
   });
   const { strings, values } = join(items);
   return Object.assign(new Sql(strings, values), { names: Object.keys(list) }) as Columns<RowOfColumns<C>>;
-}
-
-/**
- * Runs a statement that selects exactly the columns of `list`, in their order, and returns its rows as objects. Unlike
- * `many`, the rows come from the driver as arrays and get their names here.
- *
- * Measured with 1,000 rows of 12 columns on the built-in PostgreSQL: 1.75 ms of CPU time a call, against 1.70 ms for
- * `many` and 1.60 ms for `tuples`. It is therefore not faster than `many`.
- */
-export async function manyOf<R>(db: Db, list: Columns<R>, query: Query<R>): Promise<R[]> {
-  const { names } = list;
-  return (await tuples<unknown[]>(db, query)).map((tuple) => {
-    const row: Record<string, unknown> = {};
-    for (let i = 0; i < names.length; i++) row[names[i] as string] = tuple[i];
-    return row as R;
-  });
 }

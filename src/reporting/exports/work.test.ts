@@ -333,7 +333,7 @@ test('a failure is tried again later, and given up after eight', async () => {
       return job.length === 0 || job[0]?.failures === n;
     });
   }
-  expect(await find(id)).toMatchObject({ status: 'FAILED', failure: 'Internal error: the file could not be made' });
+  expect(await find(id)).toMatchObject({ status: 'FAILED', failure: 'Internal error: the file could not be created' });
   // What was never told of is deleted in a day.
   expect((await removals(25)).length).toBe(8);
 });

@@ -1,7 +1,7 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { insertRows, smallint, text, uuid } from '../../../platform/db/columns.ts';
-import { type Db, exec, maybeOne, one, sql } from '../../../platform/db/query.ts';
-import { as, columns, manyOf, type RowOf } from '../../../platform/db/select.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Job } from '../run/sql.ts';
 
 const MESSAGE_FACT = columns({
@@ -35,9 +35,8 @@ export async function listMessageFacts(
   { accountId, campaignId }: Job,
   { ids, firstId, lastId }: { ids: readonly string[]; firstId: string; lastId: string },
 ): Promise<MessageFact[]> {
-  return manyOf(
+  return many(
     db,
-    MESSAGE_FACT,
     sql`SELECT ${MESSAGE_FACT}
         FROM unnest(${plainArray(ids)}::uuid[]) WITH ORDINALITY AS u (id, n)
         JOIN message m ON m.account_id = ${accountId} AND m.id = u.id AND m.campaign_id = ${campaignId}

@@ -12,7 +12,7 @@ import {
   uuids,
 } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, onePlan, raw, type Sql, sql } from '../../../platform/db/query.ts';
-import { as, columns, manyOf, type RowOf } from '../../../platform/db/select.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Job } from '../run/sql.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
 import type { CustomField, Piece } from '../text/parse.ts';
@@ -138,9 +138,8 @@ export async function listCandidates(
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[] | null): Sql =>
     entries === null ? sql`NULL::jsonb` : valuesSql(entries, texts.customFields, on);
-  return manyOf(
+  return many(
     db,
-    CANDIDATE,
     sql`SELECT ${CANDIDATE} FROM (
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
