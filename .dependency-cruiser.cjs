@@ -29,12 +29,9 @@ const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error',
 const code = (path, pathNot = []) => ({ path, pathNot: [TEST, ...pathNot] });
 
 const noImportUpTheOrder = ROOMS.slice(1).map((room, above) =>
-  forbid(
-    `${room}-imports-nothing-above-it`,
-    `The order of the rooms is ${ROOMS.join(' > ')}.`,
-    code(`^src/${room}/`),
-    { path: `^src/(${ROOMS.slice(0, above + 1).join('|')})/` },
-  ),
+  forbid(`${room}-imports-nothing-above-it`, `The order of the rooms is ${ROOMS.join(' > ')}.`, code(`^src/${room}/`), {
+    path: `^src/(${ROOMS.slice(0, above + 1).join('|')})/`,
+  }),
 );
 
 module.exports = {

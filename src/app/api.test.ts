@@ -29,7 +29,7 @@ const operations = Object.entries(description.paths).flatMap(([path, methods]) =
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 );
 
-test('the description is OpenAPI 3.1 and knows the ways to show who one is', () => {
+test('the description is OpenAPI 3.1 and has the authentication schemes', () => {
   expect(description.openapi).toBe('3.1.0');
   expect(description.components.securitySchemes).toEqual({
     apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
@@ -39,7 +39,7 @@ test('the description is OpenAPI 3.1 and knows the ways to show who one is', () 
   expect(description.security).toEqual([{ apiKey: [] }, { basic: [] }, { session: [] }]);
 });
 
-test('every route is described, but for those of the pages themselves', () => {
+test('every route is described, except those of the pages themselves', () => {
   const described = new Set(operations.map(({ name }) => name));
   const missing = routes
     .filter(({ method, hidden }) => method !== 'HEAD' && !hidden)
@@ -55,7 +55,7 @@ test('no two operations share an id', () => {
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
 });
 
-test('every reference leads somewhere', () => {
+test('every reference can be resolved', () => {
   const references = JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
   const missing = [...references]
     .map((match) => match[1] ?? '')
@@ -71,7 +71,7 @@ describe.each(operations)('$name', ({ operation, name }) => {
     expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
   });
 
-  test('answers 401 to a stranger, unless it says that it is open', async () => {
+  test('responds with 401 without credentials, unless it is declared public', async () => {
     const [method = '', path = ''] = name.split(' ');
     const answer = await app.inject({ method: method as 'GET', url: path.replace(/\{\w+\}/g, '1') });
     if (operation.security?.length === 0) expect(answer.statusCode).toBe(openAnswer(name));
@@ -89,6 +89,6 @@ function openAnswer(name: string): number {
   return name === 'POST /api/partner-gateway/v1/session' ? 403 : 200;
 }
 
-test('docs/openapi.json is what the routes say (if not: node scripts/generate-openapi.ts)', async () => {
+test('docs/openapi.json matches the routes (if not: node scripts/generate-openapi.ts)', async () => {
   expect(await readFile('docs/openapi.json', 'utf8')).toBe(`${JSON.stringify(app.swagger(), null, 2)}\n`);
 });

@@ -39,7 +39,7 @@ test('an idle gateway shows its connections as down and nothing else', async () 
   expect(await scrape()).toEqual(IDLE);
 });
 
-test('queue, unknowns, unmatched receipts and binds are told by the name of the connection', async () => {
+test('queue, unknown outcomes, unmatched receipts and binds are labelled with the name of the connection', async () => {
   await queueMessages(pool, { connectionId: 1, count: 3 });
   await queueMessages(pool, { connectionId: 2, count: 1 });
   await exec(pool, sql`UPDATE dispatch_chunk SET available_at = now() - interval '1 hour'`);
@@ -61,12 +61,12 @@ test('queue, unknowns, unmatched receipts and binds are told by the name of the 
   ]);
 });
 
-test('what is gone is shown no longer', async () => {
+test('the gauges return to their idle values when nothing waits any more', async () => {
   await exec(pool, sql`TRUNCATE dispatch_chunk, unknown_outcome, receipt_unmatched, connection_status`);
   expect(await scrape()).toEqual(IDLE);
 });
 
-test('events of webhooks are told by what they wait for', async () => {
+test('webhook events are counted by what they wait for', async () => {
   await registerWebhook(pool, { accountId: 1, url: 'https://example.com' });
   const event = { accountId: 1, kind: 'DELIVERY', messageId: newId(), status: 3, at: null, error: null } as const;
   await publishEvents(pool, [event, { ...event, messageId: newId() }]);

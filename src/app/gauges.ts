@@ -37,7 +37,7 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {
-  const names = async (): Promise<Names> => new Map((await listConnectionStatus(pool)).map((c) => [c.id, c.name]));
+  const loadNames = async (): Promise<Names> => new Map((await listConnectionStatus(pool)).map((c) => [c.id, c.name]));
   const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
     new Gauge({
       name: `heliograph_${name}`,
@@ -46,7 +46,7 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
       registers: [registry],
       async collect() {
         this.reset();
-        for (const { connection, value } of await read(await names())) this.set({ connection }, value);
+        for (const { connection, value } of await read(await loadNames())) this.set({ connection }, value);
       },
     });
   };

@@ -37,7 +37,7 @@ export function createTaskRunner(
     states: () => [...loops].map(([{ name }, loop]) => ({ name, last: loop.last() })),
     async stop() {
       const ended = [...loops.values()].map((loop) => loop.stop());
-      await Promise.all(tasks.map((task) => task.interrupt?.()));
+      await Promise.all(tasks.map(async (task) => task.interrupt?.()));
       await Promise.all(ended);
       for (const task of tasks.toReversed()) await task.close?.();
     },

@@ -10,7 +10,7 @@ function fakeProcess() {
   return { own, exits, clock, stopped: waitForStopSignal(own, () => clock.ms) };
 }
 
-test('Ctrl+C under npm, which arrives twice, stops the program in order', async () => {
+test('Ctrl+C under npm arrives twice and still stops the program gracefully', async () => {
   const { own, exits, clock, stopped } = fakeProcess();
   own.emit('SIGINT');
   clock.ms = 20;
@@ -19,7 +19,7 @@ test('Ctrl+C under npm, which arrives twice, stops the program in order', async 
   expect(exits).toEqual([]);
 });
 
-test('who asks once more after a while ends it at once', async () => {
+test('a second signal after a while ends the process at once', async () => {
   const { own, exits, clock, stopped } = fakeProcess();
   own.emit('SIGTERM');
   clock.ms = 1500;

@@ -26,7 +26,7 @@ async function get(path: string) {
   return { status: answer.status, text: await answer.text() };
 }
 
-test('a worker alone says that it lives, that it is ready, and what it measured', async () => {
+test('a process with only the worker serves health, readiness and metrics', async () => {
   expect(worker.address).toBeNull();
   expect(await get('/health/live')).toEqual({ status: 200, text: '{"status":"ok"}' });
   const ready = await until('a bind of its own', async () => {
@@ -45,7 +45,7 @@ test('a worker alone says that it lives, that it is ready, and what it measured'
   expect(metrics.text).toContain('route="/health/ready",status="200"');
 });
 
-test('it serves nothing else there, and tells so in the form of the API', async () => {
+test('it serves nothing else there, and refuses it in the error form of the API', async () => {
   for (const path of ['/', '/api/partner-gateway/v1/contacts', '/docs', '/openapi.json']) {
     const answer = await get(path);
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([404, { error: 'Not Found' }]);

@@ -27,7 +27,7 @@ async function listRoutes(): Promise<[method: string, url: string][]> {
   return routes;
 }
 
-test('no route of operators lets an owner, an API key or a stranger in, whatever the request holds', async () => {
+test('no operator route accepts an owner, an API key or an unauthenticated caller, whatever the request contains', async () => {
   const { username, password, apiKey } = program.account;
   const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   const routes = await listRoutes();
@@ -44,7 +44,7 @@ test('no route of operators lets an owner, an API key or a stranger in, whatever
   }
 });
 
-test('a key that an operator made is no operator', async () => {
+test('an API key that an operator created does not have operator rights', async () => {
   const { body } = await program
     .clientOf('')
     .request('GET', `${OPERATOR_PATH}/overview`, { headers: { 'x-api-key': program.account.apiKey } });

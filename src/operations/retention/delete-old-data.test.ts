@@ -87,7 +87,7 @@ const MESSAGE_TABLES = [
   'webhook_retry',
 ];
 
-test('a message leaves everywhere once its day is past the retention, and one of the days after it stays', async () => {
+test('a message is deleted everywhere once its day is past the retention, and later messages are kept', async () => {
   await insertMessage(THEN);
   await insertMessage(ago(5));
   expect(await removeAll()).toBeGreaterThan(60_000);
@@ -96,7 +96,7 @@ test('a message leaves everywhere once its day is past the retention, and one of
   expect(await listEndedDays(pool, ago(DAYS))).toEqual([]);
 });
 
-test('a day stays until all of it is past the retention', async () => {
+test('a day is kept until all of it is past the retention', async () => {
   await insertMessage(THEN);
   await removeAll(new Date(THEN.getTime() + DAYS * DAY_MS + 11 * 3_600_000));
   expect(await count('message')).toBe(1);
@@ -104,7 +104,7 @@ test('a day stays until all of it is past the retention', async () => {
   expect(await count('message')).toBe(0);
 });
 
-test('a day stays while one of its messages waits in the queue, and the days around it go', async () => {
+test('a day is kept while one of its messages is queued, and the days around it are deleted', async () => {
   const waiting = await insertMessage(THEN);
   await insertMessage(new Date(THEN.getTime() - DAY_MS));
   await exec(
@@ -119,7 +119,7 @@ test('a day stays while one of its messages waits in the queue, and the days aro
   expect(await count('message')).toBe(0);
 });
 
-test('a day stays while the end of a validity is awaited in it', async () => {
+test('a day is kept while one of its messages waits for the end of its validity', async () => {
   const waiting = await insertMessage(THEN);
   await exec(
     pool,
@@ -129,14 +129,14 @@ test('a day stays while the end of a validity is awaited in it', async () => {
   expect(await count('message')).toBe(1);
 });
 
-test('messages that were not looked through for their end keep their day, since they may still hold credit', async () => {
+test('messages that were not checked for expiry keep their day, because they may still hold credit', async () => {
   await insertMessage(THEN);
   await exec(pool, sql`UPDATE expiry_progress SET done_to = ${new Date(THEN.getTime() - DAY_MS)}`);
   await removeAll();
   expect(await count('message')).toBe(1);
 });
 
-test('a day that somebody reads is not waited for: it is tried again soon', async () => {
+test('a day that is being read is not waited for but tried again soon', async () => {
   await insertMessage(THEN);
   await transaction(pool, async (tx) => {
     await exec(tx, sql`SELECT FROM message_state_20310331`);
@@ -173,7 +173,7 @@ const insertInboxMessage = (chatId: string, at: Date) =>
         VALUES (${accountId}, ${chatId}, ${idAt(at)}, 'INBOUND', 'TEXT', 'hello', ${at})`,
   );
 
-test('what people wrote leaves: old messages of a thread that goes on, and whole threads that are silent, with their counts', async () => {
+test('old messages of an active conversation are deleted, and whole inactive conversations with their counts', async () => {
   const [silent, lively] = [idAt(THEN), idAt(ago(3))];
   await insertConversation(silent, THEN, 2);
   await insertConversation(lively, ago(3), 1);
@@ -224,7 +224,7 @@ async function insertCampaign(completedAt: Date | null): Promise<number> {
   return id;
 }
 
-test('the recipients and numbers of a campaign leave when it ended before; a running one keeps them', async () => {
+test('the recipients and numbers of an old campaign are deleted; a running one keeps them', async () => {
   const ended = await insertCampaign(THEN);
   const recent = await insertCampaign(ago(3));
   const running = await insertCampaign(null);
@@ -244,7 +244,7 @@ test('the recipients and numbers of a campaign leave when it ended before; a run
   expect(goal).toEqual({ total: 3, unlisted: 3 });
 });
 
-test('events that nobody came to tell leave, and the audit log stays for good', async () => {
+test('events that were never sent are deleted, and the audit log is kept for ever', async () => {
   const insertOutbox = (at: Date) =>
     exec(
       pool,

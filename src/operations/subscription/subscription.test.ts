@@ -25,7 +25,7 @@ const run = (...args: string[]) => {
   return commandsOn({ connectionString }, registerAccountCommands)(...args);
 };
 
-test('the subscription tells the plan, its channels, the contacts and the credit', async () => {
+test('the subscription shows the plan, its channels, the contacts and the credit', async () => {
   expect((await program.client.request('GET', `${PG}/subscription`)).body).toEqual({
     plan: 'unlimited',
     channels: ['SMS', 'RCS', 'WHATSAPP'],
@@ -77,7 +77,7 @@ test.each(CHANNELS)(
   },
 );
 
-test('the refusal names the channels that the plan lacks, and a campaign cannot be changed to them', async () => {
+test('the refusal names the channels that the plan lacks, and a campaign cannot change to them', async () => {
   const { body: made } = await program.client.request('POST', `${PG}/campaigns`, { body: campaign('SMS') });
   const { id } = made as { id: number };
   await planOf('SMS');

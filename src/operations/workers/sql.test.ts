@@ -12,7 +12,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 const task = { name: 'receipts', ranAt: null, error: null };
 
-test('a worker lives while it holds its lock, and is forgotten when it ends or has been dead for an hour', async () => {
+test('a worker is alive while it holds its lock, and is deleted when it stops or has been dead for an hour', async () => {
   const { pool } = database;
   const [living, dead, longDead] = [randomInt(2 ** 40), randomInt(2 ** 40), randomInt(2 ** 40)];
   const session = await pool.connect();

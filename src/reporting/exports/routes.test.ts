@@ -52,7 +52,7 @@ async function fetchLink(
   return { status: answer.status, text, headers: answer.headers };
 }
 
-test('an export is asked for, made and fetched by a link that needs no key', async () => {
+test('an export is requested, made, and downloaded by a link that needs no key', async () => {
   const asked = await ask(HISTORY, { ...span, recipient: '39 333 1234567', unknown: 'field' });
   expect(asked).toMatchObject({ type: 'HISTORY', format: 'csv', filters: { ...span, recipient: '+393331234567' } });
   expect(asked).not.toHaveProperty('downloadUrl');
@@ -73,7 +73,7 @@ test('an export is asked for, made and fetched by a link that needs no key', asy
   expect(Date.parse(String(job['expiresAt'])) - Date.parse(String(job['completedAt']))).toBe(24 * 3_600_000);
 });
 
-test('links serve ranges', async () => {
+test('links support range requests', async () => {
   const job = await made();
   const whole = await fetchLink(job.downloadUrl);
   const part = await fetchLink(job.downloadUrl, { headers: { range: 'bytes=3-9' } });
@@ -82,7 +82,7 @@ test('links serve ranges', async () => {
   expect((await fetchLink(job.downloadUrl, { method: 'HEAD' })).status).toBe(200);
 });
 
-test('a link opens its own export alone, until that expires, is made again or deleted', async () => {
+test('a link opens only its own export, until that expires, is repeated or deleted', async () => {
   const [job, other] = [await made(), await made()];
   const { search } = new URL(job.downloadUrl);
   const foreign = new URL(other.downloadUrl);
@@ -105,7 +105,7 @@ test('a link opens its own export alone, until that expires, is made again or de
   expect((await client.request('DELETE', `${PATH}/${job.exportId}`)).status).toBe(404);
 });
 
-test('while it is available or being made it is not made again', async () => {
+test('an export that is available or in progress cannot be repeated', async () => {
   const job = await made();
   const again = () => client.request('POST', `${PATH}/${job.exportId}`);
   expect((await again()).status).toBe(400);
@@ -116,7 +116,7 @@ test('while it is available or being made it is not made again', async () => {
   await endOf(job);
 });
 
-test('the list shows the newest first, without links', async () => {
+test('the list shows the newest export first, without links', async () => {
   const job = await made();
   const { body } = await client.request('GET', `${PATH}?limit=1`);
   expect(body).toMatchObject({ page: 0, limit: 1, data: [{ exportId: job.exportId, status: 'COMPLETED' }] });
@@ -124,7 +124,7 @@ test('the list shows the newest first, without links', async () => {
   expect(await stranger.client.request('GET', PATH)).toMatchObject({ body: { data: [], total: 0 } });
 });
 
-test('contacts and reports are exported, of what is named', async () => {
+test('exports of contacts and reports contain what the request names', async () => {
   const contact = await client.request('POST', `${PG}/contacts`, { body: { phoneNumber: '+393339999999' } });
   const { id: contactId } = contact.body as { id: number };
   const list = await client.request('POST', `${PG}/contacts/list`, { body: { name: 'A' } });
@@ -173,7 +173,7 @@ test.each<[string, object, string[]]>([
   expect((await client.request('GET', PATH)).body).toMatchObject({ total: (before.body as { total: number }).total });
 });
 
-test('the export of another account is unknown in every way', async () => {
+test('the export of another account is unknown to every route', async () => {
   const { exportId } = await made();
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     const answers = [exportId, 987_654_321].map((id) => stranger.client.request(method, `${PATH}/${id}`));
@@ -194,7 +194,7 @@ test('a key without the scope is refused', async () => {
     expect((await narrow.request(method, path)).status).toBe(403);
 });
 
-test('the same Idempotency-Key asks for one export', async () => {
+test('requests with the same Idempotency-Key create one export', async () => {
   const headers = { 'idempotency-key': 'once' };
   const [one, two] = [
     await client.request('POST', HISTORY, { body: span, headers }),
@@ -204,7 +204,7 @@ test('the same Idempotency-Key asks for one export', async () => {
   expect(two.body).toEqual(one.body);
 });
 
-test('more than a thousand exports of an account do not wait at a time', async () => {
+test('an account cannot have more than a thousand waiting exports', async () => {
   const { accountId } = stranger;
   await exec(
     program.pool,
@@ -215,7 +215,7 @@ test('more than a thousand exports of an account do not wait at a time', async (
   expect(answer).toMatchObject({ status: 429, body: { retryAfter: 60 } });
 });
 
-test('who asks, repeats and deletes stands in the audit log', async () => {
+test('the audit log records who requests, repeats and deletes an export', async () => {
   const { exportId } = await made();
   await exec(program.pool, sql`UPDATE export SET status = 'FAILED' WHERE id = ${exportId}`);
   await endOf(await ask(`${PATH}/${exportId}`, {}));

@@ -100,7 +100,7 @@ async function store(count: number, more: Parameters<typeof newMessage>[0] = {})
   return messages.map(({ id }) => id);
 }
 
-test('a history has one line a message, which says what its record says, for every status and channel', async () => {
+test('a history has one line per message with the values of its record, for every status and channel', async () => {
   const ids: string[] = [];
   for (const channel of CHANNELS) {
     ids.push(...(await store(1, { channel, clientId: `=${channel}`, sender: '+393331234567', priceMicros: 35_000 })));
@@ -157,7 +157,7 @@ test.each([
   expect([row.rows, linesOf(octets).length]).toEqual([count, count]);
 });
 
-test('reports of a campaign have its messages alone, and when they were read', async () => {
+test('the reports of a campaign contain only its messages, and when they were read', async () => {
   const { id: campaignId } = await one<{ id: number }>(
     database.pool,
     sql`INSERT INTO campaign (account_id, name, status, sending_mode) VALUES (${accountId}, 'A', 0, 'RCS') RETURNING id`,
@@ -213,7 +213,7 @@ test('contacts have their custom fields and opt-outs; numbers stay, formulas do 
   });
 });
 
-test('contacts can be those named, or those of lists, each once', async () => {
+test('contacts can be selected by id or by list, each exported once', async () => {
   const ids = await storeContacts();
   await exec(
     database.pool,
@@ -226,7 +226,7 @@ test('contacts can be those named, or those of lists, each once', async () => {
   expect(linesOf(listed.octets).map(({ id }) => Number(id))).toEqual([ids[1]]);
 });
 
-test('the compressed file is the plain one', async () => {
+test('the compressed file has the content of the plain one', async () => {
   await store(100);
   const [plain, packed] = [await made(history()), await made(history(), 'csv.gz')];
   expect(gunzipSync(packed.octets).equals(plain.octets)).toBe(true);
@@ -248,14 +248,14 @@ test('a workbook has the same rows, numbers as numbers and every text as it is',
   );
 });
 
-test('a workbook is a plain ZIP: LibreOffice 7.4 does not open one in the form for more than 4 GiB', async () => {
+test('a workbook is a plain ZIP, because LibreOffice 7.4 cannot open ZIP64', async () => {
   await store(100);
   const { octets } = await made(history(), 'xlsx');
   const [endOfPlain, endOfLarge] = ['PK\x05\x06', 'PK\x06\x06'];
   expect([octets.includes(endOfPlain), octets.includes(endOfLarge)]).toEqual([true, false]);
 });
 
-test('many workers make each export once, and of one account never two at a time', async () => {
+test('many workers make each export once, and never two of one account at a time', async () => {
   await store(50);
   const rows = [await enqueue(history()), await enqueue(history()), await enqueue(history())];
   let [now, most] = [0, 0];
@@ -274,7 +274,7 @@ test('many workers make each export once, and of one account never two at a time
   expect(most).toBe(1);
 });
 
-test('the export of a dead worker is begun anew by another one, that of a living one is left alone', async () => {
+test('another worker restarts the export of a dead worker, but not that of a live one', async () => {
   await store(10);
   const { id } = await enqueue(history());
   const { connectionString, pool } = database;
@@ -293,7 +293,7 @@ test('the export of a dead worker is begun anew by another one, that of a living
   await third.stop();
 });
 
-test('a worker that was taken for dead commits nothing, and what it wrote is deleted', async () => {
+test('a worker that was taken for dead commits nothing, and its file is deleted', async () => {
   await store(10);
   const { id } = await enqueue(history());
   const keys: string[] = [];
@@ -319,7 +319,7 @@ const removals = (afterHours: number) =>
     sql`SELECT key FROM file_removal WHERE account_id = ${accountId} AND due_at <= now() + make_interval(hours => ${afterHours})`,
   );
 
-test('a failure is tried again later, and given up after eight', async () => {
+test('a failed export is retried later, and fails for good after eight attempts', async () => {
   const { id } = await enqueue(history());
   const failing = exporter({ storage: { put: () => Promise.reject(new Error('the store is away')) } });
   for (let n = 1; n <= 8; n++) {
@@ -338,7 +338,7 @@ test('a failure is tried again later, and given up after eight', async () => {
   expect((await removals(25)).length).toBe(8);
 });
 
-test('a worker that stops leaves its exports to others at once', async () => {
+test('other workers can take over the exports of a stopping worker at once', async () => {
   const { id } = await enqueue(history());
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const worker = exporter({
@@ -358,7 +358,7 @@ test('a worker that stops leaves its exports to others at once', async () => {
   expect(await endOf(id)).toMatchObject({ status: 'COMPLETED', rows: 0 });
 });
 
-test('when its time is over an export reads EXPIRED, and its file is deleted', async () => {
+test('an export becomes EXPIRED when its time is over, and its file is deleted', async () => {
   const { row } = await made(history());
   await exec(database.pool, sql`UPDATE export SET expires_at = now() WHERE account_id = ${accountId}`);
   expect(await find(row.id)).toMatchObject({ status: 'EXPIRED' });
@@ -374,7 +374,7 @@ test('when its time is over an export reads EXPIRED, and its file is deleted', a
   expect(await db.deleteOldExports(database.pool, { days: 1 })).toBe(1);
 });
 
-test('how far an export is can be told while it is made, and not afterwards', async () => {
+test('the progress of an export is updated while it is made, and not afterwards', async () => {
   const { id } = await enqueue(history());
   const progress = { accountId, id, rows: 5, expectedRows: 10 };
   expect(await db.updateProgress(database.pool, progress)).toBe(1);

@@ -46,7 +46,7 @@ async function bothWays(
   return { start, byHours, plainly };
 }
 
-test('a page found by hours is the page, wherever the range and the page begin and whatever was counted before', async () => {
+test('a page found by hours is the right page, wherever range and page begin and whatever was counted before', async () => {
   await store(-30, 30, 12);
   const find = createStartFinder();
   const ranges = [
@@ -65,13 +65,13 @@ test('a page found by hours is the page, wherever the range and the page begin a
       }
 });
 
-test('a deep page passes over fewer messages than an hour has', async () => {
+test('a deep page skips fewer messages than an hour has', async () => {
   const { start } = await bothWays(createStartFinder(), asked(at(-40), at(0)), 80, at(-1));
   expect(start.offset).toBeLessThan(6);
   expect(start.endId < idRangeOf(at(0), at(-1)).endId).toBe(true);
 });
 
-test('what comes in an hour that is not settled is counted each time', async () => {
+test('messages of an hour that is not settled are counted each time', async () => {
   const find = createStartFinder();
   const filter = asked(at(-40), at(1));
   await bothWays(find, filter, 40, at(-5));

@@ -55,14 +55,14 @@ const minutes = (from: number, to: number, more: Record<string, string> = {}) =>
   ...more,
 });
 
-test('messages of a range come as records, the newest first, both ends included', async () => {
+test('the messages of a range are listed as records, newest first, with both ends included', async () => {
   const ids = await store(-600, 5);
   const { body, ids: found } = await history(minutes(-599, -597));
   expect(found).toEqual([ids[3], ids[2], ids[1]]);
   expect(body).toMatchObject([{ messageId: ids[3], channel: 'SMS', deliveryStatus: 'ACCEPTED', parts: 1 }, {}, {}]);
 });
 
-test('only the channel that is asked for, and only the account’s own', async () => {
+test('only messages of the requested channel and of the account are listed', async () => {
   const own = await store(-500, 2, { channel: 'RCS' });
   await store(-500, 2, { channel: 'WHATSAPP' });
   await store(-500, 2, { channel: 'RCS', accountId: stranger.accountId });
@@ -71,7 +71,7 @@ test('only the channel that is asked for, and only the account’s own', async (
   expect((await history(asked, stranger.apiKey)).ids).toHaveLength(2);
 });
 
-test('pages follow one another without gaps, whether the ones before were read or not', async () => {
+test('pages follow one another without gaps, whether or not earlier pages were read', async () => {
   const ids = (await store(-400, 47)).toReversed();
   const page = (n: number) => history(minutes(-400, -350, { page: String(n), limit: '10' }));
   const last = await page(3);
@@ -83,7 +83,7 @@ test('pages follow one another without gaps, whether the ones before were read o
   expect((await page(3)).ids).toEqual(walked[3]);
 });
 
-test('pages of a range that is not over count what has come meanwhile', async () => {
+test('pages of a range that is not over include what has arrived in the meantime', async () => {
   const ids = await store(540, 4);
   const page = (n: number) => history(minutes(540, 700, { page: String(n), limit: '2' }));
   expect((await page(0)).ids).toEqual([ids[3], ids[2]]);
@@ -92,7 +92,7 @@ test('pages of a range that is not over count what has come meanwhile', async ()
   expect((await page(0)).ids).toEqual([newer, ids[3]]);
 });
 
-test('twenty at a time unless said', async () => {
+test('a page has twenty entries by default', async () => {
   await store(-300, 25);
   expect((await history(minutes(-300, -270))).ids).toHaveLength(20);
 });
@@ -114,7 +114,7 @@ test('the status filter finds exactly those whose record has that status, on eve
   }
 });
 
-test('what waits is found in the queue as it is among the messages', async () => {
+test('queued messages found through the queue are those found among the messages', async () => {
   const ids = await store(320, 3);
   const { accountId } = account;
   const find = (queued: 'in queue' | 'among messages') =>
@@ -130,7 +130,7 @@ test('what waits is found in the queue as it is among the messages', async () =>
   expect(await find('among messages')).toEqual([ids[2], ids[1]]);
 });
 
-test('with a start after the end, or before there were ids, there is nothing', async () => {
+test('a range that ends before it starts, or lies before all ids, has no messages', async () => {
   await store(0, 1);
   expect(await history(minutes(10, -10))).toMatchObject({ status: 200, body: [] });
   const early = { channel: 'SMS', from: '1900-01-01T00:00:00Z', to: '1969-12-31T23:59:59Z' };
@@ -138,7 +138,7 @@ test('with a start after the end, or before there were ids, there is nothing', a
   expect((await history({ ...early, from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' })).status).toBe(200);
 });
 
-test('times may have any offset, also one whose plus was not encoded', async () => {
+test('times may have any offset, even if its plus sign was not encoded', async () => {
   const [id] = await store(300, 1);
   const local = new Date(at(300).getTime() + 2 * 60 * MINUTE).toISOString().replace('Z', '');
   const asked = { channel: 'SMS', from: `${local}+02:00`, to: `${local} 02:00` };
@@ -157,7 +157,7 @@ test.each<[Record<string, string>, string[]]>([
   expect(details.map(({ field }) => field).sort()).toEqual(fields);
 });
 
-test('pages are read off the primary keys of their days, whatever else is in the tables', async () => {
+test('pages are read from the primary keys of their days, whatever else is in the tables', async () => {
   const { accountId } = account;
   await crowdMessages(pool);
   const filter = { accountId, channel: 'SMS' as const, ...idRangeOf(at(-600), at(600)), limit: 20, offset: 40 };

@@ -43,7 +43,7 @@ const count = (at: Date, what: Partial<TrafficDelta>, channel: Channel = 'SMS') 
 const hoursAgo = (hours: number): Date => new Date(NOON.getTime() - hours * HOUR);
 
 describe('traffic', () => {
-  test('an account without any has every hour and channel of it, all nothing', async () => {
+  test('an account without traffic has zeros for every hour and channel', async () => {
     const { series, totals, rate, credit, campaigns, asOf } = await overview('?hours=3');
     expect(series).toHaveLength(9);
     expect(series[0]).toEqual({
@@ -81,7 +81,7 @@ describe('traffic', () => {
     expect((await overview('?hours=168')).series).toHaveLength(168 * 3);
   });
 
-  test('what is delivered a second is told from the second time on', async () => {
+  test('the delivery rate is known from the second request on', async () => {
     await count(hoursAgo(1), { sent: 500, delivered: 400 });
     await overview();
     await count(hoursAgo(1), { delivered: 50 });
@@ -90,7 +90,7 @@ describe('traffic', () => {
     expect((await overview('?hours=1')).rate).toEqual({ accepted: 0, delivered: 5, failed: 0.5 });
   });
 
-  test('messages accepted in the last minute count, simulations and older ones do not', async () => {
+  test('messages accepted in the last minute count; simulations and older messages do not', async () => {
     const { accountId } = account;
     const idAgo = (ms: number): string => firstIdAt(new Date(NOON.getTime() - ms)).slice(0, 14) + newId().slice(14);
     const made = Array.from({ length: 90 }, () => newMessage({ accountId, id: idAgo(30_000) }));
@@ -99,7 +99,7 @@ describe('traffic', () => {
     expect((await overview()).rate.accepted).toBe(1.5);
   });
 
-  test('more than are counted are counted by the time that they took', async () => {
+  test('when more messages arrived than are counted, the rate is over the time that these took', async () => {
     const { accountId } = account;
     const idAgo = (ms: number): string => firstIdAt(new Date(NOON.getTime() - ms)).slice(0, 14) + newId().slice(14);
     for (let n = 0; n < 6; n++)
@@ -129,7 +129,7 @@ async function newCampaign(status: number, more: { paused?: boolean; reason?: st
   return id;
 }
 
-test('campaigns that are being sent come before those that wait, the next of them first', async () => {
+test('campaigns that are being sent come before scheduled ones, of which the next comes first', async () => {
   const later = await newCampaign(1, { inHours: 5 });
   const sooner = await newCampaign(1, { inHours: 1 });
   const sending = await newCampaign(2);
@@ -153,11 +153,11 @@ test('campaigns that are being sent come before those that wait, the next of the
 });
 
 describe('attention', () => {
-  test('nothing needs anybody in an account where all is well', async () => {
+  test('an account without problems needs no attention', async () => {
     expect(await attention()).toEqual([]);
   });
 
-  test('little credit warns, none is an error, and who pays afterwards has no need', async () => {
+  test('low credit is a warning, no credit is an error, and an account that pays after use gets neither', async () => {
     await count(hoursAgo(2), { sent: 1, costMicros: 5_000_001 });
     expect(await attention()).toMatchObject([{ kind: 'low_credit', severity: 'warning' }]);
     const { accountId } = account;
@@ -167,7 +167,7 @@ describe('attention', () => {
     expect(await attention()).toEqual([]);
   });
 
-  test('everything of the account that failed or waits is told, the worst first', async () => {
+  test('everything of the account that failed or waits is listed, worst first', async () => {
     const { accountId } = account;
     const failed = await newCampaign(4, { reason: 'no credit' });
     const held = await newCampaign(2, { paused: true, reason: 'template refused' });
@@ -261,7 +261,7 @@ describe('attention', () => {
     expect(await few('tracking', 'exports')).toEqual([0, ['unknown_outcomes', 'export_failed']]);
   });
 
-  test('paused sending is told to everybody', async () => {
+  test('everybody sees that sending is paused', async () => {
     await exec(pool, sql`UPDATE fence SET state = 'paused', reason = 'a copy', since = ${NOON}`);
     const [item] = await attention();
     await exec(pool, sql`UPDATE fence SET state = 'open'`);
@@ -294,7 +294,7 @@ describe('attention', () => {
     await exec(pool, sql`DELETE FROM route`);
   });
 
-  test('the connection of another account’s sender is none of its business', async () => {
+  test('an account does not see the connection of another account’s sender', async () => {
     const connectionId = await newConnection('agents');
     const sender = (ownerId: number | null) =>
       exec(
@@ -315,7 +315,7 @@ async function newConnection(name: string): Promise<number> {
   return made?.id ?? 0;
 }
 
-test('nothing of another account is in it', async () => {
+test('the overview contains nothing of other accounts', async () => {
   await count(hoursAgo(0), { sent: 5 });
   await newCampaign(4, { reason: 'x' });
   await newCampaign(2);
@@ -324,12 +324,12 @@ test('nothing of another account is in it', async () => {
   expect([totals.today.sent, campaigns, items]).toEqual([0, [], []]);
 });
 
-test('it needs the scope tracking, and at most a week', async () => {
+test('the overview requires the scope tracking and covers at most a week', async () => {
   expect((await get('', await newKey(pool, account, ['SMS']))).status).toBe(403);
   for (const hours of ['0', '169', 'x']) expect((await get(`?hours=${hours}`, account.apiKey)).status).toBe(400);
 });
 
-test('whatever is in the tables, the figures are read by index: the hours, the newest messages, open campaigns', async () => {
+test('hours, newest messages and open campaigns are read by index, whatever is in the tables', async () => {
   const { accountId } = account;
   await exec(
     pool,

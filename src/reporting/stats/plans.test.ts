@@ -40,15 +40,12 @@ async function readsOfHours(work: Parameters<typeof explain>[1]): Promise<Scan[]
   return scans.filter(({ table }) => table === 'traffic_hour');
 }
 
-test.each(['day', 'week', 'month'] as const)(
-  'a year by %s reads of the hours only those that are not folded',
-  async (unit) => {
-    const scans = await readsOfHours((to) => db.listBuckets(to, { ...filter, unit }));
-    expect(scans.map(({ index }) => index)).toEqual(['traffic_hour_open']);
-  },
-);
+test.each(['day', 'week', 'month'] as const)('a year by %s reads only the hours that are not folded', async (unit) => {
+  const scans = await readsOfHours((to) => db.listBuckets(to, { ...filter, unit }));
+  expect(scans.map(({ index }) => index)).toEqual(['traffic_hour_open']);
+});
 
-test('which hours of a year have buckets is told without reading those that are folded', async () => {
+test('the active hours of a year are found without reading folded hours', async () => {
   const scans = await readsOfHours((to) => db.listActiveHours(to, filter));
   expect(scans.map(({ index }) => index)).toEqual(['traffic_hour_open']);
 });

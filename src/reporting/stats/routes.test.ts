@@ -59,7 +59,7 @@ const fold = (): Promise<number> => foldTraffic(pool, () => new Date('2026-03-20
 const EMPTY = { campaigns: 1, sent: 0, delivered: 0, read: 0, failed: 0, pending: 0, skipped: 0, cost: 0 };
 
 describe('of all campaigns', () => {
-  test('each message counts where it was accepted, with what became of it, folded or not', async () => {
+  test('each message counts with its outcome when it was accepted, folded or not', async () => {
     const first = await newCampaign({ createdAt: '2026-03-01T08:00Z', startedAt: '2026-03-02T23:30Z', skipped: 4 });
     const second = await newCampaign({ createdAt: '2026-03-02T08:00Z', startedAt: '2026-03-03T10:00Z', skipped: 1 });
     await count([
@@ -95,7 +95,7 @@ describe('of all campaigns', () => {
     expect(await stats(MARCH)).toEqual(expected);
   });
 
-  test('buckets are hours, days, weeks from Monday, or months; the first holds only what lies in the range', async () => {
+  test('buckets are hours, days, weeks from Monday, or months; the first contains only what lies in the range', async () => {
     const campaignId = await newCampaign({ createdAt: '2026-02-01T00:00Z', startedAt: '2026-02-01T00:00Z' });
     const times = ['2026-03-01T22:59Z', '2026-03-01T23:00Z', '2026-03-02T00:00Z', '2026-03-08T23:59Z'];
     await count(times.map((at) => ({ campaignId, at, outcome: 'delivered' })));
@@ -115,7 +115,7 @@ describe('of all campaigns', () => {
     expect(await buckets('startDate=2026-03-02&endDate=2026-03-08&aggregateOn=month')).toEqual([['2026-03-01T00', 2]]);
   });
 
-  test('direction and page cut the buckets in the order of time; the total stays, past the last page too', async () => {
+  test('direction and page select buckets in the order of time, and the total stays the same even beyond the last page', async () => {
     const campaignId = await newCampaign({ createdAt: '2026-03-01T00:00Z', startedAt: '2026-03-01T00:00Z' });
     await count(
       ['01', '02', '03'].map((day) => ({ campaignId, at: `2026-03-${day}T05:00Z`, outcome: 'accepted' as const })),
@@ -131,7 +131,7 @@ describe('of all campaigns', () => {
     expect(await page('page=7')).toEqual([[], 3]);
   });
 
-  test('sendingMode takes campaigns of exactly these modes, whatever channel a message went over', async () => {
+  test('sendingMode selects campaigns with exactly these modes, whatever channel a message went over', async () => {
     const at = '2026-03-05T10:00Z';
     for (const mode of ['SMS', 'RCS', 'RCS_SMS'] as const) {
       const campaignId = await newCampaign({ mode, createdAt: at, startedAt: at, skipped: 1 });
@@ -149,7 +149,7 @@ describe('of all campaigns', () => {
     }
   });
 
-  test('a draft counts where it was made, unless isDraft=false; a campaign that is only scheduled does not', async () => {
+  test('a draft counts when it was created, unless isDraft=false; a scheduled campaign does not', async () => {
     await newCampaign({ createdAt: '2026-03-05T10:00Z' });
     const scheduled = await newCampaign({ createdAt: '2026-03-06T10:00Z' });
     await exec(pool, sql`UPDATE campaign SET status = 1, confirmed_at = now() WHERE id = ${scheduled}`);
@@ -159,7 +159,7 @@ describe('of all campaigns', () => {
     expect(await stats(`${MARCH}&isDraft=false`)).toMatchObject({ data: [], total: 0 });
   });
 
-  test('nothing of another account is counted', async () => {
+  test('traffic of other accounts is not counted', async () => {
     const at = '2026-03-05T10:00Z';
     const { accountId } = stranger;
     const campaignId = await newCampaign({ createdAt: at, startedAt: at, skipped: 2, accountId });
@@ -190,7 +190,7 @@ describe('of all campaigns', () => {
     async (query) => expect(await stats(query)).toMatchObject({ data: [], total: 0 }),
   );
 
-  test('the first and the last day that can be written are days like others', async () => {
+  test('the first and the last representable days work like all others', async () => {
     for (const day of ['0000-01-01', '9999-12-31'])
       expect((await get(`/stats?startDate=${day}&endDate=${day}`)).status).toBe(200);
   });
@@ -204,7 +204,7 @@ describe('of all campaigns', () => {
 });
 
 describe('of one campaign', () => {
-  test('its buckets, each by channel too, and what it skipped where it began', async () => {
+  test('buckets also list each channel, and skipped recipients count where the campaign began', async () => {
     const startedAt = '2026-03-02T23:30Z';
     const id = await newCampaign({ mode: 'RCS_SMS', createdAt: startedAt, startedAt, skipped: 3 });
     const other = await newCampaign({ createdAt: startedAt, startedAt });
@@ -244,7 +244,7 @@ describe('of one campaign', () => {
     expect((await get(`/${id}/stats`)).body).toEqual({ page: 0, limit: 10, total: 0, data: [] });
   });
 
-  test('one of another account reads like one that there is not', async () => {
+  test('a campaign of another account is like one that does not exist', async () => {
     const id = await newCampaign({ createdAt: '2026-03-05T10:00Z', accountId: stranger.accountId });
     const [foreign, unknown] = [await get(`/${id}/stats`), await get('/9000000000/stats')];
     expect(foreign.status).toBe(404);
@@ -272,7 +272,7 @@ const anyMessage = fc.record({
   turn: fc.nat(2),
 });
 
-test('whatever was sent and however much of it is folded, buckets agree with the messages, and add up to them', async () => {
+test('whatever was sent and however much is folded, the buckets agree with the messages and add up to them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyMessage, { maxLength: 25 }), fc.constantFrom(...UNITS), async (sent, unit) => {
       await exec(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`);

@@ -27,7 +27,7 @@ const auditOf = async (accountId: number) =>
     })
   ).map(({ actorKind, username, action }) => ({ actorKind, username, action }));
 
-test('an account is made with credentials that work at once, and its log names the operator', async () => {
+test('a new account has credentials that work at once, and its audit log names the operator', async () => {
   const made = await make({ name: '  Initech ', credit: 12.5, channels: ['SMS'], ratePerMinute: 600 });
   const client = program.clientOf(made.apiKey);
   expect(await client.request('GET', '/api/partner-gateway/v1/subscription')).toMatchObject({
@@ -51,7 +51,7 @@ test('an account is made with credentials that work at once, and its log names t
   expect(log.every(({ actorKind, username }) => actorKind === 'operator' && username === operator.username)).toBe(true);
 });
 
-test('the same Idempotency-Key makes one account, and answers its credentials again', async () => {
+test('the same Idempotency-Key creates one account, and returns its credentials again', async () => {
   const headers = { 'idempotency-key': 'new-account-1' };
   const [first, second] = [
     await operator.request('POST', '/accounts', { name: 'Twice' }, headers),
@@ -81,7 +81,7 @@ test('accounts are found by name, id, status and plan, and sorted', async () => 
   });
 });
 
-test('a suspended account is refused with its next request, and let in again after that', async () => {
+test('a suspended account is refused from its next request on, and accepted again when it is resumed', async () => {
   const { accountId, apiKey } = await make({ name: 'Hooli' });
   const status = async (): Promise<number> =>
     (await program.clientOf(apiKey).request('GET', '/api/partner-gateway/v1/subscription')).status;
@@ -96,13 +96,13 @@ test('a suspended account is refused with its next request, and let in again aft
   ]);
 });
 
-test('nobody suspends the account of which they are a person', async () => {
+test('operators cannot suspend their own account', async () => {
   const path = `/accounts/${operator.accountId}`;
   expect(await operator.request('PUT', path, { status: 'suspended', name: 'Away' })).toMatchObject({ status: 409 });
   expect(await operator.ask('GET', path)).toMatchObject({ status: 'active', name: 'Gateway' });
 });
 
-test('what a change leaves out stays, what it names is changed, and null is the plan’s own', async () => {
+test('a change affects only the fields that it names, and null restores the value of the plan', async () => {
   const { accountId } = await make({ name: 'Vandelay' });
   const put = (body: object) => operator.ask('PUT', `/accounts/${accountId}`, body);
   const limits = { planLimit: 500, extraLimit: 20 };
@@ -133,7 +133,7 @@ test('what a change leaves out stays, what it names is changed, and null is the 
   });
 });
 
-test('an owner who is locked out by the allow-list is let in again', async () => {
+test('an operator can let in an owner whom the allow-list has locked out', async () => {
   const { accountId } = await make({ name: 'Locked' });
   await exec(
     program.pool,
@@ -147,7 +147,7 @@ test('an owner who is locked out by the allow-list is let in again', async () =>
   });
 });
 
-test('credit is added once for a key, stands in the ledger, and the books agree', async () => {
+test('credit is added once per Idempotency-Key, recorded in the ledger, and the books agree', async () => {
   const { accountId } = await make({ name: 'Pied Piper' });
   const path = `/accounts/${accountId}/credit`;
   const [first, again] = [
@@ -174,7 +174,7 @@ test('credit is added once for a key, stands in the ledger, and the books agree'
   expect(await operator.ask('GET', `/accounts/${accountId}`)).toMatchObject({ ledgerAgrees: true });
 });
 
-test('an account that owes credit cannot be put on a plan that pays beforehand, until it has paid', async () => {
+test('an account that owes credit cannot change to a prepaid plan until it has paid', async () => {
   const { accountId } = await make({ name: 'Owing', plan: 'unlimited' });
   await exec(program.pool, sql`UPDATE credit_balance SET available_micros = -5000000 WHERE account_id = ${accountId}`);
   const path = `/accounts/${accountId}`;
@@ -188,7 +188,7 @@ test('an account that owes credit cannot be put on a plan that pays beforehand, 
   });
 });
 
-test('traffic of the last day stands beside an account', async () => {
+test('an account is listed with its traffic of the last day', async () => {
   const { messageId } = await program.client.send({ phoneNumber: '+393331234567', message: 'Hello' });
   await program.client.untilStatus(messageId ?? '', 'DELIVERED');
   expect(await operator.ask('GET', `/accounts/${program.account.accountId}`)).toMatchObject({
@@ -196,7 +196,7 @@ test('traffic of the last day stands beside an account', async () => {
   });
 });
 
-test('a disabled webhook is made active again, and one that is active is 409', async () => {
+test('a disabled webhook is enabled again, and an active one gets 409', async () => {
   const { accountId, apiKey } = await make({ name: 'Hooked' });
   const path = `/accounts/${accountId}`;
   expect((await operator.request('POST', `${path}/webhook/enable`)).status).toBe(404);

@@ -14,7 +14,7 @@ import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/temp
 import { syncNamed } from '../../../network/templates/sync.ts';
 import { operatorNameOf } from '../author.ts';
 import { Done, OPERATOR_PATH } from '../fields.ts';
-import { kindRoutes } from './kinds.ts';
+import { kindRoutes } from '../connection-kinds/routes.ts';
 import * as schema from './schema.ts';
 import { type ConnectionRow, countConnections, listConnectionPage, listMinutes } from './sql.ts';
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { callbackUrlOf } from '../../../network/connections/add.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import { amount, isoOrNull } from '../fields.ts';
-import { KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from './kinds.ts';
+import { KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from '../connection-kinds/schema.ts';
 import type { ConnectionRow, MinuteRow } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 

@@ -23,7 +23,7 @@ const look = (): Promise<Overview> => operator.ask('GET', '/overview');
 const untilAttention = (kind: string) =>
   until(kind, async () => (await look()).attention.find((each) => each.kind === kind));
 
-test('rates, totals and a chart over all accounts, and nothing needs anybody', async () => {
+test('the overview shows rates, totals and a chart over all accounts, and nothing needs attention', async () => {
   const { messageId } = await program.client.send({ phoneNumber: '+393331234567', message: 'Hello' });
   await program.client.untilStatus(messageId ?? '', 'DELIVERED');
   const seen = await until('the figures of its carrier', async () => {
@@ -46,7 +46,7 @@ test('rates, totals and a chart over all accounts, and nothing needs anybody', a
   expect(seen.series.reduce((sum, { SMS }) => sum + SMS, 0)).toBe(1);
 });
 
-test('a carrier that refuses us, and what is paused while messages wait, needs somebody; errors come first', async () => {
+test('a carrier that refuses us and a paused connection with waiting messages need attention, errors first', async () => {
   await operator.ask('PUT', '/connections/main', { secret: { password: 'wrong' } });
   expect(await untilAttention('connection_fault')).toMatchObject({
     severity: 'error',
@@ -63,7 +63,7 @@ test('a carrier that refuses us, and what is paused while messages wait, needs s
   await operator.ask('PUT', '/connections/main', { status: 'active', secret: { password: PASSWORD } });
 });
 
-test('accounts that run out, webhooks that fail, unknown outcomes, strays and wishes are told', async () => {
+test('low credit, failing webhooks, unknown outcomes, unmatched receipts and requested agents are reported', async () => {
   const { pool, account } = program;
   const { accountId } = account;
   await exec(
@@ -94,7 +94,7 @@ test('accounts that run out, webhooks that fail, unknown outcomes, strays and wi
   expect(attention).toContainEqual(expect.objectContaining({ kind: 'webhook_disabled', detail: 'gone' }));
 });
 
-test('a gateway without a worker says so, and that its connections are down', async () => {
+test('a gateway without a worker reports that, and that its connections are down', async () => {
   await using alone = await startTestProgram({ roles: { worker: false } });
   const api = await openOperatorApi(alone);
   const { attention, workers } = await api.ask<Overview>('GET', '/overview');

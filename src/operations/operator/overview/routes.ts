@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
-import { KindName } from '../connections/kinds.ts';
+import { KindName } from '../connection-kinds/schema.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { amount, OPERATOR_PATH } from '../fields.ts';
 import { describeGateway } from './describe.ts';

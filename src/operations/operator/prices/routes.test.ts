@@ -14,7 +14,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 type Price = { id: number; channel: string; prefix: string; price: number; refundUndelivered: boolean };
 const set = (body: object): Promise<Price> => operator.ask('PUT', '/prices', body);
 
-test('a price is set, set anew under the same id, listed and removed', async () => {
+test('a price is set, changed under the same id, listed and deleted', async () => {
   const first = await set({ channel: 'RCS', prefix: '44', price: 0.035 });
   expect(first).toMatchObject({ channel: 'RCS', prefix: '44', price: 0.035, refundUndelivered: false });
   expect(await set({ channel: 'RCS', prefix: '44', price: 0.04, refundUndelivered: true })).toEqual({
@@ -35,7 +35,7 @@ test('a price is set, set anew under the same id, listed and removed', async () 
   expect(await prefixes('prefix=44')).toEqual(['447']);
 });
 
-test('the longest prefix says what a number costs; none is said where there is no price', async () => {
+test('the longest prefix decides the price of a number, which is null where there is none', async () => {
   await set({ channel: 'WHATSAPP', prefix: '39', price: 0.06 });
   await set({ channel: 'WHATSAPP', prefix: '39333', price: 0.07 });
   const check = (number: string) => operator.ask('GET', `/prices/check?channel=WHATSAPP&number=${number}`);
@@ -46,7 +46,7 @@ test('the longest prefix says what a number costs; none is said where there is n
   expect(await check('390612345678')).toEqual({ price: null });
 });
 
-test('the running program charges a new price at once, and the log of the gateway names who set it', async () => {
+test('the running program charges a new price at once, and the audit log of the gateway names who set it', async () => {
   await set({ channel: 'SMS', prefix: '39347', price: 0.123 });
   await until('the new price', async () => {
     const { messageId } = await program.client.send({ phoneNumber: '+393471234567', message: 'Hello' });

@@ -11,13 +11,18 @@ beforeAll(async () => {
   program = await startTestProgram();
   operator = await openOperatorApi(program);
   await operator.ask('PUT', '/connections/main', { status: 'paused' });
+  // The worker follows a moment later.
+  await until('the connection to be down', async () => {
+    const { up } = await operator.ask<{ up: boolean }>('GET', '/connections/main');
+    return !up;
+  });
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
 const bulk = (destinations: readonly string[], more: object = {}) =>
   program.client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'Hello' }], ...more });
 
-test('what waits is told by account, connection and priority, with what comes later and what is due', async () => {
+test('waiting messages are counted by account, connection and priority, scheduled and due ones apart', async () => {
   await bulk(['+393330000001', '+393330000002', '+393330000003']);
   await program.client.sendAsMessageServer({
     destination: '+393330000004',
@@ -38,8 +43,8 @@ test('what waits is told by account, connection and priority, with what comes la
   expect(await operator.ask('GET', `/queues/messages?accountId=${operator.accountId}`)).toMatchObject({ total: 0 });
 });
 
-test('every worker is seen with its tasks', async () => {
-  const { workers } = await until('the worker’s word', async () => {
+test('every worker is listed with its tasks', async () => {
+  const { workers } = await until('a report of the worker', async () => {
     const seen = await operator.ask<{ workers: { tasks: { ranAt: string | null }[] }[] }>('GET', '/queues');
     return seen.workers.some(({ tasks }) => tasks.some(({ ranAt }) => ranAt !== null)) && seen;
   });
@@ -47,7 +52,7 @@ test('every worker is seen with its tasks', async () => {
   expect(workers[0]?.tasks).toContainEqual({ name: 'receipts', ranAt: expect.any(String), error: null });
 });
 
-test('what waits for a pipeline is told with its age', async () => {
+test('the queue of each background process is listed with its age', async () => {
   await exec(
     program.pool,
     sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
@@ -67,7 +72,7 @@ test('what waits for a pipeline is told with its age', async () => {
   });
 });
 
-test('a missed schedule waits for a person, who sends it or never does; a second word is 404', async () => {
+test('a missed schedule waits for an operator to release or cancel it; a second decision gets 404', async () => {
   await exec(program.pool, sql`DELETE FROM dispatch_chunk`);
   await program.stop();
   for (const n of [5, 6])

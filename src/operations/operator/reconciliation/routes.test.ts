@@ -82,7 +82,7 @@ test('after traffic of every kind money, figures and receipts agree', async () =
   expect((await checks())['ledger_balanced']?.data).toMatchObject([{ currency: 'EUR', outside: -100 }]);
 });
 
-test('a balance that is not what its ledger says is named', async () => {
+test('a balance that does not match its ledger is reported', async () => {
   const { accountId } = program.account;
   await change(
     `UPDATE credit_balance SET available_micros = available_micros + 1000000 WHERE account_id = ${accountId}`,
@@ -108,7 +108,7 @@ test.each([
   expect((await checks())['frozen_matches']).toMatchObject({ ok: true });
 });
 
-test('a figure that no message stands behind is named', async () => {
+test('a figure without messages behind it is reported', async () => {
   const add = (by: number) =>
     change(`UPDATE traffic_hour SET delivered = delivered + ${by}
             WHERE ctid = (SELECT ctid FROM traffic_hour WHERE delivered > 0 LIMIT 1)`);
@@ -121,7 +121,7 @@ test('a figure that no message stands behind is named', async () => {
   await add(-1);
 });
 
-test('receipts that have fitted nothing for an hour are named by their connection', async () => {
+test('receipts that have been unmatched for an hour are reported by connection', async () => {
   const park = (hours: number) =>
     change(`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
             VALUES (1, '{}', 'unknown', now() - ${hours} * interval '1 hour', now() + interval '1 day')`);
@@ -131,7 +131,7 @@ test('receipts that have fitted nothing for an hour are named by their connectio
   expect((await checks())['receipts_matched']).toMatchObject({ ok: false, data: [{ receipts: 2 }] });
 });
 
-test('a check that takes too long ends, and its time limit with its transaction', async () => {
+test('a check that takes too long is cancelled, and the time limit ends with its transaction', async () => {
   const slow = transaction(program.pool, async (tx) => {
     await updateStatementTimeout(tx, { seconds: 0.05 });
     await exec(tx, sql`SELECT pg_sleep(30)`);

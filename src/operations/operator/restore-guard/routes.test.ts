@@ -24,7 +24,7 @@ const untilPaused = () =>
     return row === undefined;
   });
 
-test('paused by an operator nothing is sent; resumed, what is queued goes out', async () => {
+test('nothing is sent while an operator has paused sending, and queued messages are sent when it resumes', async () => {
   const delivered = await send(1);
   await program.client.untilStatus(delivered, 'DELIVERED');
   expect(await operator.ask('GET', '/fence')).toMatchObject({ paused: false, state: 'open' });
@@ -52,7 +52,7 @@ test('paused by an operator nothing is sent; resumed, what is queued goes out', 
   ]);
 });
 
-test('what was queued before the pause can be withdrawn; what came later is sent', async () => {
+test('messages queued before the pause can be withdrawn; later ones are sent', async () => {
   await operator.ask('PUT', '/connections/main', { status: 'paused' });
   await until('no bind', () => Promise.resolve(program.smsc.sessions().length === 0));
   const before = await send(3);

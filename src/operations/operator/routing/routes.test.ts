@@ -16,7 +16,7 @@ const add = (body: object): Promise<Route> => operator.ask('POST', '/routes', { 
 const check = async (number: string): Promise<string[]> =>
   (await operator.ask<{ data: Route[] }>('GET', `/routes/check?number=${number}`)).data.map((r) => r.connection);
 
-test('a route is added, changed by adding it again, seen in its order, and taken away', async () => {
+test('a route is added, changed by adding it again, listed in order, and deleted', async () => {
   const first = await add({ prefix: '33', connection: 'main' });
   expect(first).toMatchObject({ prefix: '33', connection: 'main', priority: 100, order: 1, onUnknown: 'hold' });
   await add({ prefix: '33', connection: 'other', priority: 50, onUnknown: 'resubmit' });
@@ -42,7 +42,7 @@ test('a route is added, changed by adding it again, seen in its order, and taken
   expect(await check('15551234567')).toEqual(['main']);
 });
 
-test('messages follow a new route at once, and the log of the gateway names who added it', async () => {
+test('messages follow a new route at once, and the audit log of the gateway names who added it', async () => {
   await add({ prefix: '39366', connection: 'other' });
   await until('a message over the other carrier', async () => {
     const { messageId } = await program.client.send({ phoneNumber: '+393661234567', message: 'Hello' });

@@ -42,7 +42,7 @@ test('senders are listed with their account and connection, and found by channel
   expect(await senders('search=nobody')).toEqual([]);
 });
 
-test('an agent is given to every account and to another one; each stands in the log of whose it is', async () => {
+test('an agent is assigned to all accounts and to one account, and recorded in the log of its owner', async () => {
   const agent = { identity: 'acme', connection: 'google' };
   const given = await operator.ask('POST', '/senders', { ...agent, accountId: null, name: 'Common' });
   expect(given).toMatchObject({ identity: 'acme', accountId: null, account: null, name: 'Common' });
@@ -60,7 +60,7 @@ test('an agent is given to every account and to another one; each stands in the 
   });
 });
 
-test('an agent that an account asks for comes first, is registered, and an id that is taken is 409', async () => {
+test('a requested agent is listed first and can be registered; an id that is taken gets 409', async () => {
   const asked = await program.client.request('POST', '/api/message-server/rcs/agents', {
     body: { displayName: 'Acme shop' },
   });
@@ -79,7 +79,7 @@ test('an agent that an account asks for comes first, is registered, and an id th
   expect((await senders('search=shop')).length).toBe(0);
 });
 
-test('a number is given to an account, which gets what is sent to it, and taken away', async () => {
+test('a number is assigned to an account, which gets its messages, and removed', async () => {
   const given = { number: '4850', connection: 'main', accountId: program.account.accountId };
   expect(await operator.ask('POST', '/numbers', given)).toEqual(given);
   expect(await operator.ask('GET', '/numbers?connection=main')).toMatchObject({

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-test('what is in doubt is listed with its number masked, and settled once; what is not is said so', async () => {
+test('unknown outcomes are listed with masked numbers and settled once; for others the response gives the reason', async () => {
   const { client, smsc } = program;
   const { messageId } = await client.send({ phoneNumber: '+393331238001', message: 'Hello', senderName: 'Acme' });
   const id = messageId ?? '';

@@ -51,7 +51,7 @@ property.prop([table, fc.integer({ min: 1, max: 40 })])(
   },
 );
 
-test('what is NULL, a number or no character of XML is a cell of its kind', async () => {
+test('NULL, numbers and characters that XML forbids become proper cells', async () => {
   const read: unknown[] = [];
   for await (const row of readCopyText(pieces('\\N\t-1.5\t\\N\ta\u0001\u0085\ufffeb\t\n', 3), [false, true, true]))
     read.push(row);

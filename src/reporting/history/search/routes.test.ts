@@ -44,7 +44,7 @@ async function search(query: Record<string, string> = {}, key = account.apiKey) 
   return { status, body, ids: (body.data ?? []).map(({ messageId }: Found) => messageId) };
 }
 
-test('messages of all channels come with what they say, the newest first', async () => {
+test('messages of all channels are listed with their texts, newest first', async () => {
   const old = await store(-60, { channel: 'RCS', source: 'INBOX', body: 'first' });
   const young = await store(-30, { clientId: 'ref-1', body: 'second', simulation: true }, STATUS.DELIVERED);
   const { body } = await search();
@@ -67,7 +67,7 @@ test('messages of all channels come with what they say, the newest first', async
   });
 });
 
-test('each filter leaves what fits, and they add up', async () => {
+test('each filter selects matching messages, and filters can be combined', async () => {
   const one = await store(-90, { destination: '+393331234567', sender: 'ACME', campaignId: 7, source: 'CAMPAIGN' });
   const two = await store(-80, { destination: '+351912345678', sender: 'SHOP', channel: 'WHATSAPP' });
   const cases: [Record<string, string>, string[]][] = [
@@ -85,7 +85,7 @@ test('each filter leaves what fits, and they add up', async () => {
   for (const [query, ids] of cases) expect((await search(query)).ids, JSON.stringify(query)).toEqual(ids);
 });
 
-test('a word is an id of ours, a reference, or digits of a number', async () => {
+test('a search term is an id of ours, a reference, or digits of a number', async () => {
   const id = await store(-70, { clientId: 'order 7', destination: '+393330000077' });
   await store(-60, { clientId: 'order 8' });
   expect((await search({ q: id.toUpperCase(), from: at(0).toISOString() })).ids).toEqual([id]);
@@ -95,7 +95,7 @@ test('a word is an id of ours, a reference, or digits of a number', async () => 
   expect((await search({ q: newId() })).ids).toEqual([]);
 });
 
-test('the status is the one that the record shows, on every channel', async () => {
+test('the status filter matches the status in the record, on every channel', async () => {
   for (const [n, channel] of CHANNELS.entries()) {
     await store(-200 + n, { channel });
     for (const [k, name] of STATUS_NAMES.entries()) await store(-190 + n * 20 + k, { channel }, STATUS[name]);
@@ -108,7 +108,7 @@ test('the status is the one that the record shows, on every channel', async () =
     );
 });
 
-test('next leads on to the end, without gaps or repeats', async () => {
+test('next leads to the end of the search without gaps or repeats', async () => {
   const stored: string[] = [];
   for (let n = 0; n < 7; n++) stored.push(await store(-50 + n));
   const walked: string[] = [];
@@ -121,7 +121,7 @@ test('next leads on to the end, without gaps or repeats', async () => {
   expect(walked).toEqual(stored.toReversed());
 });
 
-test('a part of the range that has been looked through ends where the next begins', async () => {
+test('the next part of a range begins where the searched part ends', async () => {
   const { accountId } = account;
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push(await store(-40 + n, { sender: n === 0 ? 'RARE' : 'ACME' }));
@@ -134,13 +134,13 @@ test('a part of the range that has been looked through ends where the next begin
   expect(await findScanEnd(db, { ...filter, scan: 6 })).toBeUndefined();
 });
 
-test('messages of other accounts are as if there were none', async () => {
+test('messages of other accounts are never found', async () => {
   const id = await store(-20, { clientId: 'mine' });
   for (const query of [{}, { q: id }, { q: 'mine' }, { before: newId() }])
     expect((await search(query, stranger.apiKey)).ids).toEqual([]);
 });
 
-test('with a start after the end there is nothing', async () => {
+test('a range that ends before it starts is empty', async () => {
   expect(await search({ from: at(10).toISOString(), to: at(0).toISOString() })).toMatchObject({
     status: 200,
     body: { data: [], next: null },
@@ -157,7 +157,7 @@ test.each<[Record<string, string>, string[]]>([
   expect(body.details.map(({ field }: { field: string }) => field).toSorted()).toEqual(fields);
 });
 
-test('a search reads the primary keys from their end, and states one by one', async () => {
+test('a search reads the primary keys from their end and looks up states one by one', async () => {
   const { accountId } = account;
   await crowdMessages(pool);
   const filter = { accountId, ...idRangeOf(at(-600), at(600)), digits: '333', scan: 20_000, limit: 50 };

@@ -24,7 +24,7 @@ async function funnelOf(campaignId: number) {
 }
 const NOTHING = { attempted: 0, delivered: 0, read: 0, failed: 0, fellBack: 0, pending: 0 };
 
-test('each channel shows who was tried, reached, lost and went on from it', async () => {
+test('each channel shows how many were attempted, delivered, failed and followed by another channel', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_RCS_SMS', numbers: NUMBERS });
   expect(await funnelOf(id)).toEqual({
     recipients: 0,
@@ -55,7 +55,7 @@ test('each channel shows who was tried, reached, lost and went on from it', asyn
   });
 });
 
-test('a campaign of another account is not there', async () => {
+test('a campaign of another account is not found', async () => {
   const id = await stage.confirmed({ numbers: NUMBERS });
   const stranger = stage.accountId + 1000;
   expect(

@@ -1,10 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ROUTED_BY } from '../../../network/connections/kinds/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../../../network/connections/kinds/kinds.ts';
-import { requireOperator } from '../../../platform/http/auth.ts';
-import type { App } from '../../../platform/http/app.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
-import { OPERATOR_PATH } from '../fields.ts';
 
 export const KindName = Type.Enum([...CONNECTION_KINDS], { type: 'string' });
 
@@ -45,7 +42,7 @@ const SecretOut = Type.Object({
   generated: Type.Boolean({ description: 'Generated when it is left out; the carrier must be given it.' }),
 });
 
-const KindOut = Type.Object({
+export const KindOut = Type.Object({
   kind: KindName,
   title: Type.String(),
   channel: channelName(),
@@ -56,21 +53,8 @@ const KindOut = Type.Object({
   secret: Type.Array(SecretOut),
 });
 
-/** Registers the list of the kinds of connections: what a form for a new connection asks for. */
-export function kindRoutes(app: App): void {
-  app.get(`${OPERATOR_PATH}/connection-kinds`, {
-    onRequest: requireOperator(),
-    schema: {
-      tags: ['Operator: connections'],
-      operationId: 'operatorListConnectionKinds',
-      summary: 'List the kinds of connections and their settings',
-      response: { 200: Type.Object({ data: Type.Array(KindOut) }) },
-    },
-    handler: async () => ({ data: CONNECTION_KINDS.map(toKind) }),
-  });
-}
-
-function toKind(kind: ConnectionKind): Static<typeof KindOut> {
+/** Describes a kind of connection: what a form for a new connection asks for. */
+export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
   const { title, settings, secret, callbacks, ...rest } = kindOf({ kind });
   return {
     kind,
