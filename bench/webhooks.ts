@@ -1,3 +1,4 @@
+import { insertMessages } from '../src/messaging/messages/new/sql.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { createAccount } from '../src/operations/accounts/create.ts';
 import { transaction } from '../src/platform/db/transaction.ts';
-import { insertMessages } from '../src/messaging/messages/sql.ts';
 import { STATUS } from '../src/messaging/states.ts';
 import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { newMessage } from '../test/support/queue.ts';

@@ -1,6 +1,7 @@
+import { insertMessages } from '../../src/messaging/messages/new/sql.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { insertMessages, insertStates } from '../../src/messaging/messages/sql.ts';
+import { insertStates } from '../../src/messaging/messages/sql.ts';
 import { STATUS } from '../../src/messaging/states.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { until } from '../../test/support/until.ts';

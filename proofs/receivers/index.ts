@@ -1,3 +1,4 @@
+import { insertMessages } from '../../src/messaging/messages/new/sql.ts';
 import { registerEndpoint } from '../../src/messaging/webhooks/endpoint.ts';
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -8,7 +9,6 @@ import { insertAccount } from '../../src/identity/accounts/sql.ts';
 import { operatorAuthor } from '../../src/identity/audit/record.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import { createSecretKey } from '../../src/platform/lib/secret-box.ts';
-import { insertMessages } from '../../src/messaging/messages/sql.ts';
 import { STATUS } from '../../src/messaging/states.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { newMessage } from '../../test/support/queue.ts';

@@ -19,7 +19,7 @@ type Description = {
 };
 
 const app = buildApi(apiDeps());
-/** Every method and pattern that the server knows, filled while it is built. */
+/** Every method and pattern of the server, collected while it is built. */
 const routes: { method: string; url: string; hidden: boolean }[] = [];
 app.addHook('onRoute', ({ method, url, schema }) => {
   for (const each of [method].flat()) routes.push({ method: each, url, hidden: schema?.hide === true });
@@ -83,7 +83,7 @@ describe.each(operations)('$name', ({ operation, name }) => {
   });
 });
 
-/** What a carrier, a social network or a link names is not there; only a page of ours may sign people in. */
+/** Routes where 404 stands for an unknown connection, network or link; and the sign-in, which only our pages may use. */
 function openAnswer(name: string): number {
   if (name.includes('{')) return 404;
   return name === 'POST /api/partner-gateway/v1/session' ? 403 : 200;

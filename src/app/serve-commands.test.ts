@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { waitForStopSignal } from './serve-commands.ts';
 
-/** A process as far as signals go, and a clock that is moved by hand. */
+/** A fake process that receives signals, and a clock that the test sets. */
 function fakeProcess() {
   const exits: number[] = [];
   const own = Object.assign(new EventEmitter(), { exit: (code: number) => void exits.push(code) });

@@ -6,7 +6,7 @@ import { until } from '../../test/support/until.ts';
 
 const WORKER = { api: false, worker: true, sandbox: false };
 
-/** The API alone, with one carrier that it does not bind to. */
+/** Only the API, with one carrier to which it does not bind. */
 let program: TestProgram;
 let worker: Program;
 beforeAll(async () => {

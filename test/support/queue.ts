@@ -1,3 +1,8 @@
+import {
+  newMessage as completeMessage,
+  type NewMessage,
+  insertMessages,
+} from '../../src/messaging/messages/new/sql.ts';
 import type { Pool } from 'pg';
 import type { Outcome } from '../../src/carriers/outcome.ts';
 import { freeze } from '../../src/money/credit/charge.ts';
@@ -6,8 +11,6 @@ import { transaction } from '../../src/platform/db/transaction.ts';
 import type { Result } from '../../src/network/dispatch/pump.ts';
 import { insertChunks } from '../../src/network/dispatch/sql.ts';
 import { newId } from '../../src/platform/lib/ids.ts';
-import { newMessage as completeMessage } from '../../src/messaging/messages/new-message.ts';
-import { insertMessages, type NewMessage } from '../../src/messaging/messages/sql.ts';
 
 /** Returns a message as `accept` stores it. */
 export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>

@@ -1,3 +1,4 @@
+import { type NewMessage, insertMessages } from '../messages/new/sql.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { freeze } from '../../money/credit/charge.ts';
@@ -16,7 +17,7 @@ import { createAccept } from '../sending/accept.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { loadJobs } from '../messages/load.ts';
 import { receiveReceipts } from '../messages/receive-receipt.ts';
-import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../messages/sql.ts';
+import { EXPIRED_BY_US } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { expireDeadlines, expireQueued, expireDefaultValidity } from './expire.ts';

@@ -1,3 +1,4 @@
+import { inheritedOf, type NewMessage, insertMessages, newMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -7,8 +8,6 @@ import { type Draft, newDraft, REFUSALS } from '../sending/draft.ts';
 import { endMessages } from '../messages/end.ts';
 import { insertEvents } from '../messages/events/sql.ts';
 import { insertOpenStates } from '../expiry/sql.ts';
-import { newMessage } from '../messages/new-message.ts';
-import { insertMessages, type NewMessage } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import type { DueMessage } from './decide.ts';
 import * as db from '../messages/fallback/sql.ts';
@@ -82,33 +81,25 @@ async function recordHop(tx: Db, { message, hop }: DueMessage, { id, text }: { i
 
 const toDraft = ({ message, hop, laterHops }: DueMessage): Draft =>
   newDraft({
+    ...inheritedOf(message),
     channel: hop.channel,
     sender: hop.sender,
     body: hop.body,
     content: hop.content,
     hops: laterHops,
     isHop: true,
-    source: message.source,
-    clientId: message.clientId,
-    destination: message.destination,
-    simulation: message.simulation,
-    validUntil: message.validUntil,
   });
 
 const toRejected = ({ message, hop }: DueMessage): NewMessage =>
   newMessage({
+    ...inheritedOf(message),
     accountId: message.accountId,
     id: newId(),
-    clientId: message.clientId,
     channel: hop.channel,
-    source: message.source,
-    simulation: message.simulation,
     connectionId: null,
     sender: hop.sender,
-    destination: message.destination,
     body: hop.body,
     content: hop.content,
-    validUntil: message.validUntil,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: message.keyId,

@@ -1,3 +1,4 @@
+import { type NewMessage, insertMessages } from './new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
@@ -9,7 +10,6 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { settleOutcomes } from './deliver.ts';
 import { loadJobs } from './load.ts';
-import { insertMessages, type NewMessage } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 let database: TestDatabase;

@@ -1,10 +1,10 @@
+import { type NewMessage, insertMessages } from './new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import type { Resolver, StoredContent } from '../../network/templates/content.ts';
 import { loadJobs } from './load.ts';
-import { insertMessages, type NewMessage } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;

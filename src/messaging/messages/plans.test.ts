@@ -1,3 +1,4 @@
+import { insertMessages } from './new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bareId } from '../../carriers/smpp/receipts.ts';
@@ -150,7 +151,7 @@ async function fill(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1000) {
     const messages = Array.from({ length: 1000 }, (_, n) => newMessage({ accountId: accountOf(n), parts: 2 }));
     const list = messages.map((message) => message.id);
-    await db.insertMessages(pool, messages);
+    await insertMessages(pool, messages);
     await db.insertStates(pool, list.map(state));
     await parts.insertParts(
       pool,

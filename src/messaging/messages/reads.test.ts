@@ -1,3 +1,4 @@
+import { insertMessages } from './new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ReceiptState } from '../../carriers/events.ts';
@@ -12,7 +13,6 @@ import { findTimeline } from '../tracking/timeline.ts';
 import { settleOutcomes } from './deliver.ts';
 import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
-import { insertMessages } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 let database: TestDatabase;

@@ -1,3 +1,4 @@
+import { insertMessages } from './new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, one, sql } from '../../platform/db/query.ts';
@@ -16,13 +17,13 @@ beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_part, c
 
 test('a message whose day has no partition is an error, not a loss', async () => {
   const message = newMessage({ id: '0fffffff-ffff-7000-8000-000000000000' });
-  await expect(db.insertMessages(pool, [message])).rejects.toThrow('no partition');
+  await expect(insertMessages(pool, [message])).rejects.toThrow('no partition');
 });
 
 test('texts with every character of SQL, JSON and arrays are stored as they are', async () => {
   const body = `'"\\,{}NULL\n\t$1 é 💥 \u2028`;
   const message = newMessage({ body, clientId: body });
-  await db.insertMessages(pool, [message, newMessage({ body: 'other' })]);
+  await insertMessages(pool, [message, newMessage({ body: 'other' })]);
   const stored = await one(pool, sql`SELECT body, client_id AS "clientId" FROM message WHERE id = ${message.id}`);
   expect(stored).toEqual({ body, clientId: body });
   const [queued] = await db.listQueuedMessages(pool, {

@@ -1,3 +1,4 @@
+import { insertMessages } from './new/sql.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -21,7 +22,6 @@ import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
-import { insertMessages } from './sql.ts';
 import { isFinal, STATUS } from '../states.ts';
 
 let database: TestDatabase;

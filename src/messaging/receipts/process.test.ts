@@ -1,3 +1,4 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt, ReceiptState } from '../../carriers/events.ts';
@@ -5,7 +6,6 @@ import { exec, many, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { receiveReceipts } from '../messages/receive-receipt.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { listUnknownIds, newMessage, resultOf, type StateRow, statesOf } from '../../../test/support/queue.ts';

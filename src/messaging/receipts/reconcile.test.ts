@@ -1,3 +1,4 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
@@ -6,7 +7,6 @@ import { insertConnection } from '../../network/connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';

@@ -1,3 +1,4 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
@@ -23,7 +24,6 @@ import {
 } from './idempotent-send.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
-import * as db from '../messages/sql.ts';
 
 const ROWS_PER_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
@@ -232,7 +232,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[])
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
   await Promise.all([
-    ...batches.map((batch) => db.insertMessages(tx, batch)),
+    ...batches.map((batch) => insertMessages(tx, batch)),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),

@@ -1,3 +1,4 @@
+import type { NewMessage } from '../messages/new/sql.ts';
 import { countParts } from '../../carriers/smpp/text.ts';
 import type { IsOptedOut } from '../consent/check.ts';
 import type { OnUnknown } from '../../network/dispatch/sql.ts';
@@ -8,8 +9,6 @@ import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
 import { isStorable } from '../../network/templates/content.ts';
 import type { Draft, Refusal } from './draft.ts';
-import { newMessage } from '../messages/new-message.ts';
-import type { NewMessage } from '../messages/sql.ts';
 
 /** The most parts that an SMS may have. */
 export const MAX_PARTS = 10;
@@ -203,27 +202,29 @@ export function examine(
   };
 }
 
-const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage =>
-  newMessage({
-    accountId: by.accountId,
-    id: newId(),
-    clientId: draft.clientId,
-    channel: draft.channel,
-    source: draft.source,
-    simulation: draft.simulation,
-    connectionId: work.connectionIds[0] ?? null,
-    sender: draft.sender,
-    destination: work.destination,
-    body: draft.body,
-    content: draft.content ?? null,
-    udh: draft.binary?.udh ?? null,
-    binaryBody: draft.binary?.data ?? null,
-    parts: work.parts,
-    wantReceipt: draft.wantReceipt,
-    validUntil: draft.validUntil,
-    scheduledAt: draft.scheduledAt,
-    priceMicros: work.priceMicros,
-    refundUndelivered: work.refundUndelivered,
-    apiKeyId: by.keyId,
-    userId: by.keyId === null ? by.userId : null,
-  });
+/** Every field is written out, so that one that is added to messages does not compile until it is taken from the draft. */
+const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
+  accountId: by.accountId,
+  id: newId(),
+  clientId: draft.clientId,
+  channel: draft.channel,
+  source: draft.source,
+  simulation: draft.simulation,
+  connectionId: work.connectionIds[0] ?? null,
+  sender: draft.sender,
+  destination: work.destination,
+  body: draft.body,
+  content: draft.content ?? null,
+  udh: draft.binary?.udh ?? null,
+  binaryBody: draft.binary?.data ?? null,
+  parts: work.parts,
+  wantReceipt: draft.wantReceipt,
+  validUntil: draft.validUntil,
+  scheduledAt: draft.scheduledAt,
+  priceMicros: work.priceMicros,
+  refundUndelivered: work.refundUndelivered,
+  apiKeyId: by.keyId,
+  userId: by.keyId === null ? by.userId : null,
+  campaignId: null,
+  keepsReserve: false,
+});

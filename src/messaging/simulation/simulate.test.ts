@@ -1,8 +1,8 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage, statesOf } from '../../../test/support/queue.ts';

@@ -1,8 +1,9 @@
+import type { NewMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { type Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { endMessages } from '../messages/end.ts';
-import { insertStates, type NewMessage, type StateMove } from '../messages/sql.ts';
+import { insertStates, type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { publishAccepted } from '../messages/publish-events.ts';
 import * as db from './sql.ts';

@@ -1,3 +1,4 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as keys from '../../identity/api-keys/sql.ts';
@@ -49,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
-  await messages.insertMessages(pool, batch);
+  await insertMessages(pool, batch);
   const state = { attempts: 1, connectionId: 1, errorCode: null, errorText: null, creditHeld: false } as const;
   await messages.insertStates(
     pool,

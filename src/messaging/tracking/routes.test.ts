@@ -1,7 +1,7 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import { afterAll, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import { openRoutes } from '../../../test/support/http/routes.ts';
 import { trackingRoutes } from './routes.ts';

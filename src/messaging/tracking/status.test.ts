@@ -1,3 +1,4 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
@@ -5,7 +6,6 @@ import { timeOfId } from '../../platform/lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import { insertClientIds } from '../messages/client-ids/sql.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { STATUS, STATUS_NAMES, type StatusName } from '../states.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { listRecordsById, type MessageRecord } from './sql.ts';

@@ -1,3 +1,4 @@
+import { type NewMessage, insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
@@ -9,7 +10,7 @@ import type { Chunk } from '../../network/dispatch/sql.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { loadJobs } from '../messages/load.ts';
 import { endMessages } from '../messages/end.ts';
-import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../messages/sql.ts';
+import { EXPIRED_BY_US } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';

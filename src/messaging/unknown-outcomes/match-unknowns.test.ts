@@ -1,3 +1,4 @@
+import { type NewMessage, insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
@@ -10,7 +11,6 @@ import type { Result } from '../../network/dispatch/pump.ts';
 import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
-import { insertMessages, type NewMessage } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts, retryUnmatched } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';

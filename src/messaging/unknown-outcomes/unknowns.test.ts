@@ -1,10 +1,10 @@
+import { insertMessages } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
-import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts, retryUnmatched } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';

@@ -1,7 +1,7 @@
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { STATUS } from '../states.ts';
-import { bodyOf, type Form } from './delivery/payload.ts';
+import { bodyOf, type Form, sampleFacts } from './delivery/payload.ts';
 import type { Poster, PostResult } from '../../platform/outbound/post.ts';
 import { openSecrets } from './secrets.ts';
 import { signedHeaders, timestampOf } from './sign.ts';
@@ -24,15 +24,7 @@ export function sendTest(
 
 function sampleOf(form: Form, at: Date): string {
   const event = { kind: 'DELIVERY', messageId: newId(), status: STATUS.DELIVERED, at, error: null } as const;
-  const facts = {
-    kind: 'sent',
-    clientId: 'webhook-test',
-    channel: 'SMS',
-    destination: '+15005550006',
-    wantReceipt: true,
-    submittedAt: at,
-  } as const;
-  const body = bodyOf(form, event, facts);
+  const body = bodyOf(form, event, sampleFacts(at));
   if (body === null) throw new Error('a delivery has a body in both forms');
   return body;
 }

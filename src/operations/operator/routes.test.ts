@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** Every route of operators, from the router itself: none can be forgotten here. */
+/** Every operator route, read from the router so that none is missed. */
 async function listRoutes(): Promise<[method: string, url: string][]> {
   const routes: [string, string][] = [];
   const deps = apiDeps();

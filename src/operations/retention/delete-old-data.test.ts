@@ -11,7 +11,7 @@ import { deleteOldData } from './delete-old-data.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
 const DAYS = 90;
-/** When the old things happened, and a moment at which they are 90 days and some hours old. */
+/** The time of the old rows, and an instant at which they are 90 days and some hours old. */
 const THEN = new Date('2031-03-31T12:00:00Z');
 const LATER = new Date(THEN.getTime() + (DAYS + 1) * DAY_MS);
 
@@ -33,7 +33,7 @@ const ago = (days: number): Date => new Date(LATER.getTime() - days * DAY_MS);
 const count = async (table: string, where: Sql = sql`true`): Promise<number> =>
   (await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM ${raw(table)} WHERE ${where}`)).n;
 
-/** Runs until there is nothing more to do, as the worker does; how long it then wants to wait. */
+/** Runs until there is nothing more to do, as the worker does. Returns the wait until the next run. */
 async function removeAll(now = LATER): Promise<number> {
   for (let turn = 0; turn < 20; turn++) {
     const waitMs = await deleteOldData({ pool, log: silentLog, now: () => now }, { days: DAYS });

@@ -43,7 +43,7 @@ const campaign = (sendingMode: string) => ({
   smsBody: 'Hello',
   destinations: ['+393331234567'],
 });
-/** What a channel is used by. */
+/** The requests that use a channel. */
 const USES: Readonly<Record<(typeof CHANNELS)[number], readonly (readonly [string, string, object?])[]>> = {
   SMS: [
     ['POST', `${MS}/sms/send`, { phoneNumber: '+393331234567', message: 'Hello' }],

@@ -39,7 +39,7 @@ const endOf = ({ exportId }: Job, by = client): Promise<Job & { downloadUrl: str
     return job.status !== 'PENDING' && { ...job, downloadUrl: job.downloadUrl ?? '' };
   });
 const made = async (body: object = span) => endOf(await ask(HISTORY, body));
-/** The public address of a test program is not where it listens. */
+/** Rewrites a link, because a test program does not listen at its public address. */
 async function fetchLink(
   link: string,
   init: RequestInit = {},

@@ -1,3 +1,4 @@
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { once } from 'node:events';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
@@ -9,7 +10,6 @@ import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { bitOf, CHANNELS } from '../../platform/lib/channel.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { insertMessages } from '../../messaging/messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { createLocalStorage } from '../../platform/storage/local.ts';
 import { removeDueFiles } from '../../platform/storage/removals.ts';
@@ -76,7 +76,7 @@ function exporter(more: More = {}) {
   });
 }
 
-/** Made by one worker, from its beginning to its end. */
+/** Lets one worker make an export from start to end. */
 async function made(
   wanted: ExportRequest,
   format: ExportFormat = 'csv',
@@ -125,7 +125,7 @@ test('a history has one line per message with the values of its record, for ever
   const records = (await listRecordsById(database.pool, { accountId, ids })).map(toStatusRecord);
   const { row, octets } = await made(history());
   const lines = linesOf(octets);
-  // Of one millisecond in the order of their ids.
+  // Messages of the same millisecond are in the order of their ids.
   expect(lines.map((line) => line['messageId'])).toEqual(ids.toSorted());
   expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: octets.length });
   for (const { customerMessageId, ...record } of records) {
@@ -334,7 +334,7 @@ test('a failed export is retried later, and fails for good after eight attempts'
     });
   }
   expect(await find(id)).toMatchObject({ status: 'FAILED', failure: 'Internal error: the file could not be created' });
-  // What was never told of is deleted in a day.
+  // The files of failed attempts are deleted after a day.
   expect((await removals(25)).length).toBe(8);
 });
 

@@ -7,7 +7,7 @@ import { idRangeOf } from './list.ts';
 import { type HistoryFilter, listHistoryIds } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** Its partition is there, and the one of the day before. */
+/** A day whose partition exists, as does that of the day before. */
 const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12 * HOUR_MS;
 const at = (hours: number): Date => new Date(NOON + hours * HOUR_MS);
 
@@ -19,21 +19,21 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** So many messages an hour from this hour on, the channels in turns, and pauses of five hours. */
-async function store(from: number, hours: number, anHour: number): Promise<void> {
+/** Stores this many messages per hour from an hour on, with alternating channels and pauses of five hours. */
+async function store(from: number, hours: number, perHour: number): Promise<void> {
   await exec(
     database.pool,
     sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
         SELECT ${accountId}, uuidv7(at - clock_timestamp()), (ARRAY['SMS', 'RCS'])[1 + n % 2], 'API', false, 'A', '+39', 'x', 1, true
-        FROM generate_series(0, ${hours * anHour - 1}) AS n,
-             LATERAL (SELECT ${at(from)}::timestamptz + n * interval '1 hour' / ${anHour} AS at) AS t
+        FROM generate_series(0, ${hours * perHour - 1}) AS n,
+             LATERAL (SELECT ${at(from)}::timestamptz + n * interval '1 hour' / ${perHour} AS at) AS t
         WHERE extract(hour FROM at)::int % 10 < 5`,
   );
 }
 
 const asked = (from: Date, to: Date): HistoryFilter => ({ accountId, channel: 'SMS', ...idRangeOf(from, to) });
 
-/** What a page is that begins at `offset`, found by hours, and by reading all before it. */
+/** Returns the page at `offset`, once found by hours and once by reading everything before it. */
 async function bothWays(
   find: ReturnType<typeof createStartFinder>,
   filter: HistoryFilter,

@@ -1,8 +1,8 @@
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { afterAll, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { bitOf, type Channel, CHANNELS } from '../../platform/lib/channel.ts';
-import { insertMessages } from '../../messaging/messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { at, idAt, MINUTE, NOW } from '../../../test/support/noon.ts';
 import { explain } from '../../../test/support/plans.ts';
@@ -19,7 +19,7 @@ afterAll(() => routes[Symbol.asyncDispose]());
 
 type Stored = { readonly channel?: Channel; readonly accountId?: number; readonly status?: number };
 
-/** One message a minute, from this one on; the ids in that order. Without a status they wait in the queue. */
+/** Stores one message per minute from a minute on, and returns the ids in order. Without a status they are queued. */
 async function store(from: number, count: number, { status, ...more }: Stored = {}): Promise<string[]> {
   const accountId = more.accountId ?? account.accountId;
   const messages = Array.from({ length: count }, (_, n) => newMessage({ accountId, ...more, id: idAt(from + n) }));

@@ -1,3 +1,4 @@
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { insertConnection, insertConnectionStatus } from '../../network/connections/sql.ts';
@@ -6,7 +7,6 @@ import { tenant } from '../../platform/db/tenant.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import { firstIdAt, newId } from '../../platform/lib/ids.ts';
 import type { Scope } from '../../platform/lib/scope.ts';
-import { insertMessages } from '../../messaging/messages/sql.ts';
 import { insertRoute } from '../../network/routing/sql.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
@@ -17,7 +17,7 @@ import { overviewRoutes } from './routes.ts';
 import { countAccepted, listActiveCampaigns, listHours } from './sql.ts';
 
 const HOUR = 3_600_000;
-/** Half past noon of this day: its partition is there. */
+/** Half past noon today, for which a partition exists. */
 const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12.5 * HOUR);
 let now = NOON;
 

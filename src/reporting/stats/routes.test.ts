@@ -47,7 +47,7 @@ const OUTCOMES = {
 type Outcome = keyof typeof OUTCOMES;
 type Message = { campaignId: number | null; at: string; channel?: Channel; outcome: Outcome; accountId?: number };
 
-/** As the engine counts them, each in a transaction of its own. */
+/** Counts traffic as the program does, each message in its own transaction. */
 async function count(messages: readonly Message[]): Promise<void> {
   for (const { campaignId, at, channel = 'SMS', outcome, accountId = account.accountId } of messages) {
     const what = { accountId, campaignId, id: firstIdAt(new Date(at)), channel: bitOf(channel) };
@@ -268,7 +268,7 @@ const anyMessage = fc.record({
   at: fc.date({ min: new Date('2026-01-25T00:00Z'), max: new Date('2026-03-07T23:59Z'), noInvalidDate: true }),
   channel: fc.constantFrom(...CHANNELS),
   outcome: fc.constantFrom(...(Object.keys(OUTCOMES) as Outcome[]).filter((outcome) => outcome !== 'waiting')),
-  /** Folded first, folded later, not folded. */
+  /** The hours that are folded first, folded later, and not folded. */
   turn: fc.nat(2),
 });
 

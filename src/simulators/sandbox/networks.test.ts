@@ -1,3 +1,4 @@
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,7 +13,6 @@ import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { settleOutcomes } from '../../messaging/messages/deliver.ts';
-import { insertMessages } from '../../messaging/messages/sql.ts';
 import { listRegisteredSenders } from '../../network/senders/sql.ts';
 import { insertTemplate, listUsableTemplates } from '../../network/templates/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';

@@ -1,3 +1,4 @@
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -7,7 +8,6 @@ import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { settleOutcomes } from '../../messaging/messages/deliver.ts';
-import { insertMessages } from '../../messaging/messages/sql.ts';
 import { insertRoute, listRoutes } from '../../network/routing/sql.ts';
 import { isSandboxWanted } from './sandbox.ts';
 import { retireSmsc, startSmsc } from './smsc.ts';

@@ -1,10 +1,9 @@
+import { type NewMessage, insertMessages, newMessage } from '../../../messaging/messages/new/sql.ts';
 import { recordLastContacts } from '../../contacts/record-activity.ts';
 import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { DEFAULT_AFTER_SECONDS } from '../../../messaging/messages/fallback/rule.ts';
-import { newMessage } from '../../../messaging/messages/new-message.ts';
-import { insertMessages, type NewMessage } from '../../../messaging/messages/sql.ts';
 import { chainOf, isCombined } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';

@@ -1,8 +1,8 @@
+import { insertMessages } from '../../../messaging/messages/new/sql.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../../operations/accounts/create.ts';
 import { exec, sql } from '../../../platform/db/query.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
-import { insertMessages } from '../../../messaging/messages/sql.ts';
 import { STATUS } from '../../../messaging/states.ts';
 import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
 import { newMessage } from '../../../../test/support/queue.ts';

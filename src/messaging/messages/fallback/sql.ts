@@ -1,3 +1,4 @@
+import { INHERITED, type Inherited } from '../new/sql.ts';
 import { bigint, input, insertRows, int, json, rowsOf, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
@@ -98,13 +99,8 @@ export const claimDueFallbacks = (
 const FALLBACK_MESSAGE = columns({
   accountId: as<number>('m.account_id'),
   id: as<string>('m.id'),
-  clientId: as<string | null>('m.client_id'),
   channel: as<Channel>('m.channel'),
-  source: as<'API' | 'CAMPAIGN' | 'INBOX'>('m.source'),
-  simulation: as<boolean>('m.simulation'),
   sender: as<string>('m.sender'),
-  destination: as<string>('m.destination'),
-  validUntil: as<Date | null>('m.valid_until'),
   keyId: as<number | null>('m.api_key_id'),
   userId: as<number | null>('m.user_id'),
   /** Null before the first outcome. */
@@ -123,7 +119,7 @@ const FALLBACK_MESSAGE = columns({
                  WHERE c.account_id = m.account_id AND c.scheduled AND m.id = ANY(c.ids))`),
 });
 /** A message with a fallback, and its present state. */
-export type FallbackMessage = RowOf<typeof FALLBACK_MESSAGE>;
+export type FallbackMessage = RowOf<typeof FALLBACK_MESSAGE> & Inherited;
 
 /** Lists these messages with their present states. Messages that no longer exist are left out. */
 export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promise<FallbackMessage[]> {
@@ -131,7 +127,7 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
     db,
-    sql`SELECT ${FALLBACK_MESSAGE}
+    sql`SELECT ${FALLBACK_MESSAGE}, ${INHERITED}
         FROM ${keysOf(keys)}
         JOIN account a ON a.id = u.account_id
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}

@@ -1,8 +1,8 @@
+import { insertMessages } from '../../messages/new/sql.ts';
 import { Webhook } from 'standardwebhooks';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
-import { insertMessages } from '../../messages/sql.ts';
 import { STATUS } from '../../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { newMessage } from '../../../../test/support/queue.ts';

@@ -28,6 +28,16 @@ export type ReceivedFacts = {
 
 export type Facts = SentFacts | ReceivedFacts;
 
+/** The facts of the test event: a message to +15005550006 that never existed. */
+export const sampleFacts = (submittedAt: Date): SentFacts => ({
+  kind: 'sent',
+  clientId: 'webhook-test',
+  channel: 'SMS',
+  destination: '+15005550006',
+  wantReceipt: true,
+  submittedAt,
+});
+
 /** An event as webhooks receive it. */
 export type WebhookEvent = {
   readonly kind: WebhookEventKind;

@@ -14,7 +14,7 @@ beforeAll(async () => {
     carriers: { main: {}, silent: { prefix: '44', script: { receipts: 'none' } } },
   });
   operator = await openOperatorApi(program);
-  // A refundable price stays frozen until a receipt says what became of the message.
+  // A refundable price stays frozen until a receipt reports the result.
   const price = { channel: 'SMS', price: 0.05 };
   await operator.ask('PUT', '/prices', { ...price, prefix: '' });
   await operator.ask('PUT', '/prices', { ...price, prefix: '44', refundUndelivered: true });
@@ -28,7 +28,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 
 const CAMPAIGNS = '/api/partner-gateway/v1/campaigns';
 
-/** Delivered, refundable without a receipt, waiting, and a campaign that is scheduled. */
+/** A delivered message, a refundable one without a receipt, a waiting one, and a scheduled campaign. */
 async function useEveryWayOfReserving(): Promise<void> {
   const { client } = program;
   const send = async (phoneNumber: string): Promise<string> =>
@@ -74,7 +74,7 @@ beforeEach(() => exec(program.pool, sql`DELETE FROM receipt_unmatched`));
 test('after traffic of every kind money, figures and receipts agree', async () => {
   const { accountId } = program.account;
   const account = await operator.ask<{ frozenCredit: number }>('GET', `/accounts/${accountId}`);
-  // A held one, a scheduled one, and two recipients of a campaign.
+  // A held message, a scheduled one, and two recipients of a campaign.
   expect(account.frozenCredit).toBeCloseTo(4 * 0.05, 6);
   const found = await reconcile(program.pool, { hours: 24, now: inAnHour() });
   expect(found.filter(({ ok }) => ok !== true)).toEqual([]);

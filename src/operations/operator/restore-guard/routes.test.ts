@@ -16,7 +16,7 @@ const send = async (digit: number): Promise<string> => {
   const { messageId } = await program.client.send({ phoneNumber: `+39333000000${digit}`, message: 'Hello' });
   return messageId ?? '';
 };
-/** The worker has heard of it: nothing is claimed any more. */
+/** Waits until the worker has noticed the pause and claims nothing. */
 const untilPaused = () =>
   until('the pause', async () => {
     const id = await send(9);

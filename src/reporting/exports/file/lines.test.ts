@@ -7,13 +7,13 @@ import { readCopyText } from './sheet-rows.ts';
 const cell = fc.string({ unit: fc.constantFrom('a', '"', '\n', '\r', ',', '\t', '\\', 'ü', '𝄞') });
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 20 });
 
-/** As COPY writes it. */
+/** Writes CSV as COPY does. */
 const quoted = (text: string): string =>
   /[",\r\n]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text;
 const escaped = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
-/** In pieces that end anywhere. */
+/** Splits the text into chunks that end anywhere. */
 async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
   const octets = Buffer.from(text);
   for (let at = 0; at < octets.length; at += size) yield octets.subarray(at, at + size);

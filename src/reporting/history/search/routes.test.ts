@@ -1,10 +1,10 @@
+import { type NewMessage, insertMessages } from '../../../messaging/messages/new/sql.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../../operations/accounts/create.ts';
 import { exec, sql } from '../../../platform/db/query.ts';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { bitOf, CHANNELS } from '../../../platform/lib/channel.ts';
 import { newId, timeOfId } from '../../../platform/lib/ids.ts';
-import { insertMessages, type NewMessage } from '../../../messaging/messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../../../messaging/states.ts';
 import { at, idAt, MINUTE, NOW } from '../../../../test/support/noon.ts';
 import { explain } from '../../../../test/support/plans.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   account = await newAccount();
 });
 
-/** A message of this minute; its id. */
+/** Stores a message of this minute and returns its id. */
 async function store(minute: number, more: Partial<NewMessage> = {}, status?: number): Promise<string> {
   const message = newMessage({ accountId: account.accountId, id: idAt(minute), ...more });
   const { id, accountId, channel } = message;

@@ -1,0 +1,175 @@
+import {
+  bigint,
+  boolean,
+  bytea,
+  insertRows,
+  json,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../../../platform/db/columns.ts';
+import { type Db, exec, onePlan } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { Channel } from '../../../platform/lib/channel.ts';
+import type { StoredContent } from '../../../network/templates/content.ts';
+
+/**
+ * A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share.
+ */
+export type NewMessage = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly clientId: string | null;
+  readonly channel: Channel;
+  readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
+  readonly simulation: boolean;
+  readonly connectionId: number | null;
+  readonly sender: string;
+  readonly destination: string;
+  /** The text that people read; it may be empty beside a `content`. */
+  readonly body: string;
+  /** What RCS and WhatsApp send in place of the text; null for SMS. */
+  readonly content: StoredContent | null;
+  readonly udh: Uint8Array | null;
+  readonly binaryBody: Uint8Array | null;
+  readonly parts: number;
+  readonly wantReceipt: boolean;
+  readonly validUntil: Date | null;
+  /** The message is not sent before this instant; null: it went into the queue at once. */
+  readonly scheduledAt: Date | null;
+  readonly priceMicros: number;
+  readonly refundUndelivered: boolean;
+  /** The API key that asked for the message; null when a person with a password did. */
+  readonly apiKeyId: number | null;
+  /** The person who asked for the message; null when an API key did. */
+  readonly userId: number | null;
+  /** The campaign in whose totals the message counts. */
+  readonly campaignId: number | null;
+  /** A refund of the price goes to the reserve of the message's campaign, which returns it in the end. */
+  readonly keepsReserve: boolean;
+};
+
+/** What most messages have in common, so that it need not be given. */
+type WithDefault =
+  | 'clientId'
+  | 'simulation'
+  | 'content'
+  | 'udh'
+  | 'binaryBody'
+  | 'parts'
+  | 'wantReceipt'
+  | 'validUntil'
+  | 'scheduledAt'
+  | 'campaignId'
+  | 'keepsReserve';
+
+type Given = Omit<NewMessage, WithDefault> & Partial<Pick<NewMessage, WithDefault>>;
+
+/**
+ * Makes the row of a message. Fields that are left out have the value that most messages have: one part of text that is
+ * sent at once, with a receipt, in no campaign. Every field is written out, because a spread shows in the CPU of a
+ * message.
+ */
+export const newMessage = ({
+  clientId = null,
+  simulation = false,
+  content = null,
+  udh = null,
+  binaryBody = null,
+  parts = 1,
+  wantReceipt = true,
+  validUntil = null,
+  scheduledAt = null,
+  campaignId = null,
+  keepsReserve = false,
+  accountId,
+  id,
+  channel,
+  source,
+  connectionId,
+  sender,
+  destination,
+  body,
+  priceMicros,
+  refundUndelivered,
+  apiKeyId,
+  userId,
+}: Given): NewMessage => ({
+  accountId,
+  id,
+  clientId,
+  channel,
+  source,
+  simulation,
+  connectionId,
+  sender,
+  destination,
+  body,
+  content,
+  udh,
+  binaryBody,
+  parts,
+  wantReceipt,
+  validUntil,
+  scheduledAt,
+  priceMicros,
+  refundUndelivered,
+  apiKeyId,
+  userId,
+  campaignId,
+  keepsReserve,
+});
+
+/** What a message that follows another on the next channel inherits from it. */
+export const INHERITED = columns({
+  clientId: as<string | null>('m.client_id'),
+  source: as<NewMessage['source']>('m.source'),
+  destination: as<string>('m.destination'),
+  simulation: as<boolean>('m.simulation'),
+  validUntil: as<Date | null>('m.valid_until'),
+});
+export type Inherited = RowOf<typeof INHERITED>;
+
+/** Picks the inherited fields of a message. */
+export const inheritedOf = ({ clientId, source, destination, simulation, validUntil }: Inherited): Inherited => ({
+  clientId,
+  source,
+  destination,
+  simulation,
+  validUntil,
+});
+
+/** Stores messages of any accounts in one statement; 1,000 rows per statement ran at 91,000 rows/s. */
+export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
+  await exec(
+    db,
+    onePlan(
+      insertRows('message', rows, {
+        accountId: bigint,
+        id: uuid,
+        clientId: text,
+        channel: text,
+        source: text,
+        simulation: boolean,
+        connectionId: bigint,
+        sender: text,
+        destination: text,
+        body: text,
+        content: json((r) => r.content && JSON.stringify(r.content)),
+        udh: bytea,
+        binaryBody: bytea,
+        parts: smallint,
+        wantReceipt: boolean,
+        validUntil: timestamptz,
+        scheduledAt: timestamptz,
+        priceMicros: bigint,
+        refundUndelivered: boolean,
+        apiKeyId: bigint,
+        userId: bigint,
+        campaignId: bigint,
+        keepsReserve: boolean,
+      }),
+    ),
+  );
+}
