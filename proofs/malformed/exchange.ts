@@ -46,10 +46,10 @@ export function createSender(origin: string, connections: number, apiKey: () => 
 const isTimeout = (error: unknown): boolean => error instanceof Error && /Timeout/.test(error.name);
 
 /**
- * After this time without an answer the client ends its side of the connection: some requests are incomplete before
- * that.
+ * After this time without an answer the client ends its side of the connection: some requests are incomplete before that.
+ * Node then drops a request that it has not answered yet, so this is longer than an answer takes on a busy machine.
  */
-const HALF_CLOSE_MS = 1_000;
+const HALF_CLOSE_MS = 5_000;
 const HEAD_CHUNKS = 5;
 
 /** Writes the bytes and reads everything until the server closes the connection. */

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import { STATUS, STATUS_NAMES } from '../../states.ts';
-import { bodyOf, type Facts, type Form, type SentFacts, type WebhookEvent } from './payload.ts';
+import { bodyOf, type Facts, type Form, sampleFacts, type SentFacts, type WebhookEvent } from './payload.ts';
 
 const AT = new Date('2026-11-21T10:00:00.250Z');
 const sent = (more: Partial<SentFacts> = {}): SentFacts => ({
-  kind: 'sent',
+  ...sampleFacts(AT),
   clientId: 'ref-1',
-  channel: 'SMS',
   destination: '+351912345678',
-  wantReceipt: true,
   submittedAt: null,
   ...more,
 });
