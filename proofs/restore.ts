@@ -3,7 +3,7 @@ import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { stopServer } from '../src/platform/db/embedded-process.ts';
+import { stopServer } from '../src/platform/db/embedded/process.ts';
 import type { Client } from '../test/support/client.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
 import { runOperatorCommand } from '../test/support/operator.ts';

@@ -1,6 +1,6 @@
 // Writes db/schema.sql: migrates an empty database of its own and dumps it; with --check, fails if the file is out of
 // date.
-import { startEmbedded } from '../src/platform/db/embedded.ts';
+import { startEmbedded } from '../src/platform/db/embedded/embedded.ts';
 import { MIGRATIONS_DIR, migrate } from '../src/platform/db/migrate.ts';
 import { createPool } from '../src/platform/db/pool.ts';
 import { dumpSchema } from '../src/platform/db/schema-dump.ts';

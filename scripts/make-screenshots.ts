@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { createAccount, type NewAccount } from '../src/operations/accounts/create.ts';
 import { loadConfig } from '../src/platform/config.ts';
-import { startEmbedded } from '../src/platform/db/embedded.ts';
+import { startEmbedded } from '../src/platform/db/embedded/embedded.ts';
 import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
 import { assignSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { attachEmbedded } from '../../src/platform/db/embedded.ts';
+import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findServer } from '../../src/platform/db/embedded-process.ts';
+import { findServer } from '../../src/platform/db/embedded/process.ts';
 import { until } from '../../test/support/until.ts';
 import { pollUntilDone } from './poll.ts';
 import type { Process } from './processes.ts';

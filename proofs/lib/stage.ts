@@ -4,7 +4,7 @@ import { createAccount, type NewAccount } from '../../src/operations/accounts/cr
 import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
-import { attachEmbedded } from '../../src/platform/db/embedded.ts';
+import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
 import { createPool } from '../../src/platform/db/pool.ts';
 import type { Plan } from '../../src/platform/lib/plan.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../platform/config.ts';
-import { startEmbedded } from '../platform/db/embedded.ts';
-import { acquireServeLock } from '../platform/db/serve-lock.ts';
+import { startEmbedded } from '../platform/db/embedded/embedded.ts';
+import { acquireServeLock } from '../platform/db/embedded/serve-lock.ts';
 import { StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
 

@@ -1,7 +1,7 @@
 import type { Log } from '../platform/lib/log.ts';
-import { type LastRun, type Loop, startLoop } from '../platform/lib/loop.ts';
-import { createSignal } from '../platform/lib/signal.ts';
-import type { Task } from '../platform/lib/task.ts';
+import { type LastRun, type Loop, startLoop } from '../platform/lib/background/loop.ts';
+import { createSignal } from '../platform/lib/background/signal.ts';
+import type { Task } from '../platform/lib/background/task.ts';
 import { SECOND_MS } from '../platform/lib/time.ts';
 
 export type TaskRunner = {

@@ -27,7 +27,7 @@ import { createServer } from '../platform/http/server.ts';
 import { closeWithin } from '../platform/http/shutdown.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
-import { startLoop } from '../platform/lib/loop.ts';
+import { startLoop } from '../platform/lib/background/loop.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { type AppLog, createLog } from '../platform/log.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../platform/metrics.ts';

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { createSlots } from '../platform/lib/slots.ts';
+import { createSlots } from '../platform/lib/limits/slots.ts';
 import { decodePicture } from './decoder/decode.ts';
 import { detectPolyglot } from './polyglot.ts';
 import { badFile, LIMITS, tooLarge } from './limits.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Config } from '../platform/config.ts';
-import { type Task, untilIdle } from '../platform/lib/task.ts';
+import { type Task, untilIdle } from '../platform/lib/background/task.ts';
 import { HOUR_MS } from '../platform/lib/time.ts';
 import { removeOldInbound } from './remove.ts';
 

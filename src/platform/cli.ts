@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { Pool } from 'pg';
 import { type Config, loadConfig } from './config.ts';
-import { attachEmbedded } from './db/embedded.ts';
+import { attachEmbedded } from './db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from './db/migrate.ts';
 import { createPool } from './db/pool.ts';
 import { explainDatabaseError } from './db/startup-error.ts';

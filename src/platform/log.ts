@@ -1,6 +1,6 @@
 import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
 import type { LogLevel } from './config.ts';
-import { maskNumber, maskNumbersIn } from './lib/mask.ts';
+import { maskNumber, maskNumbersIn } from './lib/phone/mask.ts';
 
 /** The program's logger. It writes JSON lines with only the fields below. */
 export type AppLog = Logger;

@@ -1,9 +1,9 @@
 import { lstat, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { SYSTEM_DIR } from '../../src/platform/db/embedded-binaries.ts';
-import { clusterPath, OWNER_FILE } from '../../src/platform/db/embedded-cluster.ts';
-import { findServer, isAlive, stopServer } from '../../src/platform/db/embedded-process.ts';
+import { SYSTEM_DIR } from '../../src/platform/db/embedded/binaries.ts';
+import { clusterPath, OWNER_FILE } from '../../src/platform/db/embedded/cluster.ts';
+import { findServer, isAlive, stopServer } from '../../src/platform/db/embedded/process.ts';
 import { readIfExists } from '../../src/platform/db/private-file.ts';
 import { until } from './until.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
-import { isAlive } from '../../src/platform/db/embedded-process.ts';
+import { isAlive } from '../../src/platform/db/embedded/process.ts';
 import { until } from '../../test/support/until.ts';
 
 /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { HttpAnswer } from '../http/client.ts';
 import { getList, parseJson } from '../json.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { createSlots } from '../../platform/lib/slots.ts';
+import { createSlots } from '../../platform/lib/limits/slots.ts';
 import { capabilitiesPath, type RbmClient } from './client.ts';
 import type { RcsSettings } from './settings.ts';
 

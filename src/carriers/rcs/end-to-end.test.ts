@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSlots } from '../../platform/lib/slots.ts';
+import { createSlots } from '../../platform/lib/limits/slots.ts';
 import type { Carrier, Submission } from '../carrier.ts';
 import type { Receipt } from '../events.ts';
 import type { Outcome } from '../outcome.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { createTokenBucket } from '../../platform/lib/token-bucket.ts';
+import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import { createThrottle } from '../throttle.ts';
 import type { WhatsappSettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { channelsOf } from '../contacts/channels.ts';
-import { type PhoneDetails, parsePhone } from '../../platform/lib/phone-details.ts';
+import { type PhoneDetails, parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import type { Numbers } from './sql.ts';
 
 /** About 10 ms of work, after which other requests get their turn. */

@@ -1,4 +1,4 @@
-import { createMeter } from '../../platform/lib/meter.ts';
+import { createMeter } from '../../platform/lib/limits/meter.ts';
 import { type Pace, countAllRecipients, NO_PACE } from './answer.ts';
 import { isCombined } from './mode.ts';
 import type { CampaignEntry } from './sql.ts';

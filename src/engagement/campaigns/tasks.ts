@@ -1,5 +1,5 @@
 import { CAMPAIGNS_CHANNEL } from '../../messaging/messages/campaign-ends/sql.ts';
-import type { Task } from '../../platform/lib/task.ts';
+import type { Task } from '../../platform/lib/background/task.ts';
 import { type CampaignRunnerDeps, createCampaignRunner } from './worker/runner.ts';
 
 /** Moves campaigns on. */

@@ -1,5 +1,5 @@
 import { bitOf } from '../../platform/lib/channel.ts';
-import type { PhoneDetails } from '../../platform/lib/phone-details.ts';
+import type { PhoneDetails } from '../../platform/lib/phone/phone-details.ts';
 
 const [SMS, RCS, WHATSAPP] = [bitOf('SMS'), bitOf('RCS'), bitOf('WHATSAPP')];
 const ALL = SMS | RCS | WHATSAPP;

@@ -3,7 +3,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { parseInstant } from '../../platform/lib/instant.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
-import { parsePhone } from '../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { faultOfType, readText, type StoredValues } from './fields/values.ts';
 import type { ReadContext } from './read.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { type PhoneDetails, parsePhone } from '../../platform/lib/phone-details.ts';
+import { type PhoneDetails, parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import { channelsOf } from './channels.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { readValues, type StoredValues } from './fields/values.ts';

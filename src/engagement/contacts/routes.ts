@@ -8,7 +8,7 @@ import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
-import { bodyFaults } from '../../platform/http/more-faults.ts';
+import { bodyFaults } from '../../platform/http/validation/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
 import { findList } from './lists/sql.ts';

@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { isPhoneCountry } from '../../platform/lib/phone-details.ts';
+import { isPhoneCountry } from '../../platform/lib/phone/phone-details.ts';
 import { findBook, updateDefaultCountry, updateLimits } from './book/sql.ts';
 import { type Limits, limitsOf } from './limits.ts';
 

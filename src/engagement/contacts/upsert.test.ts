@@ -3,7 +3,7 @@ import { createAccount, createDemoAccount } from '../../operations/accounts/crea
 import type { Db } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { parsePhone } from '../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import { addToLists } from './lists/members/associate.ts';
 import { createList } from './lists/save.ts';
 import { listLists } from './lists/sql.ts';

@@ -6,7 +6,7 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
 import { type Draft, type Refusal, REFUSALS, type Verdict } from '../../messaging/sending/draft.ts';
 import { toMediaOut } from './answer.ts';

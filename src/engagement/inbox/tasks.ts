@@ -1,4 +1,4 @@
-import { always, type Task, untilIdle, whenDue } from '../../platform/lib/task.ts';
+import { always, type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { fetchMedia, type FetchDeps } from './media/fetch.ts';
 import { findNextMediaMs } from './media/sql.ts';

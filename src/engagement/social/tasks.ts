@@ -1,4 +1,4 @@
-import { type Task, untilIdle } from '../../platform/lib/task.ts';
+import { type Task, untilIdle } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import { type RefreshDeps, refreshNext } from './refresh.ts';
 

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/http/actor.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
 import { type Channel, outsidePlanMessage } from '../../platform/lib/channel.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
-import { type Rate, rateHeaders, type RateLimiter } from '../../platform/lib/rate-limit.ts';
+import { type Rate, rateHeaders, type RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import type { AccountGate } from './sql.ts';
 
 /**

@@ -10,7 +10,7 @@ import { networkOf } from '../../platform/lib/address.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import { readCredentials } from '../../platform/lib/credentials.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import type { RateLimiter } from '../../platform/lib/rate-limit.ts';
+import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../../platform/lib/scope.ts';
 import { createSessionCheck } from '../sessions/check.ts';
 import { updateLastSeen } from '../sessions/sql.ts';

@@ -5,7 +5,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor, Authenticated } from '../../platform/http/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
-import type { Rate, RateLimiter } from '../../platform/lib/rate-limit.ts';
+import type { Rate, RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
 import { roleIn } from '../roles.ts';
 import { type LiveSession, listLiveSessions } from './sql.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateLimiter } from '../../platform/lib/rate-limit.ts';
+import { createRateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { createLoginLimits } from './login-limits.ts';
 
 const MINUTE = 60_000;

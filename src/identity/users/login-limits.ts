@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../platform/errors.ts';
-import { type Rate, rateHeaders, type RateLimiter, type Verdict } from '../../platform/lib/rate-limit.ts';
+import { type Rate, rateHeaders, type RateLimiter, type Verdict } from '../../platform/lib/limits/rate-limit.ts';
 
 /** An attempt to log in as a user. */
 export type Attempt = {

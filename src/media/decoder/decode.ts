@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../platform/errors.ts';
-import { createSlots } from '../../platform/lib/slots.ts';
+import { createSlots } from '../../platform/lib/limits/slots.ts';
 import { badFile } from '../limits.ts';
 import type { Picture } from './picture.ts';
 import { isReply, type Reply, type Request } from './protocol.ts';

@@ -4,7 +4,7 @@ import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { authentication } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { sendFile, type ServedFile } from '../../platform/http/send-file.ts';
+import { sendFile, type ServedFile } from '../../platform/http/files/send-file.ts';
 import type { Scope } from '../../platform/lib/scope.ts';
 import { FILES_PATH } from '../links.ts';
 import { FileQuery, MediaKey } from '../schema.ts';

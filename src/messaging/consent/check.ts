@@ -2,7 +2,7 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { type Consent, listOptedOut } from './sql.ts';
 
 /** Whether a number, in E.164, has opted out of messages on a channel. */

@@ -5,7 +5,7 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { type Channel, CHANNELS } from '../../platform/lib/channel.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { optIn, optOut } from './record.ts';
 import { listOptOuts, type OptOutRow } from './sql.ts';
 

@@ -2,7 +2,7 @@ import { updateHasOptOuts } from '../../identity/accounts/sql.ts';
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { type ConsentWord, consentWordOf } from './words.ts';
 import * as db from './sql.ts';
 

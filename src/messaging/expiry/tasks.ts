@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Task, untilIdle, whenDue } from '../../platform/lib/task.ts';
+import { type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { expireDeadlines, expireQueued, expireDefaultValidity } from './expire.ts';
 import { findNextDeadlineMs } from './sql.ts';

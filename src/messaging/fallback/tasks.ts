@@ -1,4 +1,4 @@
-import { always, type Task, whenDue } from '../../platform/lib/task.ts';
+import { always, type Task, whenDue } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import { FALLBACKS_CHANNEL, findNextFallbackMs } from '../messages/fallback/sql.ts';
 import { createFallbackPoller, type FallbackDeps } from './poll.ts';

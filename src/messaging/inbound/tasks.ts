@@ -1,4 +1,4 @@
-import { every, type Task, untilIdle } from '../../platform/lib/task.ts';
+import { every, type Task, untilIdle } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { endOverdueParts, type InboundDeps } from './receive.ts';
 import { deleteOldSeen } from './sql.ts';

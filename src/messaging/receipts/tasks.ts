@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { createSignal, type Signal } from '../../platform/lib/signal.ts';
-import { always, every, type Task, untilIdle, whenDue } from '../../platform/lib/task.ts';
+import { createSignal, type Signal } from '../../platform/lib/background/signal.ts';
+import { always, every, type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { deleteOldNameless } from '../unknown-outcomes/sql.ts';
 import { processReceipts, retryUnmatched } from './process.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { every, type Task } from '../../platform/lib/task.ts';
+import { every, type Task } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 import { updateObservedSchedules } from './sql.ts';
 

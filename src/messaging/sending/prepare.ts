@@ -4,7 +4,7 @@ import type { IsOptedOut } from '../consent/check.ts';
 import type { OnUnknown } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
 import { isStorable } from '../../network/templates/content.ts';

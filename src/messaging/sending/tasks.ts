@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { every, type Task } from '../../platform/lib/task.ts';
+import { every, type Task } from '../../platform/lib/background/task.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 import { deleteOldBulkRequests } from './bulk/sql.ts';
 

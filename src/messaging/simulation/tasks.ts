@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { always, type Task, whenDue } from '../../platform/lib/task.ts';
+import { always, type Task, whenDue } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import { endSimulated } from './simulate.ts';
 import { findNextSimulatedMs, SIMULATED_CHANNEL } from './sql.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Task, untilIdle } from '../../platform/lib/task.ts';
+import { type Task, untilIdle } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 import { foldTraffic } from './folding/fold.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { type PrefixTable, prefixTable } from '../../platform/lib/prefix-table.ts';
+import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { listPrices } from './sql.ts';
 
 /** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */

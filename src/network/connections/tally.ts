@@ -1,6 +1,6 @@
 import type { Carrier } from '../../carriers/carrier.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
-import { maskNumbersIn } from '../../platform/lib/mask.ts';
+import { maskNumbersIn } from '../../platform/lib/phone/mask.ts';
 
 /** How many messages ended in each outcome. */
 export type Counts = { accepted: number; refused: number; retried: number; unknown: number };

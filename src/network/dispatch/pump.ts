@@ -4,8 +4,8 @@ import type { Carrier } from '../../carriers/carrier.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
-import { createSignal } from '../../platform/lib/signal.ts';
-import { createTokenBucket } from '../../platform/lib/token-bucket.ts';
+import { createSignal } from '../../platform/lib/background/signal.ts';
+import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import {
   createHeld,

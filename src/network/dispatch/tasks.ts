@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Log } from '../../platform/lib/log.ts';
-import type { Task } from '../../platform/lib/task.ts';
+import type { Task } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import type { Settle } from './pump.ts';
 import { rescueChunks } from './rescue.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { type PrefixTable, prefixTable } from '../../platform/lib/prefix-table.ts';
+import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { isRoutedBySender } from '../connections/kinds/kind.ts';
 import { listRegisteredSenders } from '../senders/sql.ts';
 import { listRoutes, type Route } from './sql.ts';

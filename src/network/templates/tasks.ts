@@ -1,5 +1,5 @@
 import type { Log } from '../../platform/lib/log.ts';
-import { every, type Task } from '../../platform/lib/task.ts';
+import { every, type Task } from '../../platform/lib/background/task.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 import type { ChangeDeps } from './network.ts';
 import { syncTemplates } from './sync.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import type { Task } from '../../platform/lib/task.ts';
+import type { Task } from '../../platform/lib/background/task.ts';
 import { deleteOldData } from './delete-old-data.ts';
 
 type RetentionDeps = {

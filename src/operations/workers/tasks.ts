@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
-import type { LastRun } from '../../platform/lib/loop.ts';
-import { every, type Task } from '../../platform/lib/task.ts';
+import type { LastRun } from '../../platform/lib/background/loop.ts';
+import { every, type Task } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import { deleteWorkers, insertWorker } from './sql.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../lib/log.ts';
-import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../lib/rate-limit.ts';
+import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../lib/limits/rate-limit.ts';
 import { type Db, exec, sql } from './query.ts';
 
 /** A rate limiter that shares its counts with other processes. */

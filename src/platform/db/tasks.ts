@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { every, type Task } from '../lib/task.ts';
+import { every, type Task } from '../lib/background/task.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import { ensurePartitions } from './partitions.ts';
 import { createPastDayIndexer } from './past-day-indexes.ts';

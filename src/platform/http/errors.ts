@@ -6,7 +6,7 @@ import type { App } from './app.ts';
 import { errorForm } from './error-body.ts';
 import { asAppError } from './failure.ts';
 import { clientRequestId, routeOf } from './request-id.ts';
-import { invalidInput, isInputError } from './validation.ts';
+import { invalidInput, isInputError } from './validation/validation.ts';
 
 /**
  * Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes.

@@ -5,7 +5,7 @@ import { exec, many, sql } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import { createAnswerStore, type AnswerStore } from '../idempotency/answers.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
-import { createSignal } from '../lib/signal.ts';
+import { createSignal } from '../lib/background/signal.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { actor } from '../../../test/support/drafts.ts';

@@ -17,7 +17,7 @@ import { asAppError } from './failure.ts';
 import { collectMethods } from './methods.ts';
 import { createProxyCheck } from './plaintext.ts';
 import { observeRequests } from './request-log.ts';
-import { validatorCompiler } from './validation.ts';
+import { validatorCompiler } from './validation/validation.ts';
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
 const MAX_BODY_BYTES = 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Task, untilIdle } from '../lib/task.ts';
+import { type Task, untilIdle } from '../lib/background/task.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { deleteOldAnswers } from './sql.ts';
 

@@ -3,7 +3,7 @@ import { listUnknownContacts } from '../../engagement/contacts/lists/members/sql
 import { listLists } from '../../engagement/contacts/lists/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { readTimes } from '../history/read-times.ts';
 import type { ExportRequest } from './filters.ts';
 import type { ContactsIn, HistoryIn, ReportsIn } from './schema.ts';

@@ -6,7 +6,7 @@ import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
-import { sendFile } from '../../platform/http/send-file.ts';
+import { sendFile } from '../../platform/http/files/send-file.ts';
 import { removeExport, repeatExport, requestExport } from './lifecycle.ts';
 import { contentTypeOf, fileNameOf } from './names.ts';
 import { readContactsRequest, readHistoryRequest, readReportsRequest } from './read-request.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/config.ts';
-import { createSignal } from '../../platform/lib/signal.ts';
-import { always, every, type Task, untilIdle } from '../../platform/lib/task.ts';
+import { createSignal } from '../../platform/lib/background/signal.ts';
+import { always, every, type Task, untilIdle } from '../../platform/lib/background/task.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 import { expireExports } from './lifecycle.ts';
 import type { MakeDeps } from './make.ts';

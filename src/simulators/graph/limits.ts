@@ -1,4 +1,4 @@
-import { createTokenBucket, type TokenBucket } from '../../platform/lib/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import { createRecentMap } from '../smsc/recent-map.ts';
 import type { Fault } from './answer.ts';
 import type { GraphScript } from './script.ts';

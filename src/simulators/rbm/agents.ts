@@ -1,5 +1,5 @@
 import { newId } from '../../platform/lib/ids.ts';
-import { createTokenBucket, type TokenBucket } from '../../platform/lib/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import { getMember, parseJson, getText } from '../../carriers/json.ts';
 import type { SandboxAnswer } from '../http/server.ts';
 import { type Fault, faultOf, invalid, ok, refuse } from './answer.ts';

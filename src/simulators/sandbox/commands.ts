@@ -4,7 +4,7 @@ import { listConnectionStatus } from '../../network/connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { toE164 } from '../../platform/lib/phone.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
 import type { SandboxInbound } from './inbound.ts';
 import { RCS_NAME, WHATSAPP_NAME } from './networks.ts';
 import { SMSC_NAME } from './smsc.ts';

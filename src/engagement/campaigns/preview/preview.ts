@@ -6,7 +6,7 @@ import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { type PrefixTable, prefixTable } from '../../../platform/lib/prefix-table.ts';
+import { type PrefixTable, prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
 import { composeText } from '../../../network/templates/compose.ts';
 import { findUsableTemplate, type Template } from '../../../network/templates/sql.ts';
 import { checkSettings, checkTemplates } from '../check.ts';

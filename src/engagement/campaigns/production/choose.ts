@@ -5,7 +5,7 @@ import { chainOf, isCombined } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
-import { prefixTable } from '../../../platform/lib/prefix-table.ts';
+import { prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
 import type { Candidate } from './sql.ts';
 
 /** A message that can be created. */

@@ -4,7 +4,7 @@ import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentTx } from '../../../platform/http/idempotency.ts';
-import { bodyFaults } from '../../../platform/http/more-faults.ts';
+import { bodyFaults } from '../../../platform/http/validation/more-faults.ts';
 import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
 import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
 import { listFields } from './sql.ts';

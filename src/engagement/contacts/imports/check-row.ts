@@ -1,6 +1,6 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
-import { type PhoneDetails, parsePhone } from '../../../platform/lib/phone-details.ts';
+import { type PhoneDetails, parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { faultOfType, type FieldValue, readText } from '../fields/values.ts';
 import type { FieldType } from '../fields/sql.ts';
 import { toEmail, UNREADABLE_NUMBER } from '../read.ts';

@@ -1,5 +1,5 @@
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
-import { parsePhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
 import { looksLikeHeader, type Mapping, mapColumns, type Target } from './columns.ts';

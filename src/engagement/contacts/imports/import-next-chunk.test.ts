@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
-import { parsePhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { silentLog } from '../../../platform/lib/log.ts';
 import { createList } from '../lists/save.ts';
 import { removeLists } from '../lists/remove.ts';

@@ -1,6 +1,6 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../../platform/errors.ts';
-import { createSlots } from '../../../platform/lib/slots.ts';
+import { createSlots } from '../../../platform/lib/limits/slots.ts';
 import type { TablePreview } from './check-table.ts';
 import type { Conversion, Converted } from './reading/convert.ts';
 import { badFile } from './limits.ts';

@@ -1,7 +1,7 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldValue } from '../fields/values.ts';
-import type { PhoneDetails } from '../../../platform/lib/phone-details.ts';
+import type { PhoneDetails } from '../../../platform/lib/phone/phone-details.ts';
 
 /** A row that can become a contact: its cells, in the order of the columns, have the values that contacts store. */
 export type GoodRow = {

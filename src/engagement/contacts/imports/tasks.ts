@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../../platform/config.ts';
 import type { Log } from '../../../platform/lib/log.ts';
-import { always, every, type Task, untilIdle } from '../../../platform/lib/task.ts';
+import { always, every, type Task, untilIdle } from '../../../platform/lib/background/task.ts';
 import { HOUR_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 import { deleteOldImports, IMPORTS_CHANNEL } from './sql.ts';
 import { importNextChunk } from './import-next-chunk.ts';

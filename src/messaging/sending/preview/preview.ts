@@ -5,7 +5,7 @@ import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { parsePhone } from '../../../platform/lib/phone-details.ts';
+import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
 import { type Draft, newDraft, type Refusal, REFUSALS } from '../draft.ts';

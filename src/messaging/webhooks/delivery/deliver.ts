@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Log } from '../../../platform/lib/log.ts';
-import { startLoop } from '../../../platform/lib/loop.ts';
+import { startLoop } from '../../../platform/lib/background/loop.ts';
 import type { SecretKey } from '../../../platform/lib/secret-box.ts';
 import { listDueRetries } from '../delivery-log/sql.ts';
 import { createHeldEvents } from './held-events.ts';

@@ -4,7 +4,7 @@ import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
-import { maskNumber } from '../../../platform/lib/mask.ts';
+import { maskNumber } from '../../../platform/lib/phone/mask.ts';
 import { instant, orNull } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
 import { accountIdField, amount, connectionField, OPERATOR_PATH } from '../fields.ts';

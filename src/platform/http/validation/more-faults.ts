@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { FieldError } from '../errors.ts';
+import type { FieldError } from '../../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 
 /** Each upload needs two open files and, while it is processed, a thread. */
 const MAX_UPLOADS = 8;

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { runOn } from '../../../test/support/cluster.ts';
-import { createTestDatabase } from '../../../test/support/database.ts';
+import { runOn } from '../../../../test/support/cluster.ts';
+import { createTestDatabase } from '../../../../test/support/database.ts';
 import { acquireServeLock } from './serve-lock.ts';
 
 const database = await createTestDatabase({ empty: true });

@@ -3,13 +3,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chown, mkdir, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Log } from '../lib/log.ts';
-import { type Binaries, SYSTEM_DIR } from './embedded-binaries.ts';
-import { findServer, isAlive, startFailure, stopServer } from './embedded-process.ts';
-import { initdbArguments } from './embedded-settings.ts';
-import { mayEnter, type ServerUser } from './embedded-user.ts';
-import { readIfExists, readOrCreate, ignoreCode } from './private-file.ts';
-import { StartupError } from './startup-error.ts';
+import type { Log } from '../../lib/log.ts';
+import { type Binaries, SYSTEM_DIR } from './binaries.ts';
+import { findServer, isAlive, startFailure, stopServer } from './process.ts';
+import { initdbArguments } from './settings.ts';
+import { mayEnter, type ServerUser } from './user.ts';
+import { readIfExists, readOrCreate, ignoreCode } from '../private-file.ts';
+import { StartupError } from '../startup-error.ts';
 
 const run = promisify(execFile);
 

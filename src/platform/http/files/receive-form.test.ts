@@ -3,13 +3,13 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import multipart from '@fastify/multipart';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App } from './app.ts';
-import { createServer } from './server.ts';
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { until } from '../../../test/support/until.ts';
+import type { App } from '../app.ts';
+import { createServer } from '../server.ts';
+import { apiDeps } from '../../../../test/support/http/api.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { until } from '../../../../test/support/until.ts';
 import { type FormBounds, MULTIPART_LIMITS, receiveForm } from './receive-form.ts';
-import { openTemporaryFile } from '../storage/temporary-file.ts';
+import { openTemporaryFile } from '../../storage/temporary-file.ts';
 
 const BOUNDS: FormBounds = {
   fileBytes: 1_000_000,

@@ -1,4 +1,4 @@
-import type { Range } from '../storage/storage.ts';
+import type { Range } from '../../storage/storage.ts';
 
 /**
  * Reads the Range header (RFC 9110, 14.2) for a file of this size. Returns `whole` if there is none, if it is not

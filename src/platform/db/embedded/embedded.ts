@@ -1,15 +1,15 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { Log } from '../lib/log.ts';
-import { findBinaries } from './embedded-binaries.ts';
-import { createDataDir } from './data-dir.ts';
-import { clusterPath, openCluster } from './embedded-cluster.ts';
-import { ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
-import { SUPERUSER } from './embedded-settings.ts';
-import { findServerUser } from './embedded-user.ts';
-import { hasCode } from './private-file.ts';
-import { explainDatabaseError, StartupError } from './startup-error.ts';
+import type { Log } from '../../lib/log.ts';
+import { findBinaries } from './binaries.ts';
+import { createDataDir } from '../data-dir.ts';
+import { clusterPath, openCluster } from './cluster.ts';
+import { ensureRunning, findServer, type Site, stopServer } from './process.ts';
+import { SUPERUSER } from './settings.ts';
+import { findServerUser } from './user.ts';
+import { hasCode } from '../private-file.ts';
+import { explainDatabaseError, StartupError } from '../startup-error.ts';
 
 export type EmbeddedOptions = {
   readonly dataDir: string;

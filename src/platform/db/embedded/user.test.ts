@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findServerUser, mayEnter } from './embedded-user.ts';
+import { findServerUser, mayEnter } from './user.ts';
 
 const stranger = { uid: 54_321, gid: 54_321 };
 let root: string;

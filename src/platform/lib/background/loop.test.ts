@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLog } from './log.ts';
+import { silentLog } from '../log.ts';
 import { startLoop } from './loop.ts';
 
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { describeFaults } from './validation-message.ts';
+import { describeFaults } from './message.ts';
 
 /** What a sender of `data` reads, as `field: message`. */
 function faults(schema: object, data: unknown): string[] {

@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import ajvFormats from 'ajv-formats';
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
-import { AppError, type FieldError } from '../errors.ts';
-import { valuesIn } from '../lib/walk.ts';
-import { describeFaults } from './validation-message.ts';
+import { AppError, type FieldError } from '../../errors.ts';
+import { valuesIn } from '../../lib/walk.ts';
+import { describeFaults } from './message.ts';
 
 type Part = 'params' | 'body' | 'querystring' | 'headers';
 const PARTS: readonly Part[] = ['params', 'querystring', 'headers', 'body'];

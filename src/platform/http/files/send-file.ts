@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../errors.ts';
-import type { Storage } from '../storage/storage.ts';
+import { AppError } from '../../errors.ts';
+import type { Storage } from '../../storage/storage.ts';
 import { readRange } from './range.ts';
 
 /** A stored file to be sent as a response. */

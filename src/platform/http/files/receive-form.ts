@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
-import { AppError, invalidFields } from '../errors.ts';
+import { AppError, invalidFields } from '../../errors.ts';
 
 /** Limits for the multipart parser. */
 export const MULTIPART_LIMITS = {

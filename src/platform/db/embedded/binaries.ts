@@ -4,9 +4,9 @@ import { cp, mkdir, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { mayEnter, type ServerUser } from './embedded-user.ts';
-import { readIfExists } from './private-file.ts';
-import { StartupError } from './startup-error.ts';
+import { mayEnter, type ServerUser } from './user.ts';
+import { readIfExists } from '../private-file.ts';
+import { StartupError } from '../startup-error.ts';
 
 const run = promisify(execFile);
 

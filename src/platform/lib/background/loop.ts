@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import { createSignal, type Signal } from './signal.ts';
 
 /** The result of the last run; `ranAt` is null before the first one has ended. */

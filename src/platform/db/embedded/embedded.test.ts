@@ -10,14 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../lib/log.ts';
-import { runOn } from '../../../test/support/cluster.ts';
-import { findBinaries } from './embedded-binaries.ts';
-import { removeDataDir } from '../../../test/support/data-dir.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { silentLog } from '../../lib/log.ts';
+import { runOn } from '../../../../test/support/cluster.ts';
+import { findBinaries } from './binaries.ts';
+import { removeDataDir } from '../../../../test/support/data-dir.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { attachEmbedded, type EmbeddedServer, startEmbedded } from './embedded.ts';
-import { ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
-import { findServerUser } from './embedded-user.ts';
+import { ensureRunning, findServer, type Site, stopServer } from './process.ts';
+import { findServerUser } from './user.ts';
 
 let dataDir: string;
 let clusterDir: string;
@@ -58,7 +58,7 @@ async function stoppedSite(): Promise<{ site: Site; port: number }> {
 
 /** Another process that runs the database; resolves with it and the connection string that it printed. */
 async function startInChild(dir = dataDir): Promise<{ child: ChildProcess; connectionString: string }> {
-  const script = fileURLToPath(new URL('../../../test/support/hold-database.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../../../../test/support/hold-database.ts', import.meta.url));
   const child = spawn(process.execPath, [script, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   for await (const connectionString of createInterface(child.stdout)) return { child, connectionString };

@@ -6,10 +6,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { serverArguments } from './embedded-settings.ts';
-import type { ServerUser } from './embedded-user.ts';
-import { readIfExists } from './private-file.ts';
-import { StartupError } from './startup-error.ts';
+import { serverArguments } from './settings.ts';
+import type { ServerUser } from './user.ts';
+import { readIfExists } from '../private-file.ts';
+import { StartupError } from '../startup-error.ts';
 
 const run = promisify(execFile);
 

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv';
-import type { FieldError } from '../errors.ts';
+import type { FieldError } from '../../errors.ts';
 
 /** The parts of an Ajv error that its message needs. */
 type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> & {

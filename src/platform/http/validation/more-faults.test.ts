@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { afterAll, expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/http/api.ts';
+import { apiDeps } from '../../../../test/support/http/api.ts';
 import { bodyFaults } from './more-faults.ts';
-import { createServer } from './server.ts';
+import { createServer } from '../server.ts';
 
 const Body = Type.Object({
   number: Type.Optional(Type.String()),
