@@ -74,13 +74,13 @@ module.exports = {
       'only-routes-import-http',
       'Routes and callbacks speak HTTP; everything behind them must work without it.',
       code(FEATURE, ['/(routes|callbacks)\\.ts$']),
-      { path: '^src/platform/http/(?!(actor|app)\\.ts$)' },
+      { path: '^src/platform/http/(?!app\\.ts$)' },
     ),
     forbid(
       'http-types-only',
-      'The caller (actor) and the dependencies of routes (app) are types to everything but routes.',
+      'The dependencies of routes (app) are types to everything but routes.',
       code(FEATURE, ['/(routes|callbacks)\\.ts$']),
-      { path: '^src/platform/http/(actor|app)\\.ts$', dependencyTypesNot: ['type-only'] },
+      { path: '^src/platform/http/app\\.ts$', dependencyTypesNot: ['type-only'] },
     ),
     forbid('no-test-code', 'The program does not run what is for tests.', code('^src/'), { path: `^test/|${TEST}` }),
     forbid(

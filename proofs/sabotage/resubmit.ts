@@ -2,5 +2,9 @@ import { sabotage } from './replace.ts';
 
 // The second copy is sent as if it were the first.
 sabotage([
-  { file: 'src/messaging/messages/deliver.ts', find: 'possibleDuplicate: resubmit,', put: 'possibleDuplicate: false,' },
+  {
+    file: 'src/messaging/messages/settle-outcomes.ts',
+    find: 'possibleDuplicate: resubmit,',
+    put: 'possibleDuplicate: false,',
+  },
 ]);

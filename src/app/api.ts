@@ -14,7 +14,7 @@ import { fileRoutes } from '../media/files/routes.ts';
 import { mediaRoutes } from '../media/routes.ts';
 import { callbackRoutes } from '../messaging/callbacks/callbacks.ts';
 import { richMessageRoutes } from '../messaging/sending/rich/routes.ts';
-import { messageRoutes } from '../messaging/sending/routes.ts';
+import { sendingRoutes } from '../messaging/sending/routes.ts';
 import { trackingRoutes } from '../messaging/tracking/routes.ts';
 import { deliveryRoutes } from '../messaging/webhooks/deliveries/routes.ts';
 import { webhookRoutes } from '../messaging/webhooks/routes.ts';
@@ -60,7 +60,7 @@ export function buildApi(deps: ApiDeps): App {
     acceptIdempotencyKeys(closed, deps);
     // One line per feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
-    messageRoutes(closed, deps);
+    sendingRoutes(closed, deps);
     richMessageRoutes(closed, deps);
     senderRoutes(closed, deps);
     templateRoutes(closed, deps);

@@ -1,4 +1,4 @@
-import { wakeCampaignsUsing } from '../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../engagement/campaigns/lifecycle/wake-by-template.ts';
 import { receiveIntoInbox } from '../engagement/inbox/receive-inbound.ts';
 import type { OnInbound } from '../messaging/inbound/receive.ts';
 import type { OnTemplatesChange } from '../network/templates/network.ts';

@@ -7,7 +7,7 @@ import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
 import { createCallbackStore } from '../messaging/callbacks/store.ts';
 import { createAccept } from '../messaging/sending/accept.ts';
-import type { Tables } from '../messaging/sending/prepare.ts';
+import type { Lookups } from '../messaging/sending/prepare.ts';
 import { createPriceList } from '../money/pricing/price-list.ts';
 import { createReceivers, type Receivers } from '../network/connections/receivers.ts';
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
@@ -118,13 +118,13 @@ type Base = {
   readonly secretKey: SecretKey;
   readonly connectionString: string;
   readonly pool: Pool;
-  readonly outlet: Outbound;
+  readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly onStop: (close: Closer) => void;
 };
 
-type Routing = { readonly tables: Tables; readonly receivers: Receivers; readonly reloadSoon: () => void };
+type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
 
 async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
   const { base, embedded } = await openBase(config, onStop);
@@ -153,7 +153,10 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   const storage = await openStorage(config);
   onStop(storage.close);
   const links = createLinkSigner(secretKey);
-  return { base: { config, log, secretKey, connectionString, pool, outlet, storage, links, onStop }, embedded };
+  return {
+    base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
+    embedded,
+  };
 }
 
 /** Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them. */
@@ -176,7 +179,12 @@ async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Rout
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop(loop.stop);
   return {
-    tables: { findRoute: router.find, findPolicy: router.findPolicy, findPrice: prices.find, maySend: router.maySend },
+    tables: {
+      findRoute: router.find,
+      findOnUnknown: router.findOnUnknown,
+      findPrice: prices.find,
+      maySend: router.maySend,
+    },
     receivers,
     reloadSoon: loop.wake,
   };
@@ -206,7 +214,7 @@ async function followRouteChanges({ connectionString, log, onStop }: Base, { rel
 type ApiParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: Sandbox | null };
 
 async function openApi(
-  { config, connectionString, pool, log, secretKey, outlet, storage, links, onStop }: Base,
+  { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
   { waker, routing, sandbox }: ApiParts,
 ): Promise<string> {
   const metrics = openMetrics(pool);
@@ -239,7 +247,7 @@ async function openApi(
     tables,
     answers: createAnswerStore({ pool, secretKey }),
     secretKey,
-    outlet,
+    outbound: outlet,
     storage,
     links,
     inboxHub,

@@ -11,7 +11,7 @@ import type { Revoke } from '../messaging/fallback/ends.ts';
 import { fallbackTasks } from '../messaging/fallback/tasks.ts';
 import { createInboundInbox } from '../messaging/inbound/receive.ts';
 import { inboundTasks } from '../messaging/inbound/tasks.ts';
-import { settleOutcomes } from '../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
 import { loadJobs } from '../messaging/messages/load.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
 import { createReceiptInbox } from '../messaging/receipts/inbox.ts';
@@ -21,7 +21,7 @@ import { createRestoreGuard, type RestoreGuard } from '../messaging/restore-guar
 import { restoreGuardTasks } from '../messaging/restore-guard/tasks.ts';
 import { scheduleTasks } from '../messaging/schedules/tasks.ts';
 import { createAccept } from '../messaging/sending/accept.ts';
-import type { Tables } from '../messaging/sending/prepare.ts';
+import type { Lookups } from '../messaging/sending/prepare.ts';
 import { sendingTasks } from '../messaging/sending/tasks.ts';
 import { simulationTasks } from '../messaging/simulation/tasks.ts';
 import { trafficTasks } from '../messaging/traffic/tasks.ts';
@@ -63,8 +63,8 @@ export type WorkerDeps = {
   readonly secretKey: SecretKey;
   readonly waker: Waker;
   /** The routes, prices and senders, in memory. */
-  readonly tables: Tables;
-  readonly outlet: Outbound;
+  readonly tables: Lookups;
+  readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly clock: Clock;
@@ -154,7 +154,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     throw error;
   }
   runner.start();
-  const started = startDeliveries({ ...parts, poster: deps.outlet.poster });
+  const started = startDeliveries({ ...parts, poster: deps.outbound.poster });
   deliveries = started;
 
   return {

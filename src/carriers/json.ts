@@ -1,12 +1,11 @@
 // Reads JSON from outside, which may have any shape: none of these functions throws.
 
+import { isRecord } from '../platform/lib/is-record.ts';
+
 /** Returns an object's own member; undefined when it has none or `json` is not an object. */
 export function getMember(json: unknown, name: string): unknown {
-  return isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
+  return isRecord(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 }
-
-const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
-  typeof json === 'object' && json !== null;
 
 /** A string as PostgreSQL can store it, without NULs and lone surrogates; an empty string for anything else. */
 const toStorableText = (json: unknown): string =>

@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts';
-import type { Actor, Session } from '../platform/http/actor.ts';
+import type { Actor, Session } from '../platform/lib/actor.ts';
 import { type Role, scopesOfRole } from '../platform/lib/scope.ts';
 
 /** Returns the effective role of a session: in another account an operator has the role of an owner. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Author, recordAudit } from '../identity/audit/record.ts';
 import type { Db } from '../platform/db/query.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/lib/actor.ts';
 import { cancelRemovals } from '../platform/storage/removals.ts';
 import { insertRemovals } from '../platform/storage/sql.ts';
 import type { Storage } from '../platform/storage/storage.ts';

@@ -1,7 +1,7 @@
 import { recordAudit } from '../identity/audit/record.ts';
 import type { Db } from '../platform/db/query.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/lib/actor.ts';
 import { HOUR_MS } from '../platform/lib/time.ts';
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import { type MediaRow, updateLinkVersion } from './sql.ts';

@@ -3,7 +3,7 @@ import { recordAudit } from '../identity/audit/record.ts';
 import type { Db } from '../platform/db/query.ts';
 import { transaction } from '../platform/db/transaction.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Actor } from '../platform/http/actor.ts';
+import type { Actor } from '../platform/lib/actor.ts';
 import { insertRemovals } from '../platform/storage/sql.ts';
 import { type DeletedMedia, deleteOldInbound, deleteUpload } from './sql.ts';
 

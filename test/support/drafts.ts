@@ -1,8 +1,8 @@
-import type { Actor } from '../../src/platform/http/actor.ts';
+import type { Actor } from '../../src/platform/lib/actor.ts';
 import { CHANNELS } from '../../src/platform/lib/channel.ts';
 import { SCOPES } from '../../src/platform/lib/scope.ts';
 import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
-import type { Tables } from '../../src/messaging/sending/prepare.ts';
+import type { Lookups } from '../../src/messaging/sending/prepare.ts';
 import type { FindRoute } from '../../src/network/routing/router.ts';
 
 /** Returns a single SMS that passes every check. */
@@ -23,9 +23,9 @@ export const actor = (accountId = 1): Actor => ({
 });
 
 /** Returns these routes with a price of zero for every number. */
-export const freeOver = (findRoute: FindRoute): Tables => ({
+export const freeOver = (findRoute: FindRoute): Lookups => ({
   findRoute,
-  findPolicy: () => 'hold',
+  findOnUnknown: () => 'hold',
   findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
   maySend: () => true,
 });

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { onTestFinished } from 'vitest';
 import { type Pump, startPump } from '../../src/network/dispatch/pump.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
-import { settleOutcomes } from '../../src/messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../src/messaging/messages/settle-outcomes.ts';
 import { loadJobs } from '../../src/messaging/messages/load.ts';
 import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
 

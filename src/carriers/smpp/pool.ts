@@ -70,11 +70,11 @@ export function createPool(
 
   function bindWithMostRoom(): PoolBind | null {
     let best: PoolBind | null = null;
-    let mostFree = 0;
+    let maxFree = 0;
     for (const bind of binds) {
       const free = freeSlots(bind);
-      if (free <= mostFree) continue;
-      mostFree = free;
+      if (free <= maxFree) continue;
+      maxFree = free;
       best = bind;
     }
     return best;

@@ -3,7 +3,7 @@ import { type FieldRow, listFields } from '../contacts/fields/sql.ts';
 import { refuseOutsidePlan } from '../../identity/accounts/gate.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { isSender, MAX_PARTS } from '../../messaging/sending/prepare.ts';
 import { findUsableSender } from '../../network/senders/sql.ts';

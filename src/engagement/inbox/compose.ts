@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { tenant } from '../../platform/db/tenant.ts';
 import { invalidFields } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { type Draft, newDraft } from '../../messaging/sending/draft.ts';
 import { readRcsSend, readWhatsappSend } from '../../messaging/sending/rich/read.ts';

@@ -3,7 +3,7 @@ import { refuseOutsidePlan } from '../../identity/accounts/gate.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';

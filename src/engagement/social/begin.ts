@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
 import type { Db } from '../../platform/db/query.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Platform } from '../../platform/lib/social-platform.ts';
 import { seal } from '../../platform/lib/secret-box.ts';
 import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { recordAudit } from '../../identity/audit/record.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { Platform } from '../../platform/lib/social-platform.ts';
 import { callerOf, type SocialDeps } from './deps.ts';

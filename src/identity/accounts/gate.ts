@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
 import { type Channel, outsidePlanMessage } from '../../platform/lib/channel.ts';
 import type { Plan } from '../../platform/lib/plan.ts';

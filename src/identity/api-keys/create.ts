@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { type Scope, SCOPES } from '../../platform/lib/scope.ts';
 import { generateKeyValue } from './key.ts';
 import { insertKey, insertKeyValue } from './sql.ts';

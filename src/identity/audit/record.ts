@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Db } from '../../platform/db/query.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { type ActorKind, insertAuditEntry } from './sql.ts';
 

@@ -5,7 +5,7 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { createSharedLimiter } from '../../platform/db/shared-limiter.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Authenticated, Authenticate, CheckPassword } from '../../platform/http/actor.ts';
+import type { Actor, Authenticated, Authenticate, CheckPassword } from '../../platform/lib/actor.ts';
 import { networkOf } from '../../platform/lib/address.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import { readCredentials } from '../../platform/lib/credentials.ts';

@@ -3,7 +3,7 @@ import type { UsageTracker } from '../api-keys/last-used.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Authenticated } from '../../platform/http/actor.ts';
+import type { Actor, Authenticated } from '../../platform/lib/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import type { Rate, RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';

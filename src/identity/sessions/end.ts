@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Session } from '../../platform/http/actor.ts';
+import type { Actor, Session } from '../../platform/lib/actor.ts';
 import { requireAuthority } from '../roles.ts';
 import { deleteSession, deleteSessionsOfUser, findSession } from './sql.ts';
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { toChannels } from '../../platform/lib/channel.ts';
 import { SCOPES, scopesOfRole } from '../../platform/lib/scope.ts';
 import { roleIn } from '../roles.ts';

@@ -1,7 +1,7 @@
 import { operatorAuthor, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { findShownAccount, updateActingAccount } from './sql.ts';
 
 /**

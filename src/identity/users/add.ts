@@ -1,7 +1,7 @@
 import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 import { requireAuthority } from '../roles.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';

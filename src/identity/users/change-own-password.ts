@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { recordAudit } from '../audit/record.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import type { Actor, CheckPassword } from '../../platform/http/actor.ts';
+import type { Actor, CheckPassword } from '../../platform/lib/actor.ts';
 import { endSessionsOfUser } from '../sessions/end.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';
 import { updatePassword } from './sql.ts';

@@ -2,7 +2,7 @@ import { revokeKeysOfUser } from '../api-keys/revoke.ts';
 import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 import { endSessionsOfUser } from '../sessions/end.ts';
 import { requireAuthority } from '../roles.ts';

@@ -21,7 +21,7 @@ export function createPasswordCheck(limits: LoginLimits) {
     try {
       right = await verify({ username, password, storedHash, caller, from: network, onGuess, onHash });
     } finally {
-      // Also if no hash was computed in the end.
+      // Release the slot even when no hash was computed.
       if (counted && right !== false) limits.refund(attempt);
     }
     if (!right) throw limits.failedAttempt(attempt);

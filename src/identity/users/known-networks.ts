@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 10_000;
 /**
  * Creates a function that records from which network a user has logged in: the first time and then at most once an
  * hour, so that a client that sends its password with every request costs nothing. Resolves when written. A failure is
- * logged; all that the user loses is the protection from strangers' guesses.
+ * logged; the user only loses priority over unknown networks then.
  */
 export function createNetworkRecorder({ db, log }: { db: Db; log: Log }) {
   const noted = new LRUCache<string, Promise<unknown>>({ max: MAX_REMEMBERED, ttl: RECORD_EVERY_MS });

@@ -1,4 +1,5 @@
 import type { Picture, PictureType } from './picture.ts';
+import { isRecord } from '../../platform/lib/is-record.ts';
 
 /** A request to the decoder. */
 export type Request = { readonly octets: Uint8Array; readonly type: PictureType };
@@ -8,10 +9,8 @@ export type Reply =
   | { readonly refusal: { readonly code: 'invalid' | 'too_large'; readonly message: string } }
   | { readonly failure: string };
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 export const isRequest = (message: unknown): message is Request =>
-  isObject(message) && 'octets' in message && message.octets instanceof Uint8Array && 'type' in message;
+  isRecord(message) && 'octets' in message && message.octets instanceof Uint8Array && 'type' in message;
 
 export const isReply = (message: unknown): message is Reply =>
-  isObject(message) && ('picture' in message || 'refusal' in message || 'failure' in message);
+  isRecord(message) && ('picture' in message || 'refusal' in message || 'failure' in message);

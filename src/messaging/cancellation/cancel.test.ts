@@ -11,7 +11,7 @@ import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../te
 import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { cancelMessage } from './cancel.ts';
-import { settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { STATUS } from '../states.ts';
 
 const PRICE = 10;

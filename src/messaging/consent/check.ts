@@ -1,6 +1,6 @@
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { type Consent, listOptedOut } from './sql.ts';

@@ -14,7 +14,7 @@ import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../.
 import { receipt } from '../../../test/support/receipts.ts';
 import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { createAccept } from '../sending/accept.ts';
-import { settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { loadJobs } from '../messages/load.ts';
 import { receiveReceipts } from '../messages/receive-receipt.ts';
 import { EXPIRED_BY_US } from '../messages/sql.ts';

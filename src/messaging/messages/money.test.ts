@@ -18,7 +18,7 @@ import { receipt } from '../../../test/support/receipts.ts';
 import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { type Accept, createAccept } from '../sending/accept.ts';
-import { settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
 import { loadJobs } from './load.ts';
 import type { Draft, Verdict } from '../sending/draft.ts';
 import { endMessages } from './end.ts';

@@ -10,7 +10,7 @@ import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { registerWebhook } from '../../../test/support/http/webhook.ts';
 import { findTimeline } from '../tracking/timeline.ts';
-import { settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
 import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { STATUS } from '../states.ts';

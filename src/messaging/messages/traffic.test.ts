@@ -17,7 +17,7 @@ import { receipt } from '../../../test/support/receipts.ts';
 import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { settleUnknown } from '../unknown-outcomes/settle.ts';
 import { cancelMessages } from '../cancellation/cancel.ts';
-import { settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
 import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { loadJobs } from './load.ts';

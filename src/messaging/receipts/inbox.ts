@@ -14,7 +14,7 @@ const MAX_RECEIPTS_PER_BATCH = 1000;
 /**
  * Creates the durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the
  * carrier be answered. Receipts that arrive while a commit is in progress go into the next one together and share its
- * promise, because a promise for each receipt shows in the gateway's CPU. `onStored` is called after each commit; what
+ * promise, because a promise per receipt costs measurable CPU time. `onStored` is called after each commit; what
  * was committed stays in `recent` for the tasks of this process.
  */
 export function createReceiptInbox(

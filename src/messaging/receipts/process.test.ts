@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { Receipt, ReceiptState } from '../../carriers/events.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { receiveReceipts } from '../messages/receive-receipt.ts';
 import { STATUS } from '../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';

@@ -6,7 +6,7 @@ import { runCommand } from '../../platform/cli.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';

@@ -5,7 +5,7 @@ import type { RestoreGuard } from './guard.ts';
 /** Checks that this database is not a restored copy. NOTIFY after a lost session may have been missed, hence the wake. */
 export const restoreGuardTasks = (guard: RestoreGuard): Task[] => [
   {
-    name: 'fence',
+    name: 'restore guard',
     work: guard.check,
     wakeOn: { [LINKS_CHANNEL]: isReconnect, [ROUTING_CHANNEL]: isReconnect },
     close: guard.stop,

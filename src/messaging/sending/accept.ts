@@ -8,12 +8,12 @@ import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
 import { insertChunks, type NewChunk } from '../../network/dispatch/sql.ts';
 import type { Waker } from '../../network/dispatch/wake.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { deadlinesOf } from '../expiry/deadlines.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { insertFallbacks, type NewFallback } from '../messages/fallback/sql.ts';
-import { prepare, type Prepared, type Requester, type Tables } from './prepare.ts';
+import { prepare, type Prepared, type Requester, type Lookups } from './prepare.ts';
 import { KeyTaken, isKeyTaken } from '../../platform/idempotency/sql.ts';
 import {
   firstOfEachKey,
@@ -28,7 +28,7 @@ import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/
 const ROWS_PER_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
-export type AcceptDeps = { readonly pool: Pool; readonly tables: Tables; readonly waker: Waker };
+export type AcceptDeps = { readonly pool: Pool; readonly tables: Lookups; readonly waker: Waker };
 
 type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
@@ -67,8 +67,8 @@ type Attempt<T> = (chunks: NewChunk[]) => Promise<T>;
  */
 export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   /**
-   * Supposes first that the credit suffices and freezes it as the last statement, so that the balance is locked for the
-   * commit alone. When the credit does not suffice, everything is rolled back and done again with the balance locked
+   * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
+   * during the commit. When the credit does not suffice, everything is rolled back and done again with the balance locked
    * from the start, to find out which messages it covers. Wakes the queue after the commit.
    */
   async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {

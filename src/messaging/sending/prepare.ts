@@ -2,7 +2,7 @@ import type { NewMessage } from '../messages/new/sql.ts';
 import { countParts } from '../../carriers/smpp/text.ts';
 import type { IsOptedOut } from '../consent/check.ts';
 import type { OnUnknown } from '../../network/dispatch/sql.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
@@ -14,9 +14,9 @@ import type { Draft, Refusal } from './draft.ts';
 export const MAX_PARTS = 10;
 
 /** Routes, prices and senders in memory, for the steps to look up. */
-export type Tables = {
+export type Lookups = {
   readonly findRoute: FindRoute;
-  readonly findPolicy: FindPolicy;
+  readonly findOnUnknown: FindPolicy;
   readonly findPrice: FindPrice;
   readonly maySend: MaySend;
 };
@@ -25,7 +25,7 @@ export type Tables = {
 type Work = {
   readonly accountId: number;
   readonly draft: Draft;
-  readonly tables: Tables;
+  readonly tables: Lookups;
   readonly isOptedOut: IsOptedOut;
   destination: string;
   parts: number;
@@ -93,7 +93,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       const { channel, priority } = work.draft;
       work.connectionIds = work.tables.findRoute(channel, work.destination, work.draft.sender);
       // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
-      if (priority === 0) work.onUnknown = work.tables.findPolicy(channel, work.destination);
+      if (priority === 0) work.onUnknown = work.tables.findOnUnknown(channel, work.destination);
       return work.connectionIds.length === 0 ? 'no_route' : null;
     },
   ],
@@ -137,7 +137,7 @@ export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
 export function prepare(
   by: Requester,
   draft: Draft,
-  tables: Tables,
+  tables: Lookups,
   isOptedOut: IsOptedOut,
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
   const work = begin(by, draft, tables, isOptedOut);
@@ -149,7 +149,7 @@ export function prepare(
   return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
 }
 
-const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Tables, isOptedOut: IsOptedOut): Work => ({
+const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Work => ({
   accountId: by.accountId,
   draft,
   tables,
@@ -182,7 +182,7 @@ const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price'])
 export function examine(
   by: Pick<Requester, 'accountId'>,
   draft: Draft,
-  tables: Tables,
+  tables: Lookups,
   isOptedOut: IsOptedOut,
 ): Examined {
   const work = begin(by, draft, tables, isOptedOut);

@@ -17,7 +17,7 @@ export const readSend = (body: SendIn): Draft =>
   });
 
 /**
- * Reads the message server's own body as a draft. Errors: 400 naming every field whose fault the schema cannot find.
+ * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect.
  */
 export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   const text = fillIn(body.body, body.placeholders ?? {});
@@ -84,7 +84,7 @@ export function refuseFaults(faults: readonly FieldError[]): void {
 
 /**
  * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field
- * whose fault the schema cannot find.
+ * that is invalid in a way the schema alone cannot detect.
  */
 export function readBulk(bulk: BulkIn, now: Date): Draft[] {
   refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));

@@ -27,7 +27,7 @@ const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.Se
 export type SendRouteDeps = PreviewRouteDeps & { readonly accept: Accept };
 
 /** The routes of single sends, bulk sends and cancellation (contract 7). */
-export function messageRoutes(app: App, deps: SendRouteDeps): void {
+export function sendingRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, pool } = deps;
   previewRoutes(app, deps);
   const maySend = requireScope('SMS');

@@ -13,7 +13,7 @@ const RECORD = columns({
   parts: as<number>('m.parts'),
   priceMicros: as<number>('m.price_micros'),
   campaignId: as<number | null>('m.campaign_id'),
-  /** Null before the first outcome, as are the fields below. */
+  /** Null before the first outcome; so are the fields below, which come from `message_state`. */
   possibleDuplicate: as<boolean | null>('s.possible_duplicate'),
   status: as<number | null>('s.status'),
   submittedAt: as<Date | null>('s.submitted_at'),

@@ -7,7 +7,7 @@ import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Result } from '../../network/dispatch/pump.ts';
 import type { Chunk } from '../../network/dispatch/sql.ts';
-import { settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { loadJobs } from '../messages/load.ts';
 import { endMessages } from '../messages/end.ts';
 import { EXPIRED_BY_US } from '../messages/sql.ts';
@@ -100,11 +100,11 @@ const lines = (events: readonly TimelineEvent[]): string[] =>
       .join(' '),
   );
 
-const FROZEN = 'PRICED frozen until a carrier accepts it';
+const FROZEN = 'PRICED reserved; charged when a carrier accepts it';
 const beginning = (): string[] => [
   `ACCEPTED by API key ${keyId} (first key)`,
   FROZEN,
-  'QUEUED main waits for its turn',
+  'QUEUED main waiting in the queue',
 ];
 
 describe('the usual way', () => {
@@ -299,7 +299,7 @@ describe('other cases', () => {
   ] as const)('shows what became of a refundable price after %s', async (state, credit) => {
     const message = await stored({ refundUndelivered: true });
     await attempt(message, taken(`R${state}`));
-    expect(lines(await eventsOf(message))[1]).toBe('PRICED frozen; returned unless it is delivered');
+    expect(lines(await eventsOf(message))[1]).toBe('PRICED reserved; returned if it is not delivered');
     expect(lines(await eventsOf(message)).join()).not.toContain('CREDIT');
     await arrive([receipt(`R${state}`, { state })]);
     expect(lines(await eventsOf(message)).at(-1)).toBe(`CREDIT ${credit}`);

@@ -85,7 +85,7 @@ function beginning(history: MessageHistory): Entry[] {
   const entry = (kind: Entry['kind'], text: string): Entry => ({ at, kind, connection: null, text });
   const start = [entry('ACCEPTED', acceptedBy(history)), { ...entry('PRICED', priceOf(history)), ...moneyOf(history) }];
   if (simulation) return start;
-  const queued = { ...entry('QUEUED', 'waits for its turn'), connection: queuedOn };
+  const queued = { ...entry('QUEUED', 'waiting in the queue'), connection: queuedOn };
   return scheduledAt === null
     ? [...start, queued]
     : [...start, { ...queued, kind: 'SCHEDULED', text: `not before ${scheduledAt.toISOString()}` }];
@@ -105,7 +105,9 @@ const moneyOf = ({ parts, priceMicros, currency }: MessageHistory) => ({
 
 function priceOf({ priceMicros, refundUndelivered }: MessageHistory): string {
   if (priceMicros === 0) return 'free';
-  return refundUndelivered ? 'frozen; returned unless it is delivered' : 'frozen until a carrier accepts it';
+  return refundUndelivered
+    ? 'reserved; returned if it is not delivered'
+    : 'reserved; charged when a carrier accepts it';
 }
 
 const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
@@ -206,7 +208,7 @@ function finalState({ status, updatedAt, doneAt, receiptText, errorText, errorCo
 const readByPerson = ({ readAt, connection }: MessageHistory): Entry[] =>
   readAt === null ? [] : [{ at: readAt, kind: 'READ', connection, text: null }];
 
-/** When the frozen price was charged or returned, by the rules of src/messaging/messages/deliver.ts and end.ts. */
+/** When the frozen price was charged or returned, by the rules of src/messaging/messages/settle-outcomes.ts and end.ts. */
 function creditMove(history: MessageHistory, events: readonly MessageEvent[]): Entry[] {
   const { priceMicros, refundUndelivered, submittedAt } = history;
   if (priceMicros === 0) return [];

@@ -18,7 +18,7 @@ const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443, receiver.
 const poster = createPoster({ guard, ca: TEST_CERT });
 const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
   base: '',
-  deps: { outlet: { guard, poster } },
+  deps: { outbound: { guard, poster } },
 });
 afterEach(async () => {
   receiver.answer({});

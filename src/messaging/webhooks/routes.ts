@@ -37,7 +37,7 @@ const Deleted = Type.Null({ description: 'Deleted' });
 
 export type WebhookRouteDeps = PlatformDeps & {
   /** For requests to the receivers of webhooks. */
-  readonly outlet: Outbound;
+  readonly outbound: Outbound;
 };
 
 /** Contract 6: the webhook of the caller's account. All need the scope `webhooks`. */
@@ -47,7 +47,7 @@ export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
   toolRoutes(app, deps);
 }
 
-function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRouteDeps): void {
+function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: WebhookRouteDeps): void {
   app.post(PATH_A, {
     onRequest,
     schema: {
@@ -101,7 +101,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
   });
 }
 
-function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRouteDeps): void {
+function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: WebhookRouteDeps): void {
   app.post(PATH_B, {
     onRequest,
     schema: {
@@ -161,7 +161,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRout
 }
 
 /** Routes for a webhook of either form. */
-function toolRoutes(app: App, { pool, answers, secretKey, outlet, clock }: WebhookRouteDeps): void {
+function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, clock }: WebhookRouteDeps): void {
   app.post(`${PATH_A}/secret`, {
     onRequest,
     schema: {

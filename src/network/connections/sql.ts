@@ -312,7 +312,7 @@ const SUMMARY = columns({
 });
 export type ConnectionSummary = RowOf<typeof SUMMARY>;
 
-/** Lists the connections with what all live workers together see of them. */
+/** Lists the connections with their state, combined over all live workers. */
 export async function listConnectionStatus(db: Db): Promise<ConnectionSummary[]> {
   return many(
     db,

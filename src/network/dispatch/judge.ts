@@ -4,7 +4,7 @@ import type { HeldChunk } from './held.ts';
 /** The outcome that is recorded, and whether the message goes to the chunk's next connection. */
 export type Verdict = { readonly outcome: Outcome; readonly elsewhere: boolean };
 
-/** After this many "later" answers the carrier is assumed not to want the message: after five minutes, at 5 s per attempt. */
+/** After this many temporary errors (five minutes at 5 s each) the message is treated as refused. */
 const MAX_ATTEMPTS = 60;
 /** After this many "later" answers of one connection a message moves to another, if there is one. */
 const MAX_TRIES_BEFORE_MOVE = 2;

@@ -5,7 +5,7 @@ import type { Outcome } from '../../carriers/outcome.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { loadJobs } from '../../messaging/messages/load.ts';
 import { STATUS } from '../../messaging/states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';

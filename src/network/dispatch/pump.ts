@@ -48,8 +48,8 @@ export type Result = {
 
 /**
  * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An outcome
- * that is recorded already is skipped with `again`, and may make it fail otherwise. Without `again`, first outcomes are sent
- * in the way that `burst` needs: all statements before it returns.
+ * that is already recorded is skipped with `again`; without `again` it may make the call fail, and all statements are sent
+ * before the function first yields, as `burst` requires.
  */
 export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<Recorded>;
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { openWorkerSession, type WorkerSession } from '../../platform/db/worker-session.ts';
 import { exec, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { STATUS } from '../../messaging/states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { listChunks, listUnknownIds, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';

@@ -71,7 +71,7 @@ const withLists = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & 
 const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
   withdrawn, campaign_id, parked_until`;
 
-/** Scheduled messages that are later than this are not sent until somebody decides: nobody wants a morning's offer at night. */
+/** Scheduled messages that are later than this wait for a person's decision: a morning offer should not go out at night. */
 export const MISSED_AFTER = sql`interval '60 minutes'`;
 
 /**

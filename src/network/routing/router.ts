@@ -37,7 +37,7 @@ export function createRouter(pool: Pool): Router {
       isRoutedBySender(channel)
         ? (senders.get(keyOf(channel, sender))?.connectionIds ?? NOWHERE)
         : (table.find(channel, destination) ?? NOWHERE),
-    findPolicy: (channel, destination) => policies.find(channel, destination) ?? 'hold',
+    findOnUnknown: (channel, destination) => policies.find(channel, destination) ?? 'hold',
     maySend(accountId, channel, sender) {
       if (!isRoutedBySender(channel)) return true;
       const ownerId = senders.get(keyOf(channel, sender))?.ownerId;
@@ -58,7 +58,7 @@ export function createRouter(pool: Pool): Router {
 
 type Router = {
   readonly find: FindRoute;
-  readonly findPolicy: FindPolicy;
+  readonly findOnUnknown: FindPolicy;
   readonly maySend: MaySend;
   reload(): Promise<void>;
 };

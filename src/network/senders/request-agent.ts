@@ -1,6 +1,6 @@
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { AgentIn } from './schema.ts';
 import { insertRequestedSender, type Sender } from './sql.ts';
 

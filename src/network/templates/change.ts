@@ -2,7 +2,7 @@ import { editTemplate } from '../../carriers/whatsapp/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { invalidFields } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { callNetworkOrThrow, type ChangeDeps } from './network.ts';
 import { type SampleDeps, withSample } from './sample.ts';
 import { findOwnTemplate } from './find.ts';

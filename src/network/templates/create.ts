@@ -2,7 +2,7 @@ import { createTemplate } from '../../carriers/whatsapp/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { findUsableSender } from '../senders/sql.ts';
 import { callNetworkOrThrow } from './network.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { findUsableTemplate, type Template } from './sql.ts';
 import type { TemplateChannel } from './template.ts';
 

@@ -1,7 +1,7 @@
 import { deleteTemplate } from '../../carriers/whatsapp/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { callNetworkOrThrow, type ChangeDeps } from './network.ts';
 import { findOwnTemplate } from './find.ts';
 import * as db from './sql.ts';

@@ -1,4 +1,4 @@
-import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/wake-by-template.ts';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';

@@ -1,5 +1,5 @@
 import { type Author, operatorAuthor } from '../../identity/audit/record.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 
 /** Returns the name under which the audit log records what an operator does in the console. */
 export const operatorNameOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';

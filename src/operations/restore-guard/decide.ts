@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { discardCampaigns } from '../../engagement/campaigns/worker/discard.ts';
+import { discardCampaigns } from '../../engagement/campaigns/lifecycle/discard.ts';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { cancelMessages } from '../../messaging/cancellation/cancel.ts';
 import { deleteFallbacksBefore } from '../../messaging/messages/fallback/sql.ts';

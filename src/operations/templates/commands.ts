@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/wake-by-template.ts';
 import { syncNamed } from '../../network/templates/sync.ts';
 import type { CommandContext } from '../../platform/cli.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
 import { CHANNELS } from '../lib/channel.ts';
 import { type Role, type Scope, scopesOfRole } from '../lib/scope.ts';
-import type { Actor, Authenticated, Authenticate } from './actor.ts';
+import type { Actor, Authenticated, Authenticate } from '../lib/actor.ts';
 import { authentication, requireScope } from './auth.ts';
 
 const admitted = (role: Role, operations?: ReadonlySet<Scope>): Authenticated => ({

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { CHANNELS, outsidePlanMessage } from '../lib/channel.ts';
 import { readCredentials } from '../lib/credentials.ts';
 import type { Scope } from '../lib/scope.ts';
-import type { Actor, Authenticated, Authenticate } from './actor.ts';
+import type { Actor, Authenticated, Authenticate } from '../lib/actor.ts';
 import { crossOriginError, isFromConsole } from './same-origin.ts';
 
 declare module 'fastify' {

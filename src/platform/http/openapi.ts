@@ -6,6 +6,7 @@ import { type TSchema, Type } from 'typebox';
 import type { App } from './app.ts';
 import { acceptsKey } from './idempotency.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
 
@@ -174,5 +175,3 @@ function markOptionalParameters(operations: readonly unknown[]): void {
 
 const inside = (value: unknown, ...keys: string[]): unknown =>
   keys.reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), value);
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -5,7 +5,7 @@ import type { CampaignEntry } from '../../engagement/campaigns/sql.ts';
 import { findBalance } from '../../money/credit/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
-import type { Actor } from '../../platform/http/actor.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import { createMeter, type Meter } from '../../platform/lib/limits/meter.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { compareAttention, creditAttention, listSharedAttention, listOwnAttention } from './attention/find.ts';

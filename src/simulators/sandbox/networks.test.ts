@@ -12,7 +12,7 @@ import { findConnection, insertConnection } from '../../network/connections/sql.
 import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
-import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { listRegisteredSenders } from '../../network/senders/sql.ts';
 import { insertTemplate, listUsableTemplates } from '../../network/templates/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';

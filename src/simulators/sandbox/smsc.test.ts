@@ -7,7 +7,7 @@ import { findConnection, insertConnection } from '../../network/connections/sql.
 import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
-import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { insertRoute, listRoutes } from '../../network/routing/sql.ts';
 import { isSandboxWanted } from './sandbox.ts';
 import { retireSmsc, startSmsc } from './smsc.ts';

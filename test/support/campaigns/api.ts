@@ -69,7 +69,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
   const [router, prices] = [createRouter(pool), createPriceList(pool)];
   const tables = {
     findRoute: router.find,
-    findPolicy: router.findPolicy,
+    findOnUnknown: router.findOnUnknown,
     findPrice: prices.find,
     maySend: router.maySend,
   };

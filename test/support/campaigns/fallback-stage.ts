@@ -6,7 +6,7 @@ import type { Job } from '../../../src/network/dispatch/held.ts';
 import type { Waker } from '../../../src/network/dispatch/wake.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
 import { type Accept, createAccept } from '../../../src/messaging/sending/accept.ts';
-import { settleOutcomes } from '../../../src/messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../../src/messaging/messages/settle-outcomes.ts';
 import type { Draft } from '../../../src/messaging/sending/draft.ts';
 import { endMessages } from '../../../src/messaging/messages/end.ts';
 import type { Revoke } from '../../../src/messaging/fallback/ends.ts';

@@ -10,7 +10,7 @@ import type { Job } from '../../../src/network/dispatch/held.ts';
 import type { Waker } from '../../../src/network/dispatch/wake.ts';
 import { type Channel, CHANNELS } from '../../../src/platform/lib/channel.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
-import { settleOutcomes } from '../../../src/messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../../src/messaging/messages/settle-outcomes.ts';
 import { endMessages } from '../../../src/messaging/messages/end.ts';
 import type { Revoke } from '../../../src/messaging/fallback/ends.ts';
 import { STATUS, type StatusName } from '../../../src/messaging/states.ts';

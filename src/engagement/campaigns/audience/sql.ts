@@ -109,7 +109,7 @@ function candidates(plan: Plan, range: RecipientRange | null): Sql {
     ' | ',
   );
   return sql`
-    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${longestPrefix(chain)}), '') AS prefix,
+    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${maxPrefixLength(chain)}), '') AS prefix,
            c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
            CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
@@ -207,7 +207,7 @@ const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | 
 };
 
 /** An expression: how many digits decide price and route. */
-const longestPrefix = (chain: readonly Channel[]): Sql => sql`
+const maxPrefixLength = (chain: readonly Channel[]): Sql => sql`
   (SELECT coalesce(max(length(p.prefix)), 0)
    FROM (SELECT prefix, channel FROM price_list UNION ALL SELECT prefix, channel FROM route) AS p
    WHERE p.channel = ANY(${plainArray(chain)}::text[]))`;

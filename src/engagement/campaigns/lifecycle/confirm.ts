@@ -3,7 +3,7 @@ import { freeze } from '../../../money/credit/charge.ts';
 import { isShortage } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from '../check.ts';
 import { type CampaignRow, claimCampaign, claimListsForShare, findCampaign, wakeCampaign } from '../sql.ts';

@@ -26,7 +26,7 @@ export type Choice = {
   readonly reserveMicros: number;
 };
 
-/** Why no message can be created for a recipient any more who was one when the campaign was confirmed. */
+/** Why a recipient who was included at the confirmation can no longer be sent a message. */
 export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'no_route';
 
 export type Choose = (candidate: Candidate) => Choice | Obstacle;

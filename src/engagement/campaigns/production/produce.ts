@@ -24,7 +24,7 @@ const QUIET_POLL_MS = 10 * MINUTE_MS;
  */
 export async function produceMessages(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
-  const lanes = await db.listOpenLanes(tx, job);
+  const lanes = await db.listOpenCountries(tx, job);
   if (lanes.length === 0) return NOTHING_TO_DO;
   const waits = lanes.map(({ country }) => quietMs(campaign.quietHours, country, campaign.now));
   const awake = lanes.filter((_, i) => waits[i] === 0);
@@ -34,7 +34,7 @@ export async function produceMessages(step: Step): Promise<number> {
   if (isFull()) return FULL_MS;
   const tools = { texts: await loadTexts(step), choose: createChooser(step), capacity };
   let done = 0;
-  for (const lane of awake) if (!isFull()) done += await produceForLane(step, lane, tools);
+  for (const lane of awake) if (!isFull()) done += await produceForCountry(step, lane, tools);
   return done > 0 ? 0 : FULL_MS;
 }
 
@@ -45,7 +45,11 @@ type Tools = {
 };
 
 /** Returns how many recipients were read, plus one when the lane was closed. */
-async function produceForLane({ tx, job, campaign, ...step }: Step, lane: db.Lane, tools: Tools): Promise<number> {
+async function produceForCountry(
+  { tx, job, campaign, ...step }: Step,
+  lane: db.CountryProgress,
+  tools: Tools,
+): Promise<number> {
   const limit = Math.min(tools.capacity.left(), tools.capacity.largest());
   const { accountId } = campaign;
   const source = db.nextRecipientsSql(job, lane, limit);
@@ -63,7 +67,7 @@ async function produceForLane({ tx, job, campaign, ...step }: Step, lane: db.Lan
   const [single, messages] = [!isCombined(campaign.sendingMode), choices.length];
   const usedMicros = choices.reduce((sum, choice) => sum + (single ? choice.priceMicros : choice.reserveMicros), 0);
   await updateRunCounters(tx, job, { messages, unusedMicros: -usedMicros, skipped: skipped.length });
-  await db.updateLane(tx, job, { country: lane.country, fedTo: last ?? lane.fedTo, done });
+  await db.updateCountryProgress(tx, job, { country: lane.country, fedTo: last ?? lane.fedTo, done });
   return candidates.length + (done ? 1 : 0);
 }
 

@@ -24,10 +24,10 @@ const LANE = columns({
 });
 
 /** The recipients of one country, whose messages are created in the order of their numbers. */
-export type Lane = RowOf<typeof LANE>;
+export type CountryProgress = RowOf<typeof LANE>;
 
 /** Lists the lanes of a campaign that still have recipients without a message, in the order of their countries. */
-export async function listOpenLanes(db: Db, { accountId, campaignId }: Job): Promise<Lane[]> {
+export async function listOpenCountries(db: Db, { accountId, campaignId }: Job): Promise<CountryProgress[]> {
   return many(
     db,
     sql`SELECT ${LANE} FROM campaign_lane
@@ -36,10 +36,10 @@ export async function listOpenLanes(db: Db, { accountId, campaignId }: Job): Pro
 }
 
 /** Records up to which number the messages of a lane were created, and whether the lane is done. */
-export async function updateLane(
+export async function updateCountryProgress(
   db: Db,
   { accountId, campaignId }: Job,
-  { country, fedTo, done }: Lane & { done: boolean },
+  { country, fedTo, done }: CountryProgress & { done: boolean },
 ): Promise<void> {
   await exec(
     db,
@@ -49,7 +49,7 @@ export async function updateLane(
 }
 
 /** Closes all lanes of a campaign: recipients who have no message yet get none. */
-export async function moveLanesToDone(db: Db, { accountId, campaignId }: Job): Promise<void> {
+export async function moveCountriesToDone(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
     sql`WITH lanes AS (UPDATE campaign_lane SET done = true
@@ -94,7 +94,7 @@ const CANDIDATE = columns({
 export type Candidate = RowOf<typeof CANDIDATE>;
 
 /** A SELECT of the next recipients of a lane, without those who were skipped. */
-export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: Lane, limit: number): Sql => sql`
+export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: CountryProgress, limit: number): Sql => sql`
   SELECT 0 AS n, q.* FROM (
     SELECT r.country, r.destination, r.contact_id, r.channels, r.sms_parts, r.reserve_micros FROM campaign_recipient r
     WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = ${lane.country}

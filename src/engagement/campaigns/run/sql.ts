@@ -127,8 +127,8 @@ const RUNNING_CAMPAIGN = columns({
 export type RunningCampaign = RowOf<typeof RUNNING_CAMPAIGN>;
 
 /**
- * Locks a campaign and its run. Returns undefined when somebody else has locked either, and when the campaign was
- * deleted (`isDeleted` tells which).
+ * Locks a campaign and its run. Returns undefined when another worker has locked either, and when the campaign was
+ * deleted (use `isDeleted` to distinguish them).
  */
 export async function claimRunningCampaign(
   db: Db,
@@ -210,7 +210,7 @@ export async function clearFailureReason(db: Db, { accountId, campaignId }: Job)
 
 /**
  * Cancels the campaigns that are being sent and pauses those that wait for their time, in all accounts, as far as they
- * were confirmed before an instant. Returns them; `cancelled` tells which of the two happened.
+ * were confirmed before an instant. Returns them; `cancelled` is true for the former.
  */
 export async function moveToDiscarded(
   db: Db,

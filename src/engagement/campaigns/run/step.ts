@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../../../platform/db/transaction.ts';
 import type { RevocableMessage } from '../../../messaging/fallback/ends.ts';
-import type { Tables } from '../../../messaging/sending/prepare.ts';
+import type { Lookups } from '../../../messaging/sending/prepare.ts';
 import * as db from './sql.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
@@ -19,7 +19,7 @@ export type Step = {
   readonly tx: PoolClient;
   readonly job: db.Job;
   readonly campaign: db.RunningCampaign;
-  readonly tables: Tables;
+  readonly tables: Lookups;
   /** Connections that have messages to send once the step is committed. */
   readonly wake: Set<number>;
   /** Messages to be revoked at their network once the step is committed. */
@@ -37,14 +37,14 @@ export const NOTHING_TO_DO = Number.POSITIVE_INFINITY;
 /** The longest wait until the next step: it finds what nobody has notified us of. */
 const POLL_MS = MINUTE_MS;
 
-export type StepDeps = { readonly pool: Pool; readonly tables: Tables };
+export type StepDeps = { readonly pool: Pool; readonly tables: Lookups };
 
 /** What is to be done when a step has been committed. */
 export type StepResult = Pick<Step, 'wake' | 'revocable'>;
 
 /**
  * Runs one step of a campaign: its actions in order, up to the first that did something. The shortest wait that any of
- * them returned decides when the campaign is due again. Returns null when somebody else has locked the campaign, or it
+ * them returned decides when the campaign is due again. Returns null when another worker has locked the campaign, or it
  * was deleted.
  */
 export function runStep(

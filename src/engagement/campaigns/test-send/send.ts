@@ -2,7 +2,7 @@ import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
 import { type Db, sql } from '../../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import type { Accept } from '../../../messaging/sending/accept.ts';
 import { type Draft, newDraft, type Verdict } from '../../../messaging/sending/draft.ts';

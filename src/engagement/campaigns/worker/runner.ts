@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Waker } from '../../../network/dispatch/wake.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
-import type { Tables } from '../../../messaging/sending/prepare.ts';
+import type { Lookups } from '../../../messaging/sending/prepare.ts';
 import { processOutcomes } from '../fallback/outcomes.ts';
 import { revokeAll } from '../fallback/revoke.ts';
 import { processTimeouts } from '../fallback/timeouts.ts';
@@ -19,7 +19,7 @@ import * as db from '../run/sql.ts';
 
 export type CampaignRunnerDeps = {
   readonly pool: Pool;
-  readonly tables: Tables;
+  readonly tables: Lookups;
   readonly waker: Waker;
   readonly revoke: Revoke;
   /** While it returns true, nothing is done. */

@@ -6,7 +6,7 @@ const MISSED = 'Its time passed more than an hour ago while nothing could be sen
 
 /**
  * Starts a scheduled campaign when its time has come. If no worker could start it for more than an hour, it is paused:
- * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is resumed, which
+ * a morning offer should not go out at night, so a person decides. The reason stays when it is resumed, which
  * tells that a person has decided. A campaign whose template may not be sent is paused too.
  */
 export async function startWhenDue(step: Step): Promise<number> {

@@ -1,4 +1,4 @@
-import { wakeCampaignsUsing } from '../lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../lifecycle/wake-by-template.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operatorAuthor } from '../../../identity/audit/record.ts';

@@ -10,7 +10,7 @@ import { describePhone } from '../read.ts';
 import { upsertContacts } from '../upsert.ts';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import type { Db } from '../../../platform/db/query.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { actor } from '../../../../test/support/drafts.ts';

@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../../audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { invalidFields } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { canonicalAddress, canonicalBlock, createAddressList } from '../../../platform/lib/address.ts';
 import { updateAccountRate } from '../sql.ts';
 import { type AllowList, updateAllowList } from './sql.ts';

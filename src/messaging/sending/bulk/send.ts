@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Static } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import type { Clock } from '../../../platform/lib/clock.ts';
 import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../../../platform/idempotency/sql.ts';
 import type { Accept, OnceRequest } from '../accept.ts';

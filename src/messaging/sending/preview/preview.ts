@@ -3,13 +3,13 @@ import { createConsentCheck } from '../../consent/check.ts';
 import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
 import { type Draft, newDraft, type Refusal, REFUSALS } from '../draft.ts';
-import { type Examined, examine, type Tables } from '../prepare.ts';
+import { type Examined, examine, type Lookups } from '../prepare.ts';
 import { type CheckedContent, checkRcs, checkWhatsapp } from '../rich/content.ts';
 import { faultsOfBody } from '../rich/whatsapp-body.ts';
 import type { PreviewIn, PreviewOut } from './schema.ts';
@@ -21,7 +21,7 @@ type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
  * stored. Fields that are left out have no problems.
  */
 export async function previewMessage(
-  { db, tables }: { readonly db: Db; readonly tables: Tables },
+  { db, tables }: { readonly db: Db; readonly tables: Lookups },
   actor: Sender,
   input: PreviewIn,
 ): Promise<PreviewOut> {

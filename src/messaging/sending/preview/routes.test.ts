@@ -5,16 +5,16 @@ import { exec, one, sql } from '../../../platform/db/query.ts';
 import { insertSender } from '../../../network/senders/sql.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
 import { newKey, openRoutes } from '../../../../test/support/http/routes.ts';
-import type { Tables } from '../prepare.ts';
+import type { Lookups } from '../prepare.ts';
 import { previewRoutes } from './routes.ts';
 
 const NUMBER = '+393331234567';
 const AGENT = 'shop_agent';
 
 let priceMicros: number | null;
-const tables: Tables = {
+const tables: Lookups = {
   findRoute: (_channel, to) => (to.startsWith('+39') ? [1] : []),
-  findPolicy: () => 'hold',
+  findOnUnknown: () => 'hold',
   findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
 };

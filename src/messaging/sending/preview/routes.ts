@@ -2,14 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { assertScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
-import type { Tables } from '../prepare.ts';
+import type { Lookups } from '../prepare.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { PreviewIn, PreviewOut } from './schema.ts';
 import { previewMessage } from './preview.ts';
 
 export type PreviewRouteDeps = PlatformDeps & {
   /** Routes, prices and senders in memory. */
-  readonly tables: Tables;
+  readonly tables: Lookups;
 };
 
 /** The route that previews a single message: its parts, its price and the reasons for a refusal (contract 7). */

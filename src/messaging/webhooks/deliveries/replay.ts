@@ -1,7 +1,7 @@
 import { recordAudit } from '../../../identity/audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { firstIdAt, isUuid } from '../../../platform/lib/ids.ts';
 import { type Delivery, type DeliveryState, findDelivery, moveToReplayed } from '../delivery-log/sql.ts';
 

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { DAY_MS } from '../../../platform/lib/time.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { deleteRetries, insertLog, insertRetries, type LogEntry } from '../delivery-log/sql.ts';
@@ -7,7 +8,7 @@ import { deleteOutbox, listOwnAccounts } from '../outbox/sql.ts';
 import { retryDelayMs } from './retry-delay.ts';
 import { moveToDisabled, moveToFailing, moveToSucceeding } from './targets/sql.ts';
 
-const DISABLE_AFTER_MS = 5 * 24 * 3600 * 1000;
+const DISABLE_AFTER_MS = 5 * DAY_MS;
 
 /** An outbox row whose events have all ended. */
 export type DoneRow = { readonly id: number; readonly accountId: number };

@@ -1,3 +1,5 @@
+import { isRecord } from '../../../platform/lib/is-record.ts';
+
 /** The secret of a connection as its named fields. */
 export type SecretFields = Readonly<Record<string, unknown>>;
 
@@ -30,9 +32,7 @@ export const jsonSecret = (fields: readonly SecretField[], parse: (json: unknown
 
 /** Returns the fields with the members of each `json` field in its place. */
 export function flattenSecret({ fields }: Secret, given: SecretFields): SecretFields {
-  const files = fields.filter(({ type, name }) => type === 'json' && isObject(given[name])).map(({ name }) => name);
+  const files = fields.filter(({ type, name }) => type === 'json' && isRecord(given[name])).map(({ name }) => name);
   const rest = Object.entries(given).filter(([name]) => !files.includes(name));
   return Object.assign({}, ...files.map((name) => given[name]), Object.fromEntries(rest));
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

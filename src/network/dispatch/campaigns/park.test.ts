@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Outcome } from '../../../carriers/outcome.ts';
 import { exec, many, sql } from '../../../platform/db/query.ts';
-import { settleOutcomes } from '../../../messaging/messages/deliver.ts';
+import { settleOutcomes } from '../../../messaging/messages/settle-outcomes.ts';
 import { STATUS } from '../../../messaging/states.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
 import { pumpOn } from '../../../../test/support/pump.ts';

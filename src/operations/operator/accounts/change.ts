@@ -5,7 +5,7 @@ import { clearAllowList, setRate } from '../../../identity/accounts/security/cha
 import type { Author } from '../../../identity/audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { changeChannels, changePlan } from '../../subscription/change.ts';
 import { operatorAuthorOf } from '../author.ts';
 import { requireAccount } from './find.ts';

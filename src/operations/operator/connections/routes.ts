@@ -10,7 +10,7 @@ import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler, idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
-import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/wake-by-template.ts';
 import { syncNamed } from '../../../network/templates/sync.ts';
 import { operatorNameOf } from '../author.ts';
 import { Done, OPERATOR_PATH } from '../fields.ts';

@@ -13,7 +13,7 @@ export type ConnectionRow = {
   sandbox: boolean;
   settings: Record<string, unknown>;
   createdAt: Date;
-  /** What all live workers together see of it. */
+  /** Its state, combined over all live workers. */
   up: boolean;
   downSince: Date | null;
   bindsUp: number;
@@ -84,7 +84,7 @@ export async function countConnections(db: Db): Promise<number> {
 
 export type MinuteRow = Counts & { minute: Date };
 
-/** The last 60 minutes of a connection, the one under way included, and those in which nothing was. */
+/** The last 60 minutes of a connection, including the current minute and minutes without traffic. */
 export async function listMinutes(db: Db, { connectionId }: { connectionId: number }): Promise<MinuteRow[]> {
   return many(
     db,

@@ -4,6 +4,7 @@ import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { AppError, type FieldError } from '../../errors.ts';
 import { valuesIn } from '../../lib/walk.ts';
 import { describeFaults } from './message.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 type Part = 'params' | 'body' | 'querystring' | 'headers';
 const PARTS: readonly Part[] = ['params', 'querystring', 'headers', 'body'];
@@ -111,5 +112,3 @@ function summary(faults: readonly FieldError[]): string {
   const words = faults.slice(0, 3).map(({ field, message }) => `${field} ${message}`);
   return words.join('; ') + (faults.length > 3 ? `; and ${faults.length - 3} more` : '');
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

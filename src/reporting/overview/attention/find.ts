@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
-import type { Actor } from '../../../platform/http/actor.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import type { Scope } from '../../../platform/lib/scope.ts';
 import { type Attention, ATTENTION_KINDS, type AttentionKind, SEVERITIES } from '../schema.ts';
 import { listAttention, listDownConnections } from './sql.ts';

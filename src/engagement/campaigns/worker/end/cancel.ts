@@ -1,5 +1,5 @@
 import { withdrawCampaign } from '../../../../messaging/cancellation/withdraw-campaign.ts';
-import { moveLanesToDone } from '../../production/sql.ts';
+import { moveCountriesToDone } from '../../production/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import { hasPendingRecipients, updateSkippedCount } from './sql.ts';
 
@@ -14,7 +14,7 @@ const RETRY_MS = 100;
 export async function withdrawCancelled({ tx, job, campaign }: Step): Promise<number> {
   const { accountId, campaignId } = job;
   if (await hasPendingRecipients(tx, job)) {
-    await moveLanesToDone(tx, job);
+    await moveCountriesToDone(tx, job);
     await updateSkippedCount(tx, job);
     return 0;
   }

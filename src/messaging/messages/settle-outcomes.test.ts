@@ -8,7 +8,7 @@ import type { Chunk } from '../../network/dispatch/sql.ts';
 import { boundsOf, timeOfId } from '../../platform/lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
-import { settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
 import { loadJobs } from './load.ts';
 import { STATUS } from '../states.ts';
 

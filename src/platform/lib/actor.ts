@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Channel } from '../lib/channel.ts';
-import type { Plan } from '../lib/plan.ts';
-import type { Role, Scope } from '../lib/scope.ts';
+import type { Channel } from './channel.ts';
+import type { Plan } from './plan.ts';
+import type { Role, Scope } from './scope.ts';
 
 /** The session of a signed-in user, as of the user's own account, whichever account the session is looking at. */
 export type Session = {
