@@ -136,7 +136,7 @@ function expectedStatuses(ledger: Ledger): Map<string, string> {
 }
 
 /**
- * The status of each number by receipts with foreign ids. For a message in doubt, such a receipt cannot be told from a
+ * The status of each number by receipts with foreign ids. For a message in doubt, such a receipt looks like a
  * late one of its own, so the carrier's status counts, whichever message it meant.
  */
 const foreignStatuses = (ledger: Ledger): Map<string, string> =>

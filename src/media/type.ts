@@ -31,7 +31,7 @@ export type Claim = { readonly fileName: string; readonly contentType: string };
 
 /**
  * Detects the type of a file from its content alone. Throws 400 if it is none of ours, or if its name or its declared
- * type contradict the content: whoever relied on those would take it for something else.
+ * type contradict the content: a client that relies on them would misread the file.
  */
 export async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
   const found = await fileTypeFromBuffer(octets);

@@ -18,7 +18,7 @@ export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Con
   return added;
 }
 
-/** Removes opt-outs, whoever recorded them, in the caller's transaction. Returns those that existed. */
+/** Removes opt-outs, regardless of who recorded them, in the caller's transaction. Returns those that existed. */
 export const optIn = (tx: Db, rows: readonly db.Consent[]): Promise<db.Consent[]> =>
   rows.length === 0 ? Promise.resolve([]) : db.deleteOptOuts(tx, rows);
 

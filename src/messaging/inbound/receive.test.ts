@@ -71,7 +71,7 @@ describe('whole messages', () => {
     expect(Math.abs(Number(message?.receivedAt) - Number(before))).toBeLessThan(10_000);
   });
 
-  test('a message that cannot be stored is an error: the carrier must not be told that it was accepted', async () => {
+  test('a message that cannot be stored is an error: the carrier must not get an acknowledgement', async () => {
     const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
     await expect(
       createInboundInbox({ pool: away, onInbound: receiveIntoInbox })({ connectionId, inbound: inbound('x') }),

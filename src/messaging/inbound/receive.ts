@@ -56,7 +56,7 @@ type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
  * batch out.
  *
  * The same octets from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
- * believes to be unanswered, and in SMPP such a repeat cannot be told from a person who writes the same twice. On other
+ * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other
  * networks messages have ids: the same id within eight days is one message.
  */
 export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {

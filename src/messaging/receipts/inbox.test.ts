@@ -45,7 +45,7 @@ test('many receipts become few batches by connection, in the order in which they
   expect(batches.length).toBeLessThanOrEqual(10);
 });
 
-test('a receipt that cannot be stored is an error: the carrier must not be told that it was accepted', async () => {
+test('a receipt that cannot be stored is an error: the carrier must not get an acknowledgement', async () => {
   const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
   let woken = false;
   const store = createReceiptInbox(away, () => {

@@ -199,8 +199,8 @@ test('the rejected rows are a CSV file that can be corrected and sent again, and
       '',
     ].join('\r\n'),
   );
-  const mended = String(body).replace(/^x,/m, '+393331234569,');
-  expect((await bringIn(mended)).summary).toMatchObject({ total: 3, created: 1, skipped: 0, errors: 2 });
+  const corrected = String(body).replace(/^x,/m, '+393331234569,');
+  expect((await bringIn(corrected)).summary).toMatchObject({ total: 3, created: 1, skipped: 0, errors: 2 });
 });
 
 test('with an Idempotency-Key a file is imported once, and the response is repeated', async () => {

@@ -55,7 +55,9 @@ const connection = {
   routes: count('That lead to it.'),
   senders: count('Numbers and agents that send over it.'),
   numbers: count('Whose inbound messages come over it.'),
-  callbackUrl: orNull(Type.String({ description: 'What the carrier must be told; null: it does not post to us.' })),
+  callbackUrl: orNull(
+    Type.String({ description: 'The URL to register at the carrier; null when the carrier does not post callbacks.' }),
+  ),
   settings: anything('As docs/carriers.md has them; never a secret.'),
   createdAt: instant('UTC'),
 };

@@ -63,7 +63,7 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
 ];
 
 /**
- * Finds the server that runs on this cluster, whoever started it; `ready` tells whether it accepts connections yet.
+ * Finds the server that runs on this cluster, whichever process started it; `ready`: whether it accepts connections yet.
  * A pid file whose process is gone, or is another program by now, is ignored.
  */
 export async function findServer(clusterDir: string): Promise<(RunningServer & { ready: boolean }) | undefined> {

@@ -26,7 +26,7 @@ const FILES: [what: string, octets: Buffer, encoding: string, text: string][] = 
 test.each(FILES)(
   '%s is detected from the content and read, wherever it is split',
   async (_, octets, encoding, text) => {
-    // In chunks shorter than that UTF-16 cannot be told by its zeros.
+    // In shorter chunks UTF-16 cannot be recognised by its zeros.
     for (const size of [16, 17, 1000]) {
       const source = inChunks(octets, size);
       expect(await detectEncoding(source)).toBe(encoding);
