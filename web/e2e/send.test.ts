@@ -76,7 +76,7 @@ test('a rejected message says why, and the next attempt clears the reason', asyn
   await open(page, '?to=%2B393335550104');
   await page.getByLabel('SMS sender').fill('Acme');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Hello');
-  await page.getByText('Number: opted out').waitFor();
+  await page.getByText('Number: the number has opted out').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByRole('alert').filter({ hasText: 'Message not sent' }).getByText('opted out').waitFor();
   expect(await sentList(page).count()).toBe(0);
