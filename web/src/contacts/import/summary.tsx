@@ -89,7 +89,7 @@ function Faults({ result: { importId, errors, summary } }: SummaryProps) {
         </table>
       </div>
       <Text size="xs" c="dimmed">
-        {t('import.mend')}
+        {t('import.correctRows')}
       </Text>
     </Stack>
   );

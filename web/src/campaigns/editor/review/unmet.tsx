@@ -90,7 +90,7 @@ function GoToStep({ fault, goTo }: { readonly fault: FieldFault; readonly goTo: 
   if (step === undefined) return null;
   return (
     <Button size="compact-sm" variant="default" onClick={() => goTo(step)}>
-      {t('unmet.mend', { step: t(`step.${step}`) })}
+      {t('unmet.goToStep', { step: t(`step.${step}`) })}
     </Button>
   );
 }
