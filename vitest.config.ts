@@ -1,22 +1,48 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import type { TestProjectInlineConfiguration } from 'vitest/config';
+import { floorReporter } from './test/support/floor-reporter.ts';
+import { SlowFilesFirst } from './test/support/slow-files-first.ts';
+
+const TESTS = ['{src,test,client,docs,examples,proofs,bench,scripts,web}/**/*.test.ts'];
+/** Too slow for every change: each page in every theme and width, each proof, each example of the documentation. */
+const EXHAUSTIVE = ['{src,test,proofs,web,examples}/**/*.full.test.ts'];
+const BROWSER = ['web/e2e/**/*.test.ts'];
+/** The pages of administration and of operators in a browser: a seventh of the time of all tests, for few changes. */
+const ADMINISTRATION = [
+  'web/e2e/{account,account-links,operator,second-factors,security,single-sign-on,social,users}.test.ts',
+];
+
+const project = (
+  name: string,
+  test: Partial<NonNullable<TestProjectInlineConfiguration['test']>>,
+): TestProjectInlineConfiguration => ({
+  extends: true,
+  test: { name, ...test },
+});
 
 export default defineConfig({
   test: {
-    include: [
-      '{src,test,client,docs,examples}/**/*.test.ts',
-      'proofs/**/*.test.ts',
-      'bench/**/*.test.ts',
-      'web/**/*.test.ts',
-    ],
     globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', floorReporter()],
     pool: 'forks',
-    maxWorkers: 2,
+    // Browsers and carriers keep tests waiting: three files more than there are cores run at a time. Much more than five
+    // would need more connections than the PostgreSQL that they share allows.
+    maxWorkers: Math.min(availableParallelism() + 3, 5),
+    sequence: { sequencer: SlowFilesFirst },
+    // Loading the program anew for each of 350 files would cost more than all their tests.
+    isolate: false,
+    restoreMocks: true,
     // What a test waits for comes in milliseconds; these bounds are for a machine that others use too.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A step of the browser that came to nothing, a moment too early or too late, is the one fault after which a test is
-    // tried again, once; the report says so. Whatever else fails, fails.
-    retry: { count: 1, condition: /^(locator|page)\.\w+: / },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { interval: 20, timeout: 90_000 } },
+    projects: [
+      // `npm test`
+      project('fast', { include: TESTS, exclude: [...EXHAUSTIVE, ...ADMINISTRATION], provide: { everyLayout: false } }),
+      // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
+      project('full', { include: [...EXHAUSTIVE, ...BROWSER], provide: { everyLayout: true } }),
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

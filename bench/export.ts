@@ -87,7 +87,7 @@ type Job = { readonly status: string; readonly rows: number; readonly sizeBytes:
 
 async function exported({ call }: Backend, body: object, rows: number): Promise<Exported> {
   const start = performance.now();
-  const { exportId } = await call<{ exportId: number }>('POST', '/messages/history/export', body);
+  const { exportId } = await call<{ exportId: string }>('POST', '/messages/history/export', body);
   const poll = async () => {
     const job = await call<Job>('GET', `/exports/${exportId}`);
     return job.status !== 'PENDING' && job;

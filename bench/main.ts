@@ -10,6 +10,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
 import { type Report, formatReport } from './lib/report.ts';
+import { benchMixed } from './mixed.ts';
 import { benchSend } from './send.ts';
 import { benchStats } from './stats.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -20,6 +21,7 @@ import { benchWebhooks } from './webhooks.ts';
 const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   engine: benchEngine,
   send: benchSend,
+  mixed: benchMixed,
   grow: benchGrow,
   webhooks: benchWebhooks,
   idle: benchIdle,

@@ -16,12 +16,18 @@ CREATE TABLE account (
   ip_allow_list_enforced boolean DEFAULT false NOT NULL,
   has_opt_outs boolean DEFAULT false NOT NULL,
   channels smallint DEFAULT 7 NOT NULL,
+  second_factor text DEFAULT 'optional'::text NOT NULL,
+  default_country text,
+  number_checks text DEFAULT 'strict'::text NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_channels_check CHECK (((channels >= 0) AND (channels <= 7))),
+  CONSTRAINT account_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT account_number_checks_check CHECK ((number_checks = ANY (ARRAY['strict'::text, 'lenient'::text]))),
   CONSTRAINT account_plan_check CHECK ((plan = ANY (ARRAY['production'::text, 'trial'::text, 'unlimited'::text]))),
   CONSTRAINT account_rate_per_minute_check CHECK ((rate_per_minute >= 0)),
   CONSTRAINT account_rate_per_second_check CHECK ((rate_per_second > 0)),
+  CONSTRAINT account_second_factor_check CHECK ((second_factor = ANY (ARRAY['optional'::text, 'required'::text]))),
   CONSTRAINT account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
@@ -70,12 +76,12 @@ CREATE TABLE app_user (
   account_id bigint NOT NULL,
   username text NOT NULL,
   password_hash text NOT NULL,
-  role text DEFAULT 'owner'::text NOT NULL,
+  role text DEFAULT 'viewer'::text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   is_operator boolean DEFAULT false NOT NULL,
   CONSTRAINT app_user_pkey PRIMARY KEY (id),
   CONSTRAINT app_user_username_key UNIQUE (username),
-  CONSTRAINT app_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'operator'::text, 'viewer'::text]))),
+  CONSTRAINT app_user_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'sender'::text, 'manager'::text, 'admin'::text]))),
   CONSTRAINT app_user_username_check CHECK (((length(username) >= 1) AND (length(username) <= 200))),
   CONSTRAINT app_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
@@ -159,6 +165,7 @@ CREATE TABLE campaign (
   number_countries text[] DEFAULT '{}'::text[] NOT NULL,
   number_channels smallint[] DEFAULT '{}'::smallint[] NOT NULL,
   unreadable_numbers integer DEFAULT 0 NOT NULL,
+  rcs_traffic_type text,
   CONSTRAINT campaign_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT campaign_check CHECK (((status = ANY (ARRAY[0, 1])) OR (confirmed_at IS NOT NULL))),
   CONSTRAINT campaign_check1 CHECK (((destination_type IS DISTINCT FROM 1) OR (cardinality(destinations) = 0))),
@@ -205,6 +212,7 @@ CREATE TABLE campaign_hop (
   reason text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   from_channel text DEFAULT ''::text NOT NULL,
+  deliveries smallint DEFAULT 0 NOT NULL,
   CONSTRAINT campaign_hop_pkey PRIMARY KEY (account_id, campaign_id, destination, hop)
 );
 ALTER TABLE campaign_hop ENABLE ROW LEVEL SECURITY;
@@ -287,7 +295,10 @@ CREATE TABLE campaign_run (
   ended bigint DEFAULT 0 NOT NULL,
   delivered bigint DEFAULT 0 NOT NULL,
   allotted_micros bigint DEFAULT 0 NOT NULL,
-  late_micros bigint DEFAULT 0 NOT NULL,
+  delivered_twice bigint DEFAULT 0 NOT NULL,
+  unmade bigint DEFAULT 0 NOT NULL,
+  withdrawn bigint DEFAULT 0 NOT NULL,
+  spare_micros bigint DEFAULT 0 NOT NULL,
   CONSTRAINT campaign_run_pkey PRIMARY KEY (account_id, campaign_id)
 );
 ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
@@ -355,6 +366,17 @@ CREATE TABLE connection_minute (
 );
 COMMENT ON TABLE connection_minute IS 'local';
 
+CREATE TABLE connection_notice (
+  connection_id bigint NOT NULL,
+  subject text NOT NULL,
+  text text NOT NULL,
+  serious boolean NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT connection_notice_pkey PRIMARY KEY (connection_id, subject),
+  CONSTRAINT connection_notice_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE connection_notice IS 'local';
+
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,
   worker bigint NOT NULL,
@@ -389,6 +411,7 @@ CREATE TABLE contact (
   custom_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  allowed_channels smallint DEFAULT 7 NOT NULL,
   CONSTRAINT contact_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT contact_check CHECK (((phone_number IS NOT NULL) OR (email IS NOT NULL))),
   CONSTRAINT contact_gender_check CHECK ((gender = ANY (ARRAY['MALE'::text, 'FEMALE'::text, 'OTHER'::text])))
@@ -422,10 +445,8 @@ CREATE TABLE contact_book (
   contacts bigint DEFAULT 0 NOT NULL,
   plan_limit bigint,
   extra_limit bigint DEFAULT 0 NOT NULL,
-  default_country text,
   CONSTRAINT contact_book_pkey PRIMARY KEY (account_id),
   CONSTRAINT contact_book_contacts_check CHECK ((contacts >= 0)),
-  CONSTRAINT contact_book_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
   CONSTRAINT contact_book_extra_limit_check CHECK ((extra_limit >= 0)),
   CONSTRAINT contact_book_plan_limit_check CHECK ((plan_limit >= 0))
 );
@@ -634,7 +655,7 @@ COMMENT ON TABLE expiry_progress IS 'local';
 
 CREATE TABLE export (
   account_id bigint NOT NULL,
-  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  id uuid DEFAULT uuidv7() NOT NULL,
   type text NOT NULL,
   format text NOT NULL,
   status text NOT NULL,
@@ -660,7 +681,7 @@ CREATE POLICY tenant ON export AS PERMISSIVE FOR ALL TO public USING ((account_i
 COMMENT ON TABLE export IS 'distributed';
 
 CREATE TABLE export_job (
-  export_id bigint NOT NULL,
+  export_id uuid NOT NULL,
   account_id bigint NOT NULL,
   owner bigint,
   due_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -861,6 +882,30 @@ ALTER TABLE inbox_watch ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_watch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbox_watch IS 'local';
 
+CREATE TABLE invitation (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  email text NOT NULL,
+  role text NOT NULL,
+  token_hash bytea NOT NULL,
+  invited_by bigint,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  sent_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT invitation_pkey PRIMARY KEY (id),
+  CONSTRAINT invitation_account_id_email_key UNIQUE (account_id, email),
+  CONSTRAINT invitation_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT invitation_email_check CHECK ((length(email) <= 200)),
+  CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'sender'::text, 'manager'::text, 'admin'::text]))),
+  CONSTRAINT invitation_token_hash_check CHECK ((length(token_hash) = 32)),
+  CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT invitation_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX invitation_invited_by ON invitation USING btree (invited_by);
+ALTER TABLE invitation ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON invitation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE invitation IS 'reference';
+
 CREATE TABLE ledger_entry (
   account_id bigint NOT NULL,
   id uuid DEFAULT uuidv7() NOT NULL,
@@ -890,6 +935,22 @@ CREATE TABLE login_network (
 );
 COMMENT ON TABLE login_network IS 'reference';
 
+CREATE TABLE lost_chunk (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  connection_id bigint NOT NULL,
+  campaign_id bigint,
+  priority smallint NOT NULL,
+  attempt smallint NOT NULL,
+  available_at timestamp with time zone NOT NULL,
+  ids uuid[] NOT NULL,
+  lost_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT lost_chunk_pkey PRIMARY KEY (id)
+);
+ALTER TABLE lost_chunk ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON lost_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE lost_chunk IS 'local';
+
 CREATE TABLE media (
   account_id bigint NOT NULL,
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -918,6 +979,19 @@ CREATE INDEX media_uploads ON media USING btree (account_id, id DESC) WHERE (ori
 ALTER TABLE media ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE media IS 'distributed';
+
+CREATE TABLE media_copy (
+  account_id bigint NOT NULL,
+  media_id bigint NOT NULL,
+  sender text NOT NULL,
+  network_id text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT media_copy_pkey PRIMARY KEY (account_id, media_id, sender),
+  CONSTRAINT media_copy_account_id_media_id_fkey FOREIGN KEY (account_id, media_id) REFERENCES media(account_id, id) ON DELETE CASCADE
+);
+ALTER TABLE media_copy ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON media_copy AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE media_copy IS 'distributed';
 
 CREATE TABLE message (
   account_id bigint NOT NULL,
@@ -1023,6 +1097,7 @@ CREATE TABLE message_state (
   campaign_id bigint,
   channel smallint DEFAULT 1 NOT NULL,
   read_at timestamp with time zone,
+  credit_returned boolean DEFAULT false NOT NULL,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
@@ -1059,6 +1134,102 @@ CREATE TABLE opt_out (
 ALTER TABLE opt_out ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE opt_out IS 'distributed';
+
+CREATE TABLE outgoing_mail (
+  id uuid NOT NULL,
+  account_id bigint NOT NULL,
+  sealed bytea NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id)
+);
+CREATE INDEX outgoing_mail_due ON outgoing_mail USING btree (due_at);
+ALTER TABLE outgoing_mail ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON outgoing_mail AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE outgoing_mail IS 'local';
+
+CREATE TABLE passkey (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  credential_id bytea NOT NULL,
+  public_key bytea NOT NULL,
+  sign_count bigint NOT NULL,
+  transports text[] DEFAULT '{}'::text[] NOT NULL,
+  name text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  last_used_at timestamp with time zone,
+  CONSTRAINT passkey_pkey PRIMARY KEY (id),
+  CONSTRAINT passkey_credential_id_key UNIQUE (credential_id),
+  CONSTRAINT passkey_credential_id_check CHECK (((length(credential_id) >= 1) AND (length(credential_id) <= 1023))),
+  CONSTRAINT passkey_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  CONSTRAINT passkey_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT passkey_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX passkey_account ON passkey USING btree (account_id);
+CREATE INDEX passkey_user ON passkey USING btree (user_id);
+ALTER TABLE passkey ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON passkey AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE passkey IS 'reference';
+
+CREATE TABLE passkey_challenge (
+  challenge bytea NOT NULL,
+  purpose text NOT NULL,
+  user_id bigint,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT passkey_challenge_pkey PRIMARY KEY (challenge),
+  CONSTRAINT passkey_challenge_challenge_check CHECK ((length(challenge) = 32)),
+  CONSTRAINT passkey_challenge_purpose_check CHECK ((purpose = ANY (ARRAY['register'::text, 'sign-in'::text, 'second-step'::text, 'step-up'::text]))),
+  CONSTRAINT passkey_challenge_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX passkey_challenge_created ON passkey_challenge USING btree (created_at);
+CREATE INDEX passkey_challenge_user ON passkey_challenge USING btree (user_id);
+COMMENT ON TABLE passkey_challenge IS 'local';
+
+CREATE TABLE password_reset (
+  hash bytea NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT password_reset_pkey PRIMARY KEY (hash),
+  CONSTRAINT password_reset_hash_check CHECK ((length(hash) = 32)),
+  CONSTRAINT password_reset_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT password_reset_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX password_reset_user ON password_reset USING btree (user_id, created_at);
+ALTER TABLE password_reset ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON password_reset AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE password_reset IS 'reference';
+
+CREATE TABLE password_reset_request (
+  username text NOT NULL,
+  language text NOT NULL,
+  requested_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT password_reset_request_pkey PRIMARY KEY (username),
+  CONSTRAINT password_reset_request_language_check CHECK ((language = ANY (ARRAY['en'::text, 'it'::text]))),
+  CONSTRAINT password_reset_request_username_check CHECK ((length(username) <= 200))
+);
+COMMENT ON TABLE password_reset_request IS 'local';
+
+CREATE TABLE pending_sign_in (
+  token_hash bytea NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  wrong_codes integer DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT pending_sign_in_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT pending_sign_in_token_hash_check CHECK ((length(token_hash) = 32)),
+  CONSTRAINT pending_sign_in_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT pending_sign_in_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX pending_sign_in_account ON pending_sign_in USING btree (account_id);
+CREATE INDEX pending_sign_in_created ON pending_sign_in USING btree (created_at);
+CREATE INDEX pending_sign_in_user ON pending_sign_in USING btree (user_id);
+ALTER TABLE pending_sign_in ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON pending_sign_in AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE pending_sign_in IS 'reference';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1098,6 +1269,20 @@ CREATE TABLE receipt_unmatched (
 );
 CREATE INDEX receipt_unmatched_due ON receipt_unmatched USING btree (next_try_at);
 COMMENT ON TABLE receipt_unmatched IS 'local';
+
+CREATE TABLE recovery_code (
+  user_id bigint NOT NULL,
+  code_hash bytea NOT NULL,
+  account_id bigint NOT NULL,
+  CONSTRAINT recovery_code_pkey PRIMARY KEY (user_id, code_hash),
+  CONSTRAINT recovery_code_code_hash_check CHECK ((length(code_hash) = 32)),
+  CONSTRAINT recovery_code_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT recovery_code_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX recovery_code_account ON recovery_code USING btree (account_id);
+ALTER TABLE recovery_code ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON recovery_code AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE recovery_code IS 'reference';
 
 CREATE TABLE route (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1166,13 +1351,93 @@ ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE simulated_outcome IS 'distributed';
 
+CREATE TABLE single_sign_on (
+  account_id bigint NOT NULL,
+  short_name text NOT NULL,
+  enabled boolean DEFAULT false NOT NULL,
+  issuer text NOT NULL,
+  client_id text NOT NULL,
+  client_secret bytea,
+  scopes text[] NOT NULL,
+  groups_claim text,
+  group_roles jsonb DEFAULT '[]'::jsonb NOT NULL,
+  default_role text,
+  required boolean DEFAULT false NOT NULL,
+  emergency_user_id bigint,
+  version integer DEFAULT 1 NOT NULL,
+  last_trial jsonb,
+  CONSTRAINT single_sign_on_pkey PRIMARY KEY (account_id),
+  CONSTRAINT single_sign_on_short_name_key UNIQUE (short_name),
+  CONSTRAINT single_sign_on_check CHECK (((NOT required) OR enabled)),
+  CONSTRAINT single_sign_on_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 500))),
+  CONSTRAINT single_sign_on_default_role_check CHECK ((default_role = ANY (ARRAY['viewer'::text, 'sender'::text, 'manager'::text, 'admin'::text]))),
+  CONSTRAINT single_sign_on_issuer_check CHECK ((length(issuer) <= 500)),
+  CONSTRAINT single_sign_on_short_name_check CHECK ((short_name ~ '^[a-z0-9][a-z0-9-]{1,39}$'::text)),
+  CONSTRAINT single_sign_on_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT single_sign_on_emergency_user_id_fkey FOREIGN KEY (emergency_user_id) REFERENCES app_user(id) ON DELETE SET NULL
+);
+ALTER TABLE single_sign_on ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON single_sign_on AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE single_sign_on IS 'reference';
+
+CREATE TABLE single_sign_on_domain (
+  domain text NOT NULL,
+  account_id bigint NOT NULL,
+  CONSTRAINT single_sign_on_domain_pkey PRIMARY KEY (domain),
+  CONSTRAINT single_sign_on_domain_domain_check CHECK ((length(domain) <= 253)),
+  CONSTRAINT single_sign_on_domain_account_id_fkey FOREIGN KEY (account_id) REFERENCES single_sign_on(account_id) ON DELETE CASCADE
+);
+CREATE INDEX single_sign_on_domain_account ON single_sign_on_domain USING btree (account_id);
+ALTER TABLE single_sign_on_domain ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON single_sign_on_domain AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE single_sign_on_domain IS 'reference';
+
+CREATE TABLE single_sign_on_state (
+  hash bytea NOT NULL,
+  account_id bigint NOT NULL,
+  browser_hash bytea NOT NULL,
+  secrets bytea NOT NULL,
+  next text DEFAULT '/'::text NOT NULL,
+  is_trial boolean NOT NULL,
+  version integer NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  session_id bigint,
+  begun_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT single_sign_on_state_pkey PRIMARY KEY (hash),
+  CONSTRAINT single_sign_on_state_browser_hash_check CHECK ((length(browser_hash) = 32)),
+  CONSTRAINT single_sign_on_state_hash_check CHECK ((length(hash) = 32)),
+  CONSTRAINT single_sign_on_state_next_check CHECK (((next ~ '^/'::text) AND (length(next) <= 2000))),
+  CONSTRAINT single_sign_on_state_purpose CHECK (((session_id IS NULL) OR (NOT is_trial))),
+  CONSTRAINT single_sign_on_state_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX single_sign_on_state_expiry ON single_sign_on_state USING btree (expires_at);
+ALTER TABLE single_sign_on_state ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON single_sign_on_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE single_sign_on_state IS 'local';
+
+CREATE TABLE single_sign_on_user (
+  account_id bigint NOT NULL,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  user_id bigint NOT NULL,
+  refused_at timestamp with time zone,
+  CONSTRAINT single_sign_on_user_pkey PRIMARY KEY (account_id, issuer, subject),
+  CONSTRAINT single_sign_on_user_account_id_issuer_user_id_key UNIQUE (account_id, issuer, user_id),
+  CONSTRAINT single_sign_on_user_subject_check CHECK ((length(subject) <= 255)),
+  CONSTRAINT single_sign_on_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT single_sign_on_user_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX single_sign_on_user_user ON single_sign_on_user USING btree (user_id);
+ALTER TABLE single_sign_on_user ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON single_sign_on_user AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE single_sign_on_user IS 'reference';
+
 CREATE TABLE social_profile (
   account_id bigint NOT NULL,
   platform text NOT NULL,
   external_id text NOT NULL,
   username text,
   profile_name text NOT NULL,
-  picture_url text,
   scopes text[] NOT NULL,
   linked jsonb NOT NULL,
   tokens bytea NOT NULL,
@@ -1183,6 +1448,9 @@ CREATE TABLE social_profile (
   disconnected text,
   connected_by bigint,
   connected_at timestamp with time zone DEFAULT now() NOT NULL,
+  linked_fault text,
+  picture bytea,
+  sandbox boolean DEFAULT false NOT NULL,
   CONSTRAINT social_profile_pkey PRIMARY KEY (account_id, platform),
   CONSTRAINT social_profile_platform_check CHECK ((platform = ANY (ARRAY['facebook'::text, 'instagram'::text, 'linkedin'::text, 'google'::text, 'tiktok'::text])))
 );
@@ -1222,9 +1490,12 @@ CREATE TABLE template (
   variables text[] DEFAULT '{}'::text[] NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  quality text,
+  traffic_type text,
   CONSTRAINT template_pkey PRIMARY KEY (channel, id),
   CONSTRAINT template_channel_check CHECK ((channel = ANY (ARRAY['RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT template_check CHECK (((channel = 'WHATSAPP'::text) = (connection_id IS NOT NULL))),
+  CONSTRAINT template_check1 CHECK (((traffic_type IS NULL) OR (channel = 'RCS'::text))),
   CONSTRAINT template_id_check CHECK (((length(id) >= 1) AND (length(id) <= 64))),
   CONSTRAINT template_name_check CHECK (((length(name) >= 1) AND (length(name) <= 512))),
   CONSTRAINT template_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
@@ -1241,6 +1512,24 @@ CREATE POLICY own_update ON template AS RESTRICTIVE FOR UPDATE TO public USING (
 ALTER TABLE template ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON template AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
 COMMENT ON TABLE template IS 'reference';
+
+CREATE TABLE totp_factor (
+  user_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  secret bytea,
+  pending_secret bytea,
+  confirmed_at timestamp with time zone,
+  last_step bigint DEFAULT 0 NOT NULL,
+  wrong_codes integer DEFAULT 0 NOT NULL,
+  wrong_at timestamp with time zone,
+  CONSTRAINT totp_factor_pkey PRIMARY KEY (user_id),
+  CONSTRAINT totp_factor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT totp_factor_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX totp_factor_account ON totp_factor USING btree (account_id);
+ALTER TABLE totp_factor ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON totp_factor AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE totp_factor IS 'reference';
 
 CREATE TABLE traffic_day (
   account_id bigint NOT NULL,
@@ -1307,8 +1596,11 @@ CREATE TABLE user_session (
   user_agent text DEFAULT ''::text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  method text DEFAULT 'password'::text NOT NULL,
+  proven_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT user_session_pkey PRIMARY KEY (id),
   CONSTRAINT user_session_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT user_session_method_check CHECK ((method = ANY (ARRAY['password'::text, 'totp'::text, 'recovery-code'::text, 'passkey'::text, 'single-sign-on'::text]))),
   CONSTRAINT user_session_token_hash_check CHECK ((length(token_hash) = 32)),
   CONSTRAINT user_session_user_agent_check CHECK ((length(user_agent) <= 200)),
   CONSTRAINT user_session_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),

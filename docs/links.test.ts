@@ -43,7 +43,9 @@ async function faultOf(page: string, link: string): Promise<string | null> {
 }
 
 async function listPages(): Promise<string[]> {
-  const pages = await Array.fromAsync(glob('**/*.md', { cwd: ROOT, exclude: (path) => FOREIGN.test(path) }));
+  const pages = await Array.fromAsync(
+    glob(['**/*.md', '.github/**/*.md'], { cwd: ROOT, exclude: (path) => FOREIGN.test(path) }),
+  );
   return pages.filter((path) => !FOREIGN.test(path)).map((path) => join(ROOT, path));
 }
 

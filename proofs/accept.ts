@@ -8,7 +8,7 @@ import { openStage, type Stage } from './lib/stage.ts';
 type Size = { readonly messages: number; readonly postgresKills: number };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { messages: 300, postgresKills: 0 },
+  tiny: { messages: 1500, postgresKills: 2 },
   quick: { messages: 10_000, postgresKills: 3 },
   full: { messages: 100_000, postgresKills: 20 },
 };
@@ -30,6 +30,8 @@ export const accept: Proof = {
   sabotage: {
     fault: 'a single send is answered before its commit',
     file: new URL('./sabotage/accept.ts', import.meta.url),
+    breaks: ['every accepted message is stored'],
+    mode: 'tiny',
   },
   prove,
 };

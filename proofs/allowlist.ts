@@ -31,6 +31,8 @@ export const allowlist: Proof = {
   sabotage: {
     fault: 'every proxy is trusted',
     file: new URL('./sabotage/allowlist.ts', import.meta.url),
+    breaks: ['no forged request was served'],
+    mode: 'tiny',
   },
   prove,
 };

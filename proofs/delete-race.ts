@@ -23,6 +23,8 @@ export const deleteRace: Proof = {
   sabotage: {
     fault: 'a campaign is deleted whether it has begun or not',
     file: new URL('./sabotage/delete-race.ts', import.meta.url),
+    breaks: ['no deleted campaign is sent'],
+    mode: 'tiny',
   },
   prove,
 };

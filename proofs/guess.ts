@@ -25,7 +25,10 @@ export const guess: Proof = {
   sabotage: {
     fault: 'the limit is counted by user alone, wherever the request comes from',
     file: new URL('./sabotage/guess.ts', import.meta.url),
+    breaks: ['the owner signed in every time'],
+    mode: 'tiny',
   },
+  timed: true,
   prove,
 };
 

@@ -10,7 +10,12 @@ const SOCIALS = '/api/partner-gateway/v1/socials';
 
 export const oauth: Proof = {
   promise: 'Only the person who began it can connect a social profile, once; no token is readable in the database.',
-  sabotage: { fault: 'a state can be used twice', file: new URL('./sabotage/oauth.ts', import.meta.url) },
+  sabotage: {
+    fault: 'a state can be used twice',
+    file: new URL('./sabotage/oauth.ts', import.meta.url),
+    breaks: ['no attack connects a profile'],
+    mode: 'tiny',
+  },
   prove,
 };
 

@@ -19,7 +19,10 @@ export const oracle: Proof = {
   sabotage: {
     fault: 'a user of another account is answered 403, not 404',
     file: new URL('./sabotage/oracle.ts', import.meta.url),
+    breaks: ['a foreign id is answered with the same bytes as an unknown one'],
+    mode: 'tiny',
   },
+  timed: true,
   prove,
 };
 

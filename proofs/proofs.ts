@@ -13,6 +13,7 @@ import { fair } from './fair.ts';
 import { fallback } from './fallback/index.ts';
 import { fallbackSends } from './fallback/sends.ts';
 import { guess } from './guess.ts';
+import { hostile } from './hostile/index.ts';
 import { fields } from './fields/index.ts';
 import { links } from './links/index.ts';
 import { malformed } from './malformed/index.ts';
@@ -28,8 +29,8 @@ import { revoke } from './revoke.ts';
 import { settle } from './settle.ts';
 import { smpp } from './smpp/index.ts';
 import { ssrf } from './ssrf/index.ts';
-import { tenants, tenantsRlsOnly } from './tenants/index.ts';
-import { throttle } from './throttle.ts';
+import { tenants, tenantsAppOnly, tenantsRlsOnly } from './tenants/index.ts';
+import { throttle } from './throttle/index.ts';
 import { uploads } from './uploads/index.ts';
 import { webhooks } from './webhooks/index.ts';
 
@@ -59,9 +60,11 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   canary,
   tenants,
   'tenants --rls-only': tenantsRlsOnly,
+  'tenants --app-only': tenantsAppOnly,
   oracle,
   ssrf,
   receivers,
+  hostile,
   webhooks,
   callbacks,
   uploads,

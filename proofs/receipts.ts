@@ -1,5 +1,5 @@
 import { type Ledger, takenByDestination } from './lib/carrier.ts';
-import { killPoints, startCrew, untilSubmits } from './lib/kills.ts';
+import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, type StatusRecord, untilIdle } from './lib/messages.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
@@ -30,6 +30,8 @@ export const receipts: Proof = {
   sabotage: {
     fault: 'a receipt that matches no message on arrival is dropped',
     file: new URL('./sabotage/receipts.ts', import.meta.url),
+    breaks: ['no receipt is dropped'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -54,7 +56,7 @@ async function prove(run: Run): Promise<Findings> {
   const crew = await startCrew(run, stage, WORKERS);
   const respelling = startRespelling(run, stage);
   for (const point of killPoints(run, size.kills, size.messages)) {
-    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     await crew.killOne();
     run.log(`killed a worker at ${point} submits`);
   }

@@ -43,6 +43,8 @@ export const restore: Proof = {
   sabotage: {
     fault: 'no restore guard: whatever the database has queued is sent',
     file: new URL('./sabotage/restore.ts', import.meta.url),
+    breaks: ['nothing is sent before a person confirms'],
+    mode: 'tiny',
   },
   prove,
 };

@@ -19,6 +19,8 @@ export const revoke: Proof = {
   sabotage: {
     fault: 'each process caches keys for a minute',
     file: new URL('./sabotage/revoke.ts', import.meta.url),
+    breaks: ['no call that began after the answer to the revocation was accepted'],
+    mode: 'tiny',
   },
   prove,
 };

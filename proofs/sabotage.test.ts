@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { PROOFS } from './proofs.ts';
 
 const FOLDER = join(import.meta.dirname, 'sabotage');
 const CHECK = fileURLToPath(new URL('./lib/check-sabotage.ts', import.meta.url));
@@ -22,4 +23,9 @@ beforeAll(async () => {
 
 test.each(names)('the sabotage %s fits the program', (name) => {
   expect(faults[pathOf(name)]).toBeNull();
+});
+
+test('every sabotage belongs to one proof', () => {
+  const used = Object.values(PROOFS).map(({ sabotage }) => basename(sabotage.file.pathname));
+  expect(used.toSorted()).toEqual(names.toSorted());
 });

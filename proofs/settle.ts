@@ -1,4 +1,4 @@
-import { killPoints, startCrew, untilSubmits } from './lib/kills.ts';
+import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from './lib/kills.ts';
 import { destinationOf, exportStatuses, listEverUnknown, sendEach, untilIdle } from './lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
@@ -26,6 +26,8 @@ export const settle: Proof = {
   sabotage: {
     fault: 'a receipt settles the first message in doubt to its number, even if there are several',
     file: new URL('./sabotage/settle.ts', import.meta.url),
+    breaks: ['nothing is settled wrongly'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -44,7 +46,7 @@ async function prove(run: Run): Promise<Findings> {
   );
   const crew = await startCrew(run, stage, WORKERS);
   for (const point of killPoints(run, size.kills, size.messages)) {
-    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     await crew.killOne();
   }
   run.log(`${crew.kills} workers were killed; waiting for receipts`);

@@ -115,10 +115,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const vite = await loadVite();
-if (vite !== undefined && !(await isUpToDate(await hashOfSources()))) {
+async function buildIfChanged(): Promise<void> {
+  if (await isUpToDate(await hashOfSources())) return;
+  const vite = await loadVite();
+  if (vite === undefined) return;
   await withLock(async () => {
     const hash = await hashOfSources();
     if (!(await isUpToDate(hash))) await build(vite.build, hash);
   });
 }
+
+await buildIfChanged();

@@ -2,6 +2,7 @@
  * Writes client/src/schema.d.ts, the types of the API, from docs/openapi.json; --check fails if the file is out of date.
  * The client package and the console use them.
  */
+import { readFile } from 'node:fs/promises';
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
 import { checkOrWrite } from './generated-file.ts';
@@ -11,7 +12,19 @@ const DESCRIPTION = new URL('../docs/openapi.json', import.meta.url);
 /** A file in a form is a Blob for the sender; the generator would type it as a string. */
 const FILE = ts.factory.createTypeReferenceNode('Blob');
 
-const types = await openapiTS(DESCRIPTION, {
+/** Headers that browsers, or the console for all its requests, add: nobody gives them with a call. */
+const ADDED_HEADERS: readonly unknown[] = ['X-Heliograph-Console', 'Origin'];
+
+/** Types need no examples, and every program that uses the client would have to read them. */
+const reduced = (key: string, value: unknown): unknown => {
+  if (key === 'parameters' && Array.isArray(value)) return value.filter(({ name }) => !ADDED_HEADERS.includes(name));
+  if (key === 'example') return undefined;
+  return key === 'examples' && (Array.isArray(value) || !isSchema(value)) ? undefined : value;
+};
+const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value;
+
+const description = JSON.parse(await readFile(DESCRIPTION, 'utf8'), reduced);
+const types = await openapiTS(description, {
   // A parameter with a default is optional.
   defaultNonNullable: false,
   transform: ({ format }) => (format === 'binary' ? FILE : undefined),

@@ -1,4 +1,4 @@
-// Writes docs/configuration.md from the table in src/platform/config.ts; --check fails if the file is out of date.
+// Writes docs/configuration.md from src/platform/setting-table.ts; --check fails if the file is out of date.
 import { checkOrWrite } from './generated-file.ts';
 import { configurationMarkdown } from '../src/platform/config.ts';
 

@@ -82,9 +82,7 @@ createHeliograph({ baseUrl: '' });
 
 const STRICT = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable', '--types', ''];
 
-test('runs the packed client with plain Node, and compiles against its types', {
-  timeout: 120_000,
-}, async () => {
+test('runs the packed client with plain Node, and compiles against its types', async () => {
   const folder = await installed();
   await writeFile(join(folder, 'main.mjs'), PROGRAM);
   const plain = await run(process.execPath, ['--no-strip-types', join(folder, 'main.mjs')]);

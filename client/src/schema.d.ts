@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check that the process is running */
+        /**
+         * Check that the process is running
+         * @description Needs no credentials.
+         */
         get: operations["healthLive"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check that the program is ready, with the result of each check */
+        /**
+         * Check that the program is ready, with the result of each check
+         * @description Needs no credentials.
+         */
         get: operations["healthReady"];
         put?: never;
         post?: never;
@@ -45,7 +51,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get metrics in the Prometheus text format */
+        /**
+         * Get metrics in the Prometheus text format
+         * @description Needs no credentials.
+         */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -65,6 +74,8 @@ export interface paths {
         /**
          * Finish connecting a profile
          * @description For the browser of the person, which the network sends here.
+         *
+         *     Needs no credentials.
          */
         get: operations["finishSocial"];
         put?: never;
@@ -85,6 +96,8 @@ export interface paths {
         /**
          * Download the file of an export by its signed link
          * @description Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.
+         *
+         *     Needs no credentials.
          */
         get: operations["downloadExport"];
         put?: never;
@@ -105,16 +118,239 @@ export interface paths {
         /**
          * Get the current session: its user, account and permissions
          * @description Only for sessions; 403 for keys and passwords.
+         *
+         *     Needs any credentials.
          */
         get: operations["findSession"];
         put?: never;
         /**
          * Sign in and get a session cookie
-         * @description For pages of the console: requires the header `X-Heliograph-Console: 1` and the same origin (else 403). Passwords are checked, and failed attempts limited, as with Basic. All routes accept the cookie; with it, requests that may change something also need that header and the same origin.
+         * @description For pages of the console: requires the header `X-Heliograph-Console: 1` and the same origin (else 403). Passwords are checked, and failed attempts limited, as with Basic. All routes accept the cookie; with it, requests that may change something also need that header and the same origin. A user with a second factor gets 202 and no cookie yet, but a token for `POST /session/second-factor` or `POST /session/passkey`.
+         *
+         *     Needs no credentials.
          */
         post: operations["signIn"];
-        /** Sign out */
+        /**
+         * Sign out
+         * @description Needs any credentials.
+         */
         delete: operations["signOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete a sign-in with a code
+         * @description With a code of the authenticator app, which counts once, or a recovery code. 401: the code is wrong. 404: the sign-in has ended, after five minutes or five tries; begin again with the password. 429: too many wrong codes.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["completeSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/passkey-options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in with a passkey
+         * @description Returns what `navigator.credentials.get` needs, valid for five minutes: with a pending token for the passkeys of that user, without one for any passkey on the device.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["beginPasskeySignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a passkey
+         * @description With a pending token it is the second factor; without one it stands alone, and the device must have verified its user. 401: the passkey is unknown or its answer does not fit.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["signInWithPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get which ways to sign in this gateway offers
+         * @description Needs no credentials.
+         */
+        get: operations["findSignInOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/single-sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in with the provider of an account
+         * @description For pages of the console: sends a cookie, and the provider sends the person back to the console in the same browser within ten minutes. 404 if no account has this short name or mail domain.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["beginSingleSignOn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/single-sign-on/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish signing in with a provider
+         * @description For the browser of the person, which the provider sends here. Leads to a page of the console.
+         *
+         *     Needs no credentials.
+         */
+        get: operations["finishSingleSignOn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a mail with a link to a new password
+         * @description For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for each user. 409 if the gateway has no mail server.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["requestPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/password-reset/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a new password by a link
+         * @description The link works once, within one hour (400 otherwise). All sessions of the user end; second factors stay.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/invitations/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the invitation of a link
+         * @description Needs no credentials.
+         */
+        post: operations["openInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation: choose a password and become a user
+         * @description The link works once, within seven days (400 otherwise). Sign in afterwards.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -130,12 +366,16 @@ export interface paths {
         /**
          * Verify the callback URL for Meta
          * @description Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.
+         *
+         *     Needs no credentials.
          */
         get: operations["verifyWhatsappCallback"];
         put?: never;
         /**
          * Receive statuses and messages of WhatsApp
          * @description 401 when the signature is missing or does not match the body; 404 for an unknown connection.
+         *
+         *     Needs no credentials.
          */
         post: operations["receiveWhatsappCallback"];
         delete?: never;
@@ -156,6 +396,8 @@ export interface paths {
         /**
          * Receive statuses and messages of RCS
          * @description 401 when the signature is missing or does not match the body; 404 for an unknown connection.
+         *
+         *     Needs no credentials.
          */
         post: operations["receiveRcsCallback"];
         delete?: never;
@@ -174,6 +416,8 @@ export interface paths {
         /**
          * Download a media file
          * @description The `url` of a media file works without credentials until it expires or is revoked. Without its signature you need the scope `media` or, for files received with messages, `inbox`. Range requests are supported.
+         *
+         *     Scope: `media` (read) or `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["downloadMedia"];
         put?: never;
@@ -191,12 +435,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the API keys of the account, oldest first */
+        /**
+         * List the API keys of the account, oldest first
+         * @description Scope: `keys` (read). Roles: admin.
+         */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The value of the key is shown only once. You cannot grant scopes that you lack yourself (403).
+         * @description The value of the key is shown only once. You cannot grant scopes that you lack yourself (403). Without a body, the key has all your scopes and never expires.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -205,7 +454,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/partner-gateway/v1/authentication/{value}": {
+    "/api/partner-gateway/v1/authentication/{id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -215,11 +464,19 @@ export interface paths {
         /**
          * Find an API key by its value
          * @description A value from before a rotation finds its key during its grace period.
+         *
+         *     Scope: `keys` (read). Roles: admin.
          */
         get: operations["findApiKey"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Revoke an API key
+         * @description The next request with the key gets 401.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        delete: operations["deleteApiKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -237,29 +494,11 @@ export interface paths {
         /**
          * Rotate an API key
          * @description Gives the key a new value, which is shown only once. Id, scopes and expiry stay the same. The previous value keeps working for `graceSeconds`; deleting the key revokes both. 403 if you lack a scope of the key, 409 if the key has expired.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["rotateApiKey"];
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/partner-gateway/v1/authentication/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke an API key
-         * @description The next request with the key gets 401.
-         */
-        delete: operations["deleteApiKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -277,6 +516,8 @@ export interface paths {
         /**
          * Preview a message
          * @description The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.
+         *
+         *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
          */
         post: operations["previewMessage"];
         delete?: never;
@@ -296,7 +537,9 @@ export interface paths {
         put?: never;
         /**
          * Send one SMS
-         * @description Two bodies are accepted: the short one and that of the message server. The answer has the form of the body. A `campaignId` is ignored, like every field that is not named here: single messages belong to no campaign.
+         * @description Two bodies are accepted: the short one and that of the message server. The answer has the form of the body.
+         *
+         *     Scope: `SMS` (write). Roles: sender, manager, admin.
          */
         post: operations["sendSms"];
         delete?: never;
@@ -317,6 +560,8 @@ export interface paths {
         /**
          * Send up to 10,000 SMS in one request
          * @description Each destination has a result of its own, in the order of the request: a bad one does not stop the others.
+         *
+         *     Scope: `SMS` (write). Roles: sender, manager, admin.
          */
         post: operations["sendBulkSms"];
         delete?: never;
@@ -337,7 +582,9 @@ export interface paths {
         post?: never;
         /**
          * Cancel a waiting message
-         * @description By our id. The message ends DELETED and its credit is returned. 409 when it is on its way to the carrier or has a final status already.
+         * @description By our id. The message ends DELETED and its credit is returned. 409 when it is on its way to the carrier or has a final status already. Requires the scope of its channel.
+         *
+         *     Scope: `SMS` (write) or `RCS` (write) or `WHATSAPP` (write). Roles: sender, manager, admin.
          */
         delete: operations["cancelMessage"];
         options?: never;
@@ -358,7 +605,9 @@ export interface paths {
          * Send one WhatsApp message
          * @description A template, or a body to somebody who wrote within 24 hours. A template is checked before anything is sent: 400 when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends CONVERSATION_CLOSED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `customerMessageId`, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *
+         *     Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
          */
         post: operations["sendWhatsapp"];
         delete?: never;
@@ -380,13 +629,71 @@ export interface paths {
          * Send one RCS message
          * @description A template or a body. A message to a number that RCS does not reach is accepted and ends UNSUPPORTED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `messageId` as their customerMessageId, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `customerMessageId`, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *
+         *     Scope: `RCS` (write). Roles: sender, manager, admin.
          */
         post: operations["sendRcs"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/messages/scheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List scheduled messages
+         * @description Messages that wait for their scheduledDate, next first, on the channels of your scopes.
+         *
+         *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listScheduledMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/messages/scheduled/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a scheduled message
+         * @description 404 when it does not wait for its time any more. Requires the scope of its channel.
+         *
+         *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["getScheduledMessage"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a scheduled message
+         * @description The message ends DELETED and its credit is returned. 409 when its time has come. Requires the scope of its channel.
+         *
+         *     Scope: `SMS` (write) or `RCS` (write) or `WHATSAPP` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["cancelScheduledMessage"];
+        options?: never;
+        head?: never;
+        /**
+         * Change when a message is sent
+         * @description Its validity and its fallbacks move by the same time. Requires the scope of its channel.
+         *
+         *     Scope: `SMS` (write) or `RCS` (write) or `WHATSAPP` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["changeScheduledMessage"];
         trace?: never;
     };
     "/api/message-server/whatsapp/phone-numbers": {
@@ -396,7 +703,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the phone numbers for WhatsApp */
+        /**
+         * List the phone numbers for WhatsApp
+         * @description Scope: `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listWhatsappPhoneNumbers"];
         put?: never;
         post?: never;
@@ -413,12 +723,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the agents for RCS, including requested ones */
+        /**
+         * List the agents for RCS, including requested ones
+         * @description Scope: `RCS` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listRcsAgents"];
         put?: never;
         /**
          * Request an agent
          * @description The operator registers it with the network, which verifies the brand and launches the agent; until then it is PENDING, has no `agentId` and cannot send.
+         *
+         *     Scope: `RCS` (write). Roles: sender, manager, admin.
          */
         post: operations["requestRcsAgent"];
         delete?: never;
@@ -437,12 +752,16 @@ export interface paths {
         /**
          * List the templates and their state at the network
          * @description Synced every ten minutes, and immediately by callbacks of the network.
+         *
+         *     Scope: `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listWhatsappTemplates"];
         put?: never;
         /**
          * Submit a template for approval
          * @description The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.
+         *
+         *     Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
          */
         post: operations["createWhatsappTemplate"];
         delete?: never;
@@ -458,17 +777,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find a template */
+        /**
+         * Find a template
+         * @description Scope: `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findWhatsappTemplate"];
         put?: never;
         post?: never;
-        /** Delete a template, including at the network */
+        /**
+         * Delete a template, including at the network
+         * @description Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
+         */
         delete: operations["deleteWhatsappTemplate"];
         options?: never;
         head?: never;
         /**
          * Change a template
-         * @description Omitted fields keep their value. Components, category and time to live are submitted for approval again; variables and headerLink are not known to the network.
+         * @description Omitted fields keep their value. Components, category and time to live are submitted for approval again, which WhatsApp allows for templates that are APPROVED, REJECTED or PAUSED (else 400 with its text); variables and headerLink are not known to it and can always be changed.
+         *
+         *     Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
          */
         patch: operations["changeWhatsappTemplate"];
         trace?: never;
@@ -480,12 +807,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the templates */
+        /**
+         * List the templates
+         * @description Scope: `RCS` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listRcsTemplates"];
         put?: never;
         /**
          * Create a template: a message with {{names}} in its texts
          * @description The network has no templates, so it is APPROVED immediately.
+         *
+         *     Scope: `RCS` (write). Roles: sender, manager, admin.
          */
         post: operations["createRcsTemplate"];
         delete?: never;
@@ -501,11 +833,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find a template */
+        /**
+         * Find a template
+         * @description Scope: `RCS` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findRcsTemplate"];
         put?: never;
         post?: never;
-        /** Delete a template */
+        /**
+         * Delete a template
+         * @description Scope: `RCS` (write). Roles: sender, manager, admin.
+         */
         delete: operations["deleteRcsTemplate"];
         options?: never;
         head?: never;
@@ -522,6 +860,8 @@ export interface paths {
         /**
          * Get statistics of all campaigns by hour, day, week or month
          * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["campaignStats"];
         put?: never;
@@ -542,6 +882,8 @@ export interface paths {
         /**
          * Get statistics of a campaign by channel and by hour, day, week or month
          * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["statsOfCampaign"];
         put?: never;
@@ -559,7 +901,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the funnel of a campaign: its recipients channel by channel */
+        /**
+         * Get the funnel of a campaign: its recipients channel by channel
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["funnelOfCampaign"];
         put?: never;
         post?: never;
@@ -576,12 +921,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List campaigns */
+        /**
+         * List campaigns
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listCampaigns"];
         put?: never;
         /**
          * Create a campaign
          * @description It is a draft, or ready to send. The fields of the channels in `sendingMode` are required, even for a draft; recipients can be added later.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         post: operations["createCampaign"];
         delete?: never;
@@ -597,17 +947,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a campaign */
+        /**
+         * Get a campaign
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findCampaign"];
         /**
-         * Change a campaign that is not confirmed
-         * @description Fields that are left out stay.
+         * Change a campaign that has not started
+         * @description Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: `confirmedAt` is null, the credit is returned, and it must be confirmed again.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         put: operations["updateCampaign"];
         post?: never;
         /**
          * Delete a campaign that has not started
          * @description The credit of a scheduled one is returned.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         delete: operations["deleteCampaign"];
         options?: never;
@@ -627,6 +984,8 @@ export interface paths {
         /**
          * Count the recipients and calculate the cost
          * @description Call it after every change of the recipients, the mode or the content, and after every change of a list.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         post: operations["calculateCampaignGoal"];
         delete?: never;
@@ -642,7 +1001,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the maximum price of a campaign */
+        /**
+         * Get the maximum price of a campaign
+         * @description Scope: `campaigns` (read), and `money` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findCampaignPrice"];
         put?: never;
         post?: never;
@@ -662,7 +1024,9 @@ export interface paths {
         get?: never;
         /**
          * Confirm a campaign
-         * @description It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone. A 400 names every precondition that is not met.
+         * @description It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone once it has started; before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         put: operations["confirmCampaign"];
         post?: never;
@@ -680,7 +1044,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Pause a campaign that is being sent */
+        /**
+         * Pause a campaign that is being sent
+         * @description Scope: `campaigns` (write). Roles: manager, admin.
+         */
         put: operations["pauseCampaign"];
         post?: never;
         delete?: never;
@@ -697,7 +1064,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Resume a paused campaign */
+        /**
+         * Resume a paused campaign
+         * @description Scope: `campaigns` (write). Roles: manager, admin.
+         */
         put: operations["resumeCampaign"];
         post?: never;
         delete?: never;
@@ -717,6 +1087,8 @@ export interface paths {
         /**
          * Cancel a campaign that is being sent
          * @description Messages that no carrier has yet are not sent, and their credit is returned.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         put: operations["cancelCampaign"];
         post?: never;
@@ -735,7 +1107,9 @@ export interface paths {
         };
         /**
          * List the recipients of a campaign
-         * @description Each with the status of its messages. There are none before the campaign is confirmed.
+         * @description Each with the status of its messages. Before the confirmation these are the recipients that calculateGoal counted, PENDING or SKIPPED, with those that are not valid; there are none while the goal is stale.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listCampaignRecipients"];
         put?: never;
@@ -758,6 +1132,8 @@ export interface paths {
         /**
          * Send a campaign to the contacts of test lists
          * @description It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are charged as single messages and are not part of the figures of the campaign.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
          */
         post: operations["testCampaign"];
         delete?: never;
@@ -773,11 +1149,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the policy for all campaigns of the account */
+        /**
+         * Get the policy for all campaigns of the account
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["getCampaignPolicy"];
         /**
          * Change the policy for all campaigns of the account
-         * @description Fields that are left out stay. For owners and admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
+         * @description Fields that are left out stay. For admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
+         *
+         *     Scope: `keys` (write). Roles: admin.
          */
         put: operations["putCampaignPolicy"];
         post?: never;
@@ -799,6 +1180,8 @@ export interface paths {
         /**
          * Preview what a campaign would send to some of its recipients
          * @description Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
         post: operations["previewCampaign"];
         delete?: never;
@@ -814,7 +1197,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the placeholders for the texts of campaigns */
+        /**
+         * List the placeholders for the texts of campaigns
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listPlaceholders"];
         put?: never;
         post?: never;
@@ -831,14 +1217,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List contact lists */
+        /**
+         * List contact lists
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listContactLists"];
         put?: never;
-        /** Create a contact list */
+        /**
+         * Create a contact list
+         * @description Scope: `contacts` (write). Roles: manager, admin.
+         */
         post: operations["createContactList"];
         /**
          * Delete contact lists
          * @description Their contacts stay.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         delete: operations["deleteContactLists"];
         options?: never;
@@ -853,11 +1247,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a contact list */
+        /**
+         * Get a contact list
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findContactList"];
         /**
          * Change a contact list
          * @description Fields that are left out stay.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         put: operations["changeContactList"];
         post?: never;
@@ -879,11 +1278,15 @@ export interface paths {
         /**
          * Add contacts to lists
          * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["addContactsToLists"];
         /**
          * Remove contacts from lists
          * @description Contacts and lists stay. `deleted` counts associations; `notFound` has the contacts that were in none of the lists. A 400 names unknown lists, and then nothing is done.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         delete: operations["removeContactsFromLists"];
         options?: never;
@@ -901,7 +1304,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete an association of a contact with a list */
+        /**
+         * Delete an association of a contact with a list
+         * @description Scope: `contacts` (write). Roles: manager, admin.
+         */
         delete: operations["deleteContactAssociation"];
         options?: never;
         head?: never;
@@ -918,17 +1324,23 @@ export interface paths {
         /**
          * List contacts
          * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted permanently, so there is no `includeDeleted`.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listContacts"];
         put?: never;
         /**
          * Create a contact
-         * @description A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` names that contact.
+         * @description A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` names that contact. An e-mail address may belong to several contacts.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["createContact"];
         /**
          * Delete contacts
          * @description Deletes those of `ids`, or all except those of `notIds`, permanently. Opt-outs stay, by number.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         delete: operations["deleteContacts"];
         options?: never;
@@ -946,6 +1358,8 @@ export interface paths {
         /**
          * List the contacts of a list
          * @description A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted permanently, so there is no `includeDeleted`.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listContactsOfList"];
         put?: never;
@@ -963,11 +1377,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a contact */
+        /**
+         * Get a contact
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findContact"];
         /**
          * Change a contact
          * @description Fields that are left out stay; null removes a value.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         put: operations["changeContact"];
         post?: never;
@@ -987,6 +1406,8 @@ export interface paths {
         /**
          * List the opt-outs of a contact
          * @description The channels from which the number has opted out, since when, and the source.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listOptOutsOfContact"];
         put?: never;
@@ -1007,10 +1428,15 @@ export interface paths {
         /**
          * List custom fields
          * @description Sorted by name; an account has at most 100.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listCustomFields"];
         put?: never;
-        /** Create a custom field */
+        /**
+         * Create a custom field
+         * @description Scope: `contacts` (write). Roles: manager, admin.
+         */
         post: operations["createCustomField"];
         delete?: never;
         options?: never;
@@ -1029,10 +1455,15 @@ export interface paths {
         /**
          * Change the name or description of a custom field
          * @description Contacts keep their values.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         put: operations["changeCustomField"];
         post?: never;
-        /** Delete a custom field and its values */
+        /**
+         * Delete a custom field and its values
+         * @description Scope: `contacts` (write). Roles: manager, admin.
+         */
         delete: operations["deleteCustomField"];
         options?: never;
         head?: never;
@@ -1046,7 +1477,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the contact limits and the number of contacts */
+        /**
+         * Get the contact limits and the number of contacts
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findContactLimits"];
         put?: never;
         post?: never;
@@ -1066,6 +1500,8 @@ export interface paths {
         /**
          * List contact imports
          * @description The newest first.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listContactImports"];
         put?: never;
@@ -1083,7 +1519,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the progress and the result of a contact import */
+        /**
+         * Get the progress and the result of a contact import
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findContactImport"];
         put?: never;
         post?: never;
@@ -1103,6 +1542,8 @@ export interface paths {
         /**
          * Download the rejected rows of a contact import as CSV
          * @description The first 10,000 rejected rows, with the reasons.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["downloadContactImportRejects"];
         put?: never;
@@ -1120,7 +1561,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the status of one message by your id or ours */
+        /**
+         * Get the status of one message by your id or ours
+         * @description Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findMessageStatus"];
         put?: never;
         post?: never;
@@ -1140,6 +1584,8 @@ export interface paths {
         /**
          * Get the statuses of up to 1,000 messages
          * @description Unknown ids are left out.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listMessageStatuses"];
         put?: never;
@@ -1157,7 +1603,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the status of one message in short form */
+        /**
+         * Get the status of one message in short form
+         * @description Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findSimpleMessageStatus"];
         put?: never;
         post?: never;
@@ -1177,6 +1626,8 @@ export interface paths {
         /**
          * Get the status of one WhatsApp message by our id
          * @description 404 for a message on another channel.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findWhatsappStatus"];
         put?: never;
@@ -1197,6 +1648,8 @@ export interface paths {
         /**
          * Get the status of one RCS message by our id
          * @description 404 for a message on another channel.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findRcsStatus"];
         put?: never;
@@ -1216,7 +1669,9 @@ export interface paths {
         };
         /**
          * Get the timeline of one message
-         * @description Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and its final state.
+         * @description Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and its final state. Amounts are left out without the scope `money`.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findMessageTimeline"];
         put?: never;
@@ -1237,6 +1692,8 @@ export interface paths {
         /**
          * List the messages of a channel in a time range, newest first
          * @description The range is that of acceptance. With `from` after `to` the list is empty.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listMessageHistory"];
         put?: never;
@@ -1257,6 +1714,8 @@ export interface paths {
         /**
          * Search the messages of all channels, newest first
          * @description Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty although `next` is set. `searchedTo` says how far back the search has come.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["searchMessages"];
         put?: never;
@@ -1277,6 +1736,8 @@ export interface paths {
         /**
          * Get the current state of the account and what needs attention
          * @description Meant for polling every few seconds. The figures come from the roll-ups and are exact when they are read; simulations are not counted. The rates compare with the previous request, so `delivered` and `failed` are null at first.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findOverview"];
         put?: never;
@@ -1299,6 +1760,8 @@ export interface paths {
         /**
          * Export messages with their statuses
          * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         *
+         *     Scope: `exports` (write), and `tracking` (read), and `money` (read). Roles: manager, admin.
          */
         post: operations["exportHistory"];
         delete?: never;
@@ -1319,6 +1782,8 @@ export interface paths {
         /**
          * Export contacts: by list, by id, or all
          * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         *
+         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin. Sessions need a step-up for exports of all contacts.
          */
         post: operations["exportContacts"];
         delete?: never;
@@ -1339,6 +1804,8 @@ export interface paths {
         /**
          * Export the delivery reports of a campaign or of a time range
          * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         *
+         *     Scope: `exports` (write), and `tracking` (read), and `money` (read). Roles: manager, admin.
          */
         post: operations["exportDeliveryReports"];
         delete?: never;
@@ -1354,7 +1821,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List exports, newest first */
+        /**
+         * List exports, newest first
+         * @description Scope: `exports` (read). Roles: viewer, manager, admin.
+         */
         get: operations["listExports"];
         put?: never;
         post?: never;
@@ -1371,15 +1841,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an export: its progress and the link to its file */
+        /**
+         * Get an export: its progress and the link to its file
+         * @description Scope: `exports` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findExport"];
         put?: never;
         /**
          * Repeat an expired or failed export with the same filters
          * @description Responds with 400 while the export is in progress or its file is available.
+         *
+         *     Scope: `exports` (write). Roles: manager, admin. Sessions need a step-up for exports of all contacts.
          */
         post: operations["repeatExport"];
-        /** Delete an export, its file, and the links to it */
+        /**
+         * Delete an export, its file, and the links to it
+         * @description Scope: `exports` (write). Roles: manager, admin.
+         */
         delete: operations["deleteExport"];
         options?: never;
         head?: never;
@@ -1395,7 +1873,9 @@ export interface paths {
         };
         /**
          * List conversations
-         * @description By default, the one with the newest message comes first.
+         * @description By default, the one with the newest message comes first. `search` also needs the scope `contacts` (403).
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listConversations"];
         put?: never;
@@ -1416,6 +1896,8 @@ export interface paths {
         /**
          * List the users to whom conversations can be assigned
          * @description Sorted by name.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listAssignableUsers"];
         put?: never;
@@ -1438,6 +1920,8 @@ export interface paths {
         /**
          * Reply in a conversation, or start one
          * @description The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
         post: operations["replyInConversation"];
         delete?: never;
@@ -1453,7 +1937,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a conversation */
+        /**
+         * Get a conversation
+         * @description Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findConversation"];
         put?: never;
         post?: never;
@@ -1473,6 +1960,8 @@ export interface paths {
         /**
          * List the messages of a conversation
          * @description The oldest first. Without parameters, the newest messages; otherwise from `idFrom` on, or up to `idTo`, both included.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["listConversationMessages"];
         put?: never;
@@ -1496,7 +1985,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Mark a conversation as read */
+        /**
+         * Mark a conversation as read
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
         patch: operations["readConversation"];
         trace?: never;
     };
@@ -1516,6 +2008,8 @@ export interface paths {
         /**
          * Archive a conversation
          * @description It returns to the list when the person writes again.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
         patch: operations["archiveConversation"];
         trace?: never;
@@ -1533,7 +2027,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Unarchive a conversation */
+        /**
+         * Unarchive a conversation
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
         patch: operations["unarchiveConversation"];
         trace?: never;
     };
@@ -1549,9 +2046,14 @@ export interface paths {
         /**
          * Assign a conversation to a user
          * @description Replaces the previous assignee.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
         post: operations["assignConversation"];
-        /** Remove the assignee of a conversation */
+        /**
+         * Remove the assignee of a conversation
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
         delete: operations["unassignConversation"];
         options?: never;
         head?: never;
@@ -1565,19 +2067,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the webhook */
+        /**
+         * Get the webhook
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findWebhook"];
         /**
          * Change the webhook URL
          * @description The secret and the form stay. A disabled webhook becomes active.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         put: operations["updateWebhook"];
         /**
          * Register the webhook
          * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["createWebhook"];
-        /** Delete the webhook and its waiting events */
+        /**
+         * Delete the webhook and its waiting events
+         * @description Scope: `webhooks` (write). Roles: manager, admin.
+         */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
@@ -1591,19 +2103,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the webhook */
+        /**
+         * Get the webhook
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findStatusWebhook"];
         /**
          * Change the webhook URL
          * @description The secret and the form stay. A disabled webhook becomes active.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         put: operations["updateStatusWebhook"];
         /**
          * Register the webhook with the second payload form
          * @description Events have a status text; READ and INBOUND events are not sent. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["createStatusWebhook"];
-        /** Delete the webhook and its waiting events */
+        /**
+         * Delete the webhook and its waiting events
+         * @description Scope: `webhooks` (write). Roles: manager, admin.
+         */
         delete: operations["deleteStatusWebhook"];
         options?: never;
         head?: never;
@@ -1622,6 +2144,8 @@ export interface paths {
         /**
          * Rotate the webhook secret
          * @description The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by the previous secret. After another rotation within that time the last two secrets sign.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1642,6 +2166,8 @@ export interface paths {
         /**
          * Send a test event to the webhook
          * @description Sends one signed sample event in the form of the webhook, even when the webhook is disabled, and returns the result. customerMessageId is `webhook-test`. The event is not repeated and not logged.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -1660,6 +2186,8 @@ export interface paths {
         /**
          * List webhook events and their delivery, newest first
          * @description A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that have not been tried are not listed. A webhook that answers 410, or that has failed for five days without a single success, is disabled: waiting events become DEAD when they are due. After another registration waiting events go to the new webhook, in its form; after a deletion they are dropped.
+         *
+         *     Scope: `webhooks` (read). Roles: viewer, manager, admin.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1677,7 +2205,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one event with its request and the answer to each attempt */
+        /**
+         * Get one event with its request and the answer to each attempt
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findWebhookDelivery"];
         put?: never;
         post?: never;
@@ -1699,6 +2230,8 @@ export interface paths {
         /**
          * Send one event again
          * @description With the same `webhook-id` and content. 409 while it waits for an earlier event of its message.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["replayWebhookDelivery"];
         delete?: never;
@@ -1719,6 +2252,8 @@ export interface paths {
         /**
          * Send the events of a time range again
          * @description Oldest first, at most 100,000 per call: use narrower ranges for more.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["replayWebhookDeliveries"];
         delete?: never;
@@ -1734,12 +2269,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List uploaded media files, newest first */
+        /**
+         * List uploaded media files, newest first
+         * @description Scope: `media` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["listMedia"];
         put?: never;
         /**
          * Upload a picture or a video
          * @description The type is detected from the content. A file name or `Content-Type` that contradicts it is 400, and so are SVG, files that are also something else (polyglots), and files that cannot be decoded. Pictures are re-encoded: rotated upright, and without camera metadata; animations are kept. Videos are stored unchanged.
+         *
+         *     Scope: `media` (write). Roles: sender, manager, admin.
          */
         post: operations["uploadMedia"];
         delete?: never;
@@ -1755,13 +2295,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a media file with new links */
+        /**
+         * Get a media file with new links
+         * @description Scope: `media` (read). Roles: viewer, sender, manager, admin.
+         */
         get: operations["findMedia"];
         put?: never;
         post?: never;
         /**
          * Delete a media file
          * @description Its links stop working at once.
+         *
+         *     Scope: `media` (write). Roles: sender, manager, admin.
          */
         delete: operations["deleteMedia"];
         options?: never;
@@ -1781,6 +2326,8 @@ export interface paths {
         /**
          * Revoke the links to a media file
          * @description Messages that refer to the file by its id and are sent later get new links.
+         *
+         *     Scope: `media` (write). Roles: sender, manager, admin.
          */
         post: operations["revokeMediaLinks"];
         delete?: never;
@@ -1796,7 +2343,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List connected profiles */
+        /**
+         * List connected profiles
+         * @description Scope: `social` (read). Roles: viewer, manager, admin.
+         */
         get: operations["listSocials"];
         put?: never;
         post?: never;
@@ -1813,12 +2363,38 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the profile at a network, with what is linked to it */
+        /**
+         * Get the profile at a network, with what is linked to it
+         * @description Scope: `social` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findSocial"];
         put?: never;
         post?: never;
-        /** Revoke the access at the network and delete the profile */
+        /**
+         * Revoke the access at the network and delete the profile
+         * @description Scope: `social` (write). Roles: manager, admin.
+         */
         delete: operations["disconnectSocial"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/socials/{platform}/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the picture of a profile
+         * @description Scope: `social` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["downloadSocialPicture"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1836,6 +2412,8 @@ export interface paths {
         /**
          * Start connecting a profile
          * @description Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is connected, it replaces an earlier one of the network. If a person asks (Basic), the response sets a cookie, and only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile is to be connected. A 502 names settings that are not configured.
+         *
+         *     Scope: `social` (write). Roles: manager, admin.
          */
         post: operations["connectSocial"];
         delete?: never;
@@ -1851,7 +2429,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the plan of the account: its channels, contacts and credit */
+        /**
+         * Get the plan of the account: its channels, contacts and credit
+         * @description Scope: `money` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findSubscription"];
         put?: never;
         post?: never;
@@ -1868,7 +2449,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the available credit */
+        /**
+         * Show the available credit
+         * @description Scope: `money` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findCredit"];
         put?: never;
         post?: never;
@@ -1885,7 +2469,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the credit, and how much of it is reserved */
+        /**
+         * Show the credit, and how much of it is reserved
+         * @description Scope: `money` (read). Roles: viewer, manager, admin.
+         */
         get: operations["findSubscriptionCredit"];
         put?: never;
         post?: never;
@@ -1905,6 +2492,8 @@ export interface paths {
         /**
          * List the credit transactions, the newest first
          * @description One entry per batch of messages: `messages` is their number.
+         *
+         *     Scope: `money` (read). Roles: viewer, manager, admin.
          */
         get: operations["listCreditEntries"];
         put?: never;
@@ -1922,12 +2511,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the users of the account, oldest first */
+        /**
+         * List the users of the account, oldest first
+         * @description Scope: `keys` (read). Roles: admin.
+         */
         get: operations["listUsers"];
         put?: never;
         /**
          * Create a user
-         * @description The user signs in with a password. Only owners can create owners, and nobody can grant scopes that they lack (403). A username that is taken is 409.
+         * @description The user signs in with a password. Nobody can grant rights that they lack (403). A username that is taken is 409.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["createUser"];
         delete?: never;
@@ -1943,17 +2537,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a user */
+        /**
+         * Get a user
+         * @description Scope: `keys` (read). Roles: admin.
+         */
         get: operations["findUser"];
         /**
          * Change a user's role or password
-         * @description Fields that are left out stay as they are. Only owners can change owners (403), and the last owner cannot get another role (409).
+         * @description Fields that are left out stay as they are. Nobody can change a user with rights that they lack, or grant such rights (403), and the last admin cannot get another role (409).
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["updateUser"];
         post?: never;
         /**
          * Remove a user and revoke the keys that they made
-         * @description Only owners can remove owners (403), and the last owner cannot be removed (409).
+         * @description Nobody can remove a user with rights that they lack (403), and the last admin cannot be removed (409).
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -1972,9 +2573,133 @@ export interface paths {
         /**
          * Change your own password
          * @description For users of every role; keys have no password (403). Needs the current password. All your sessions end except the one that makes this request.
+         *
+         *     Needs any credentials.
          */
         put: operations["changeOwnPassword"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations that nobody has accepted yet, newest first
+         * @description Scope: `keys` (read). Roles: admin.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite a person to the account
+         * @description The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server (SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A username that is taken, or has an invitation, is 409.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/invitations/{id}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an invitation again, with a new link
+         * @description The earlier link ends.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["resendInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an invitation
+         * @description Scope: `keys` (write). Roles: admin.
+         */
+        delete: operations["revokeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/account/single-sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the single sign-on of the account
+         * @description Scope: `keys` (read). Roles: admin.
+         */
+        get: operations["findSingleSignOn"];
+        /**
+         * Set the single sign-on of the account (OpenID Connect)
+         * @description People are created at their first sign-in, with their verified mail address as the username, and get the role of their group at each. Nobody can map a group to rights that they lack (403). A short name or domain of another account is 409, and so is `required` before a successful trial.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        put: operations["putSingleSignOn"];
+        post?: never;
+        /**
+         * Remove the single sign-on of the account
+         * @description Its users stay, and sign in with passwords.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        delete: operations["deleteSingleSignOn"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/account/single-sign-on/trial": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the stored settings
+         * @description Sign in at the returned URL in the same browser. Nobody is signed in here by it; afterwards `lastTrial` says what a sign-in would have led to. 502 if the provider does not answer as it should.
+         *
+         *     Scope: `keys` (write). Roles: admin.
+         */
+        post: operations["trySingleSignOn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1991,7 +2716,9 @@ export interface paths {
         get?: never;
         /**
          * Switch to another account, as an operator of the gateway
-         * @description You get the role of an owner, even in a suspended account. Its audit log records when you came and left.
+         * @description You get the role of an admin, even in a suspended account. Its audit log records when you came and left.
+         *
+         *     For operators of the gateway.
          */
         put: operations["switchAccount"];
         post?: never;
@@ -2011,11 +2738,19 @@ export interface paths {
         /**
          * List sessions, newest first
          * @description Your own by default; with the scope `keys`, also those of other users of the account: see `userId` and `all`.
+         *
+         *     Needs any credentials.
          */
         get: operations["listSessions"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * End all your other sessions
+         * @description Their next requests get 401. Only for sessions; 403 for keys and passwords.
+         *
+         *     Needs any credentials.
+         */
+        delete: operations["endOtherSessions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2033,9 +2768,257 @@ export interface paths {
         post?: never;
         /**
          * End a session
-         * @description The next request of the session gets 401. With the scope `keys` you can also end sessions of other users of the account; only owners can end those of owners (403).
+         * @description The next request of the session gets 401. With the scope `keys` you can also end sessions of other users of the account, unless they have rights that you lack (403).
+         *
+         *     Needs any credentials.
          */
         delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/step-up/passkey-options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to confirm with a passkey that it is you
+         * @description Needs any credentials.
+         */
+        post: operations["beginStepUpPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/step-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm that it is you
+         * @description With the password, a code or a passkey. For the next ten minutes the session may do what otherwise is 403 with the code `step_up_required`: the operations with `x-step-up`. A sign-in counts as well. Users who sign in with their company can do it with `POST /session/step-up/single-sign-on`, too. Only for sessions; 403 for keys and passwords.
+         *
+         *     Needs any credentials.
+         */
+        post: operations["stepUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/session/step-up/single-sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to confirm at your company that it is you
+         * @description For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the session may do for ten minutes what a step-up is needed for. Only for sessions (403). 404 if the user does not sign in with the provider of the account; 502 if it does not answer as it should.
+         *
+         *     Needs any credentials.
+         */
+        post: operations["beginStepUpSingleSignOn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your second factors
+         * @description Only for users in their own account; keys have no second factors (403).
+         *
+         *     Needs any credentials.
+         */
+        get: operations["listSecondFactors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add an authenticator app
+         * @description Returns a new secret. It counts from `POST /api/partner-gateway/v1/users/me/second-factors/totp/confirm` on; until then an earlier app stays valid. Only for users in their own account; keys have no second factors (403).
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        post: operations["beginTotp"];
+        /**
+         * Remove your authenticator app
+         * @description All other sessions of the user end. 409 if it is your last second factor and the account requires one.
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        delete: operations["removeTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete adding an authenticator app with a code that it shows
+         * @description All other sessions of the user end. With your first second factor you get recovery codes.
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add a passkey
+         * @description Returns what `navigator.credentials.create` needs, valid for five minutes. Only for users in their own account; keys have no second factors (403).
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        post: operations["beginPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a passkey
+         * @description It is a second factor, and lets you sign in without a password. All other sessions of the user end.
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove one of your passkeys
+         * @description All other sessions of the user end. 409 if it is your last second factor and the account requires one.
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        delete: operations["removePasskey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/second-factors/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace your recovery codes
+         * @description The earlier ones no longer work. 409 without a second factor.
+         *
+         *     Needs any credentials. Sessions need a step-up.
+         */
+        post: operations["renewRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/{id}/second-factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove all second factors of another user, who has lost them
+         * @description The sessions of that user end. Make sure first that it is the user who asks: from then on the password alone is enough. Not for yourself (403).
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        delete: operations["removeSecondFactorsOfUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2051,6 +3034,8 @@ export interface paths {
         /**
          * List audit log entries, newest first
          * @description Includes what operators of the gateway did to the account.
+         *
+         *     Scope: `keys` (read). Roles: admin.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -2069,15 +3054,45 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the allow-list of the account
-         * @description The addresses from which the account may be used.
+         * Get the security settings of the account
+         * @description The addresses from which the account may be used, and whether users need a second factor.
+         *
+         *     Scope: `keys` (read). Roles: admin.
          */
         get: operations["getAccountSecurity"];
         /**
-         * Change the allow-list of the account
-         * @description The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does not contain your own address is 400 unless `force` is true.
+         * Change the security settings of the account
+         * @description The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does not contain your own address is 400 unless `force` is true. `secondFactor` stays as it is if it is left out; requiring a second factor that you do not have yourself is 409.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["putAccountSecurity"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/account/numbers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how the phone numbers of the account are read
+         * @description Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read) or `contacts` (read) or `campaigns` (read) or `keys` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["getNumberRules"];
+        /**
+         * Change how the phone numbers of the account are read
+         * @description In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they are. Fields that are left out stay. For admins, and keys with the scope `keys`.
+         *
+         *     Scope: `keys` (write). Roles: admin.
+         */
+        put: operations["putNumberRules"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2092,7 +3107,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get rates, totals and what needs attention, over all accounts */
+        /**
+         * Get rates, totals and what needs attention, over all accounts
+         * @description For operators of the gateway.
+         */
         get: operations["operatorFindOverview"];
         put?: never;
         post?: never;
@@ -2109,12 +3127,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List all accounts with their credit and traffic */
+        /**
+         * List all accounts with their credit and traffic
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListAccounts"];
         put?: never;
         /**
-         * Create an account with its owner and an API key
+         * Create an account with an admin and an API key
          * @description The credentials are shown only in this response.
+         *
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorCreateAccount"];
         delete?: never;
@@ -2130,11 +3153,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an account with its people, limits, webhook and ledger check */
+        /**
+         * Get an account with its people, limits, webhook and ledger check
+         * @description For operators of the gateway.
+         */
         get: operations["operatorFindAccount"];
         /**
          * Change an account, effective with its next request
          * @description Fields that are left out keep their values.
+         *
+         *     For operators of the gateway.
          */
         put: operations["operatorChangeAccount"];
         post?: never;
@@ -2153,7 +3181,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Add credit to an account */
+        /**
+         * Add credit to an account
+         * @description For operators of the gateway. Sessions need a step-up.
+         */
         post: operations["operatorAddCredit"];
         delete?: never;
         options?: never;
@@ -2171,6 +3202,8 @@ export interface paths {
         /**
          * List the credit transactions of an account, newest first
          * @description A batch of messages has one entry; `messages` is the number of messages in it.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListLedger"];
         put?: never;
@@ -2190,7 +3223,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable the disabled webhook of an account again */
+        /**
+         * Enable the disabled webhook of an account again
+         * @description For operators of the gateway.
+         */
         post: operations["operatorEnableWebhook"];
         delete?: never;
         options?: never;
@@ -2208,9 +3244,14 @@ export interface paths {
         /**
          * List the prices
          * @description `prefix` selects the prefixes that begin with it.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListPrices"];
-        /** Set the price of a channel and prefix */
+        /**
+         * Set the price of a channel and prefix
+         * @description For operators of the gateway.
+         */
         put: operations["operatorSetPrice"];
         post?: never;
         delete?: never;
@@ -2232,6 +3273,8 @@ export interface paths {
         /**
          * Delete a price
          * @description Messages without a price are refused.
+         *
+         *     For operators of the gateway.
          */
         delete: operations["operatorDeletePrice"];
         options?: never;
@@ -2246,7 +3289,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find the price of a number */
+        /**
+         * Find the price of a number
+         * @description For operators of the gateway.
+         */
         get: operations["operatorCheckPrice"];
         put?: never;
         post?: never;
@@ -2263,7 +3309,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the kinds of connections and their settings */
+        /**
+         * List the kinds of connections and their settings
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListConnectionKinds"];
         put?: never;
         post?: never;
@@ -2280,12 +3329,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The connections, as all workers together see them */
+        /**
+         * The connections, as all workers together see them
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListConnections"];
         put?: never;
         /**
          * Add a connection to a carrier
-         * @description Workers connect at once. On SMS it then needs a route, elsewhere a sender.
+         * @description Workers connect at once. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorAddConnection"];
         delete?: never;
@@ -2301,17 +3355,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One connection */
+        /**
+         * One connection
+         * @description For operators of the gateway.
+         */
         get: operations["operatorFindConnection"];
         /**
          * Pause, resume or change a connection
          * @description What is left out stays as it is. With other settings workers connect again.
+         *
+         *     For operators of the gateway.
          */
         put: operations["operatorChangeConnection"];
         post?: never;
         /**
          * Remove a connection
          * @description 409 while routes lead to it, messages wait for it, or numbers and senders are of it.
+         *
+         *     For operators of the gateway.
          */
         delete: operations["operatorDeleteConnection"];
         options?: never;
@@ -2329,6 +3390,8 @@ export interface paths {
         /**
          * What a carrier answered, by the minute
          * @description The last 60 minutes, empty ones too. Workers add to them every ten seconds.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListConnectionMinutes"];
         put?: never;
@@ -2351,6 +3414,8 @@ export interface paths {
         /**
          * Try settings before they are stored
          * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorTestSettings"];
         delete?: never;
@@ -2370,9 +3435,33 @@ export interface paths {
         put?: never;
         /**
          * Try a connection
-         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds.
+         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds. On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorTestConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/{name}/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set up at the carrier what the connection needs
+         * @description WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorSetUpConnection"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2391,6 +3480,8 @@ export interface paths {
         /**
          * Ask WhatsApp now which templates and numbers there are
          * @description A running program does so every ten minutes.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorSyncTemplates"];
         delete?: never;
@@ -2406,12 +3497,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List all routes in the order in which they are checked */
+        /**
+         * List all routes in the order in which they are checked
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListRoutes"];
         put?: never;
         /**
          * Add a route: a prefix of numbers and its connection
          * @description Adding an existing route again changes its priority and its policy for unknown outcomes.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorAddRoute"];
         delete?: never;
@@ -2430,7 +3526,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a route */
+        /**
+         * Delete a route
+         * @description For operators of the gateway.
+         */
         delete: operations["operatorDeleteRoute"];
         options?: never;
         head?: never;
@@ -2447,6 +3546,8 @@ export interface paths {
         /**
          * List the routes of a number on SMS in the order in which they are tried
          * @description An empty list means that messages to the number are refused.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorCheckRoute"];
         put?: never;
@@ -2467,12 +3568,16 @@ export interface paths {
         /**
          * List WhatsApp numbers and RCS agents
          * @description Agents that wait to be registered come first.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListSenders"];
         put?: never;
         /**
          * Assign a phone number or an agent to an account
          * @description With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise the response is 409.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorAssignSender"];
         delete?: never;
@@ -2490,7 +3595,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Register a requested agent under its id */
+        /**
+         * Register a requested agent under its id
+         * @description For operators of the gateway.
+         */
         post: operations["operatorRegisterAgent"];
         delete?: never;
         options?: never;
@@ -2508,7 +3616,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a sender: nothing can be sent as it any more */
+        /**
+         * Delete a sender: nothing can be sent as it any more
+         * @description For operators of the gateway.
+         */
         delete: operations["operatorDeleteSender"];
         options?: never;
         head?: never;
@@ -2522,17 +3633,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List inbound SMS numbers and their accounts */
+        /**
+         * List inbound SMS numbers and their accounts
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListNumbers"];
         put?: never;
         /**
          * Assign a number to an account
          * @description Assigning it again moves it to another account.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorAssignNumber"];
         /**
          * Remove a number from its account
          * @description The messages to the number are kept.
+         *
+         *     For operators of the gateway.
          */
         delete: operations["operatorDeleteNumber"];
         options?: never;
@@ -2547,7 +3665,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the templates of all accounts, most recently changed first */
+        /**
+         * List the templates of all accounts, most recently changed first
+         * @description For operators of the gateway.
+         */
         get: operations["operatorListTemplates"];
         put?: never;
         post?: never;
@@ -2564,7 +3685,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get all queues, and the workers that process them */
+        /**
+         * Get all queues, and the workers that process them
+         * @description For operators of the gateway.
+         */
         get: operations["operatorFindQueues"];
         put?: never;
         post?: never;
@@ -2584,6 +3708,8 @@ export interface paths {
         /**
          * List waiting messages by account, connection and priority
          * @description Sorted by the number of waiting messages, highest first.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListQueues"];
         put?: never;
@@ -2604,6 +3730,8 @@ export interface paths {
         /**
          * List schedules that were missed by more than an hour
          * @description The program was down at their time. They wait until an operator releases or cancels them.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListMissed"];
         put?: never;
@@ -2623,7 +3751,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a missed schedule now */
+        /**
+         * Send a missed schedule now
+         * @description For operators of the gateway.
+         */
         post: operations["operatorReleaseMissed"];
         delete?: never;
         options?: never;
@@ -2640,7 +3771,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a missed schedule and return its credit */
+        /**
+         * Cancel a missed schedule and return its credit
+         * @description For operators of the gateway.
+         */
         post: operations["operatorCancelMissed"];
         delete?: never;
         options?: never;
@@ -2658,6 +3792,8 @@ export interface paths {
         /**
          * List messages with an unknown outcome, oldest first
          * @description Most of them are settled by their receipts.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListUnknowns"];
         put?: never;
@@ -2680,6 +3816,8 @@ export interface paths {
         /**
          * Settle unknown outcomes
          * @description Each message is settled separately: one that was settled in the meantime does not affect the others.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorSettleUnknowns"];
         delete?: never;
@@ -2695,7 +3833,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get whether sending is paused, why, and what is queued */
+        /**
+         * Get whether sending is paused, why, and what is queued
+         * @description For operators of the gateway.
+         */
         get: operations["operatorFindFence"];
         put?: never;
         post?: never;
@@ -2717,6 +3858,8 @@ export interface paths {
         /**
          * Pause sending until an operator resumes it
          * @description All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is already paused.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorPauseSending"];
         delete?: never;
@@ -2737,6 +3880,8 @@ export interface paths {
         /**
          * Resume sending, with or without the queued messages
          * @description Responds with 409 when sending is not paused.
+         *
+         *     For operators of the gateway.
          */
         post: operations["operatorResumeSending"];
         delete?: never;
@@ -2755,6 +3900,8 @@ export interface paths {
         /**
          * Check whether money, figures and receipts agree
          * @description Reads whole tables; each check stops after 20 s. Not meant for polling.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorReconcile"];
         put?: never;
@@ -2772,7 +3919,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List submits and their receipts by connection and hour */
+        /**
+         * List submits and their receipts by connection and hour
+         * @description For operators of the gateway.
+         */
         get: operations["operatorReconcileReceipts"];
         put?: never;
         post?: never;
@@ -2792,6 +3942,8 @@ export interface paths {
         /**
          * Check database, carriers, disk, clock, secrets and TLS
          * @description As seen by the machine that responds.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorDoctor"];
         put?: never;
@@ -2812,6 +3964,8 @@ export interface paths {
         /**
          * List the audit log of the gateway or of an account, newest first
          * @description Without `accountId`: changes of connections, routes and prices, of shared senders, and of whether sending is paused.
+         *
+         *     For operators of the gateway.
          */
         get: operations["operatorListAuditEntries"];
         put?: never;
@@ -2834,6 +3988,8 @@ export interface paths {
         /**
          * Import contacts from CSV or XLSX
          * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["uploadContacts"];
         delete?: never;
@@ -2854,6 +4010,8 @@ export interface paths {
         /**
          * Preview the columns of a CSV or XLSX file
          * @description Returns how the file begins and what its columns would become, so that a person can choose a `mapping`. Nothing is stored, and no rows are checked.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["readUploadColumns"];
         delete?: never;
@@ -2874,6 +4032,8 @@ export interface paths {
         /**
          * Import contacts from vCards
          * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["uploadVcards"];
         delete?: never;
@@ -2892,6 +4052,8 @@ export interface paths {
         /**
          * Stream the changes of the inbox as server-sent events
          * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and `conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). If the Accept header does not have text/event-stream, the response has the missed events and ends. Credentials are checked again every 15 seconds.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["streamInbox"];
         put?: never;
@@ -2919,6 +4081,8 @@ export interface components {
              * @description The same as in the X-Request-Id header.
              */
             requestId: string;
+            /** @description `step_up_required`: the session must first confirm that it is the user, with `POST /session/step-up`. `second_factor_required`: the user must first add a second factor. Absent in all other errors. */
+            code?: string;
             /** @description Every invalid field; absent if the error is not about fields. */
             details?: {
                 /** @description Dotted path, for example `messages[0].destinations`. */
@@ -2927,6 +4091,8 @@ export interface components {
             }[];
             /** @description Seconds to wait; the same as in Retry-After. */
             retryAfter?: number;
+            /** @description With 400: the unknown fields of the request. One of them may be what is missing. */
+            warnings?: string[];
         };
         /** @description Error */
         WholesaleError: {
@@ -2935,9 +4101,199 @@ export interface components {
             message: string;
             /** @description The HTTP status. */
             code: number;
+            /**
+             * Format: uuid
+             * @description The same as in the X-Request-Id header.
+             */
+            requestId: string;
+            /** @description Seconds to wait; the same as in Retry-After. */
+            retryAfter?: number;
+            /** @description With 400: the unknown fields of the request. One of them may be what is missing. */
+            warnings?: string[];
         };
     };
-    responses: never;
+    responses: {
+        /** @description Bad Request */
+        Error400: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unauthorized */
+        Error401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Forbidden */
+        Error403: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not Found */
+        Error404: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Conflict */
+        Error409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Payload Too Large */
+        Error413: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unsupported Media Type */
+        Error415: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Range Not Satisfiable */
+        Error416: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too Many Requests */
+        Error429: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Internal Server Error */
+        Error500: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Bad Gateway */
+        Error502: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Service Unavailable */
+        Error503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unauthorized */
+        WholesaleError401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Forbidden */
+        WholesaleError403: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Conflict */
+        WholesaleError409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Payload Too Large */
+        WholesaleError413: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Unsupported Media Type */
+        WholesaleError415: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Too Many Requests */
+        WholesaleError429: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Internal Server Error */
+        WholesaleError500: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+        /** @description Service Unavailable */
+        WholesaleError503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["WholesaleError"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -3039,6 +4395,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            403: components["responses"]["Error403"];
         };
     };
     finishSocial: {
@@ -3062,40 +4419,35 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Bad Request */
+            /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/html": string;
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Not Found */
+            403: components["responses"]["Error403"];
+            /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/html": string;
                     "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
-            "4XX": {
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
-                };
-            };
-            /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -3117,27 +4469,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    "application/octet-stream": Blob;
                 };
             };
-            /** @description Bad Request */
-            400: {
+            /** @description The range of the file in the header Range */
+            206: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/octet-stream": Blob;
                 };
             };
-            /** @description Not Found */
-            404: {
+            /** @description The file is still that of the ETag in the header If-None-Match */
+            304: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+                content?: never;
             };
+            400: components["responses"]["Error400"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            416: components["responses"]["Error416"];
         };
     };
     findSession: {
@@ -3163,7 +4517,7 @@ export interface operations {
                              * @description The role in the user's own account.
                              * @enum {string}
                              */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
@@ -3180,12 +4534,21 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description The effective role; in another account, that of an owner.
+                         * @description The effective role; in another account, that of an admin.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -3199,51 +4562,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     signIn: {
@@ -3276,7 +4599,7 @@ export interface operations {
                              * @description The role in the user's own account.
                              * @enum {string}
                              */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
@@ -3293,12 +4616,21 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description The effective role; in another account, that of an owner.
+                         * @description The effective role; in another account, that of an admin.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -3309,6 +4641,24 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description The password was right. A second factor is required. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description For the second step alone, within five minutes and for five tries. It gives access to nothing else. */
+                        pendingToken: string;
+                        /** @description What the user can sign in with. */
+                        factors: ("totp" | "passkey" | "recovery-code")[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -3321,69 +4671,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     signOut: {
@@ -3402,8 +4697,94 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    completeSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description From the answer to `POST /session`. */
+                    pendingToken: string;
+                    /** @description Six digits of the authenticator app, or a recovery code. */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description The role in the user's own account.
+                             * @enum {string}
+                             */
+                            role: "viewer" | "sender" | "manager" | "admin";
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            isOperator: boolean;
+                        };
+                        /** @description The current account, to which all other requests of the session apply. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description The effective role; in another account, that of an admin.
+                         * @enum {string}
+                         */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        /** @description The effective scopes. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC. The session ends earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3411,8 +4792,146 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden */
-            403: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    beginPasskeySignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description From the answer to `POST /session`. */
+                    pendingToken?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The `PublicKeyCredential…OptionsJSON` for the browser. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    signInWithPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description From the answer to `POST /session`. */
+                    pendingToken?: string;
+                    /** @description The `AuthenticationResponseJSON` of the browser. Other members are ignored. */
+                    passkey: {
+                        id: string;
+                        rawId: string;
+                        /** @enum {string} */
+                        type: "public-key";
+                        response: {
+                            clientDataJSON: string;
+                            authenticatorData: string;
+                            signature: string;
+                            userHandle?: string;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description The role in the user's own account.
+                             * @enum {string}
+                             */
+                            role: "viewer" | "sender" | "manager" | "admin";
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            isOperator: boolean;
+                        };
+                        /** @description The current account, to which all other requests of the session apply. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description The effective role; in another account, that of an admin.
+                         * @enum {string}
+                         */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        /** @description The effective scopes. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC. The session ends earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3420,8 +4939,76 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too Many Requests */
-            429: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findSignInOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Whether people of any account sign in with a provider. */
+                        singleSignOn: boolean;
+                        /** @description Whether the gateway has a mail server for forgotten passwords. */
+                        passwordReset: boolean;
+                    };
+                };
+            };
+            403: components["responses"]["Error403"];
+        };
+    };
+    beginSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The short name of the account, or a mail address of one of its domains. */
+                    company: string;
+                    /** @description The page of the console to continue with; anything else is /. */
+                    next?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        authorizeUrl: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3429,8 +5016,9 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Internal Server Error */
-            500: {
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3438,8 +5026,64 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            502: components["responses"]["Error502"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    finishSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed in, tried or refused. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: components["responses"]["Error403"];
+        };
+    };
+    requestPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The username, which is the mail address. */
+                    username: string;
+                    /**
+                     * @description The language of the mail.
+                     * @default en
+                     * @enum {string}
+                     */
+                    language?: "en" | "it";
+                };
+            };
+        };
+        responses: {
+            /** @description Received */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3447,6 +5091,163 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            403: components["responses"]["Error403"];
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The part of the link behind the sign #. */
+                    token: string;
+                    /** @description At least 12 characters, and not the username. */
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    openInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The part of the link behind the sign #. */
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        username: string;
+                        accountName: string;
+                        /** @enum {string} */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The part of the link behind the sign #. */
+                    token: string;
+                    /** @description At least 12 characters, and not the username. */
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        username: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     verifyWhatsappCallback: {
@@ -3466,11 +5267,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "text/plain": string;
                 };
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3478,15 +5280,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["Error404"];
         };
     };
     receiveWhatsappCallback: {
@@ -3506,11 +5300,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "text/plain": string;
                 };
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            /** @description Unauthorized */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3518,33 +5313,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     receiveRcsCallback: {
@@ -3564,7 +5336,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "text/plain": string;
                 };
             };
             /** @description Bad Request */
@@ -3576,33 +5348,11 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     downloadMedia: {
@@ -3627,72 +5377,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    "application/octet-stream": Blob;
                 };
             };
-            /** @description Bad Request */
-            400: {
+            /** @description The range of the file in the header Range */
+            206: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/octet-stream": Blob;
                 };
             };
-            /** @description Unauthorized */
-            401: {
+            /** @description The file is still that of the ETag in the header If-None-Match */
+            304: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+                content?: never;
             };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            416: components["responses"]["Error416"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listApiKeys: {
@@ -3747,60 +5458,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createApiKey: {
@@ -3813,7 +5476,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     /** @description A name to tell keys apart. */
@@ -3821,9 +5484,9 @@ export interface operations {
                     /** @description A description for humans. */
                     description?: string;
                     /** @description All scopes of the caller by default. Scopes that the caller lacks are rejected with 403. */
-                    operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                    operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                     expiresAt?: string | null;
-                };
+                } | null;
             };
         };
         responses: {
@@ -3846,90 +5509,20 @@ export interface operations {
                          */
                         createdAt: string;
                         expiresAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findApiKey: {
@@ -3937,8 +5530,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The value of a key. */
-                value: string;
+                /** @description The value of a key, not its ID. */
+                id: string;
             };
             cookie?: never;
         };
@@ -3972,69 +5565,40 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+                content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     rotateApiKey: {
@@ -4077,182 +5641,21 @@ export interface operations {
                          */
                         createdAt: string;
                         expiresAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    deleteApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Revoked */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     previewMessage: {
@@ -4278,7 +5681,7 @@ export interface operations {
                 } | {
                     /** @enum {string} */
                     channel: "WHATSAPP";
-                    /** @description The number in E.164. */
+                    /** @description The number in E.164, or a user id. */
                     destination?: string;
                     /** @description The phoneNumberId. Required for a template that is given by its name. */
                     sender?: string;
@@ -4825,90 +6228,20 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     sendSms: {
@@ -4924,31 +6257,49 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
                     phoneNumber: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     message: string;
                     /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                     senderName?: string;
+                    /** @description Another name of senderName. */
+                    sender?: string;
                     /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
+                    /** @description Values for `{{name}}` in the body. */
+                    placeholders?: {
+                        [key: string]: string;
+                    };
+                    /** @description User data header in hex, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
+                    udhData?: string;
+                    /** @description Ask for a delivery receipt (default true). */
+                    enableNotification?: boolean;
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
+                    scheduledDate?: string;
+                    /** @description Minutes until the message is no longer delivered. */
+                    validityPeriod?: number;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
                 } | {
                     phoneNumber?: unknown;
-                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
                     destination: string;
                     /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                     sender: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     body: string;
                     /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    customerMessageId?: string;
+                    /** @description Another name of customerMessageId. */
                     messageId?: string;
+                    /** @description Ignored: single messages belong to no campaign. */
+                    campaignId?: unknown;
                     /** @description Values for `{{name}}` in the body. */
                     placeholders?: {
                         [key: string]: string;
                     };
-                    /** @description User data header in hex; the body is then sent as ISO 8859-1 octets. */
+                    /** @description User data header in hex, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
                     udhData?: string;
                     /** @description Ask for a delivery receipt (default true). */
                     enableNotification?: boolean;
@@ -4981,8 +6332,11 @@ export interface operations {
                             statusCode: number;
                             reasons: string[];
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     } | {
                         messageId: string | null;
+                        customerMessageId: string | null;
                         simulation: boolean;
                         results: {
                             sms: {
@@ -4992,90 +6346,20 @@ export interface operations {
                                 reasons: string[];
                             };
                         };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     sendBulkSms: {
@@ -5105,13 +6389,18 @@ export interface operations {
                         destinations: string[];
                         /** @description Your references, one for each destination. */
                         ids?: string[];
+                        /** @description Your reference of a message with one destination. For several, use ids. */
+                        customerMessageId?: string;
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
                         sender: string;
                         body?: string;
                         /** @description Octets to send instead of a text, in hex. */
                         hexBody?: string;
-                        /** @description User data header for `hexBody`, in hex. */
+                        /** @description User data header in hex, for `body` or `hexBody`, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
                         udhData?: string;
+                        /** @description Minutes until the message is no longer delivered. */
+                        validityPeriod?: number;
+                        simulation?: unknown;
                         /** @description The messages are not sent before this time, in the format of scheduledDate. */
                         scheduling?: string;
                     }[];
@@ -5133,10 +6422,16 @@ export interface operations {
                         results: {
                             destination: string;
                             id: string | null;
+                            /** @description Your id, if the request had one. */
+                            customerMessageId?: string;
                             accepted: boolean;
                             /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used for other content. Reserved for later: 401 sender not allowed, 429 throttled. */
                             statusCode: number;
+                            /** @description Why it was refused; absent when it was accepted. Without amounts for callers without the scope `money`. */
+                            reason?: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -5149,78 +6444,14 @@ export interface operations {
                     "application/json": components["schemas"]["WholesaleError"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
+            401: components["responses"]["WholesaleError401"];
+            403: components["responses"]["WholesaleError403"];
+            409: components["responses"]["WholesaleError409"];
+            413: components["responses"]["WholesaleError413"];
+            415: components["responses"]["WholesaleError415"];
+            429: components["responses"]["WholesaleError429"];
+            500: components["responses"]["WholesaleError500"];
+            503: components["responses"]["WholesaleError503"];
         };
     };
     cancelMessage: {
@@ -5241,78 +6472,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     sendWhatsapp: {
@@ -5330,9 +6497,11 @@ export interface operations {
                 "application/json": {
                     /** @description Your number that sends the message. */
                     phoneNumberId: string;
-                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
+                    /** @description A number as on other channels, or the user id of a person who shows none, as inbound messages contain it, for example US.13491208655302741918. Codes (AUTHENTICATION) and fallbacks need a number. */
                     destination: string;
                     /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    customerMessageId?: string;
+                    /** @description Another name of customerMessageId. */
                     messageId?: string;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
@@ -5340,7 +6509,7 @@ export interface operations {
                     scheduledDate?: string;
                     /** @description Minutes until the message and its fallbacks are no longer sent; at most 15 days. */
                     validityPeriod?: number;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 and 0003 ERROR, 0002 EXPIRED, 0004 none, 0005 DELIVERED after 30 s, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED (WhatsApp only); any others DELIVERED after about 1 s. */
                     simulation?: boolean;
                     template?: {
                         /** @description The id of the template; or give its name and language. */
@@ -5849,6 +7018,11 @@ export interface operations {
                                 };
                             })[];
                         };
+                        /**
+                         * @description What the message is for; by default that of the template, then that of the connection. Agents with several uses must say it of each message.
+                         * @enum {string}
+                         */
+                        trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
                     };
                     /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
@@ -5857,7 +7031,7 @@ export interface operations {
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                     fallback?: {
                         after?: {
                             /** @description Seconds (default 3600). */
@@ -5865,6 +7039,8 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
+                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     };
@@ -5880,6 +7056,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         messageId: string | null;
+                        customerMessageId: string | null;
                         simulation: boolean;
                         results: {
                             whatsapp: {
@@ -5887,6 +7064,8 @@ export interface operations {
                                 reasons: string[];
                             };
                         };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -5899,78 +7078,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     sendRcs: {
@@ -5988,9 +7103,11 @@ export interface operations {
                 "application/json": {
                     /** @description Your agent that sends the message. */
                     agentId: string;
-                    /** @description E.164: a plus sign, the country code and the number, 7 to 15 digits in all. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
                     destination: string;
                     /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    customerMessageId?: string;
+                    /** @description Another name of customerMessageId. */
                     messageId?: string;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
@@ -5998,7 +7115,7 @@ export interface operations {
                     scheduledDate?: string;
                     /** @description Minutes until the message and its fallbacks are no longer sent; at most 15 days. */
                     validityPeriod?: number;
-                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED. */
+                    /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 and 0003 ERROR, 0002 EXPIRED, 0004 none, 0005 DELIVERED after 30 s, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED (WhatsApp only); any others DELIVERED after about 1 s. */
                     simulation?: boolean;
                     templateId?: string;
                     /** @description The values of the placeholders, as a list in their order (header, body, buttons; on RCS sorted by name) or by name. */
@@ -6431,6 +7548,11 @@ export interface operations {
                             };
                         })[];
                     };
+                    /**
+                     * @description What the message is for; by default that of the template, then that of the connection. Agents with several uses must say it of each message.
+                     * @enum {string}
+                     */
+                    trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
                     /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
@@ -6438,7 +7560,7 @@ export interface operations {
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                     fallback?: {
                         after?: {
                             /** @description Seconds (default 3600). */
@@ -6446,6 +7568,8 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
+                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     };
@@ -6461,6 +7585,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         messageId: string | null;
+                        customerMessageId: string | null;
                         simulation: boolean;
                         results: {
                             rcs: {
@@ -6468,6 +7593,8 @@ export interface operations {
                                 reasons: string[];
                             };
                         };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -6480,8 +7607,200 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listScheduledMessages: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                /** @description Only messages on this channel. */
+                channel?: "SMS" | "RCS" | "WHATSAPP";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            messageId: string;
+                            customerMessageId: string | null;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            destination: string;
+                            sender: string;
+                            /** @description The text of the message, or what people read of it. */
+                            text: string;
+                            /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
+                            scheduledDate: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC; when the request was accepted.
+                             */
+                            acceptedDate: string;
+                            parts: number;
+                            price: number | null;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getScheduledMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Our messageId. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messageId: string;
+                        customerMessageId: string | null;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        destination: string;
+                        sender: string;
+                        /** @description The text of the message, or what people read of it. */
+                        text: string;
+                        /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
+                        scheduledDate: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC; when the request was accepted.
+                         */
+                        acceptedDate: string;
+                        parts: number;
+                        price: number | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cancelScheduledMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Our messageId. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Cancelled */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeScheduledMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Our messageId. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
+                    scheduledDate: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messageId: string;
+                        customerMessageId: string | null;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        destination: string;
+                        sender: string;
+                        /** @description The text of the message, or what people read of it. */
+                        text: string;
+                        /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
+                        scheduledDate: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC; when the request was accepted.
+                         */
+                        acceptedDate: string;
+                        parts: number;
+                        price: number | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6489,69 +7808,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listWhatsappPhoneNumbers: {
@@ -6594,60 +7858,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listRcsAgents: {
@@ -6696,60 +7912,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     requestRcsAgent: {
@@ -6813,6 +7981,8 @@ export interface operations {
                         };
                         /** Format: date-time */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -6825,78 +7995,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listWhatsappTemplates: {
@@ -6941,6 +8047,11 @@ export interface operations {
                             language: string;
                             category: string;
                             reason: string | null;
+                            /**
+                             * @description How people react to it; the network pauses a template that stays RED.
+                             * @enum {string}
+                             */
+                            quality: "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
                             /** @enum {string} */
                             parameterFormat: "POSITIONAL" | "NAMED";
                             components: {
@@ -6955,60 +8066,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createWhatsappTemplate: {
@@ -7074,12 +8137,19 @@ export interface operations {
                         language: string;
                         category: string;
                         reason: string | null;
+                        /**
+                         * @description How people react to it; the network pauses a template that stays RED.
+                         * @enum {string}
+                         */
+                        quality: "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
                         /** @enum {string} */
                         parameterFormat: "POSITIONAL" | "NAMED";
                         components: {
                             [key: string]: unknown;
                         }[];
                         headerLink: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -7092,78 +8162,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findWhatsappTemplate: {
@@ -7200,6 +8206,11 @@ export interface operations {
                         language: string;
                         category: string;
                         reason: string | null;
+                        /**
+                         * @description How people react to it; the network pauses a template that stays RED.
+                         * @enum {string}
+                         */
+                        quality: "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
                         /** @enum {string} */
                         parameterFormat: "POSITIONAL" | "NAMED";
                         components: {
@@ -7209,69 +8220,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteWhatsappTemplate: {
@@ -7292,69 +8247,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     changeWhatsappTemplate: {
@@ -7411,96 +8310,31 @@ export interface operations {
                         language: string;
                         category: string;
                         reason: string | null;
+                        /**
+                         * @description How people react to it; the network pauses a template that stays RED.
+                         * @enum {string}
+                         */
+                        quality: "GREEN" | "YELLOW" | "RED" | "UNKNOWN";
                         /** @enum {string} */
                         parameterFormat: "POSITIONAL" | "NAMED";
                         components: {
                             [key: string]: unknown;
                         }[];
                         headerLink: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listRcsTemplates: {
@@ -7546,6 +8380,7 @@ export interface operations {
                             content: {
                                 [key: string]: unknown;
                             };
+                            trafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         }[];
                         page: number;
                         limit: number;
@@ -7554,60 +8389,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createRcsTemplate: {
@@ -8050,6 +8837,11 @@ export interface operations {
                             };
                         })[];
                     };
+                    /**
+                     * @description What its messages are for, also those of campaigns; agents with several uses must say it of each message.
+                     * @enum {string}
+                     */
+                    trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
                 };
@@ -8080,6 +8872,9 @@ export interface operations {
                         content: {
                             [key: string]: unknown;
                         };
+                        trafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -8092,78 +8887,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findRcsTemplate: {
@@ -8201,72 +8932,17 @@ export interface operations {
                         content: {
                             [key: string]: unknown;
                         };
+                        trafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteRcsTemplate: {
@@ -8287,69 +8963,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     campaignStats: {
@@ -8403,8 +9023,15 @@ export interface operations {
                             failed: number;
                             /** @description Messages of `sent` whose final status is not known yet. */
                             pending: number;
-                            /** @description The cost of these messages without refunds, in the currency of the account. */
-                            cost: number;
+                            cost: number | null;
+                            /** @description The counts of the bucket again, under their own name: they are messages, not recipients. In combined modes a recipient may have several; `totalSuccess` and `totalFailed` of a campaign count recipients. */
+                            messages: {
+                                sent: number;
+                                delivered: number;
+                                read: number;
+                                failed: number;
+                                pending: number;
+                            };
                             /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
                         }[];
@@ -8415,60 +9042,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     statsOfCampaign: {
@@ -8520,8 +9099,15 @@ export interface operations {
                             failed: number;
                             /** @description Messages of `sent` whose final status is not known yet. */
                             pending: number;
-                            /** @description The cost of these messages without refunds, in the currency of the account. */
-                            cost: number;
+                            cost: number | null;
+                            /** @description The counts of the bucket again, under their own name: they are messages, not recipients. In combined modes a recipient may have several; `totalSuccess` and `totalFailed` of a campaign count recipients. */
+                            messages: {
+                                sent: number;
+                                delivered: number;
+                                read: number;
+                                failed: number;
+                                pending: number;
+                            };
                             /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
                             /** @description The same figures by channel, without channels that have no messages. */
@@ -8538,8 +9124,7 @@ export interface operations {
                                 failed: number;
                                 /** @description Messages of `sent` whose final status is not known yet. */
                                 pending: number;
-                                /** @description The cost of these messages without refunds, in the currency of the account. */
-                                cost: number;
+                                cost: number | null;
                             }[];
                         }[];
                         page: number;
@@ -8549,69 +9134,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     funnelOfCampaign: {
@@ -8654,75 +9183,21 @@ export interface operations {
                             failed: number;
                             /** @description Recipients for whom another channel followed. */
                             fellBack: number;
+                            /** @description Of these, recipients whose message no carrier took within `fallback.maxWait`. */
+                            notTried: number;
                             /** @description Messages given to a carrier whose final status is not known yet. */
                             pending: number;
                         }[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listCampaigns: {
@@ -8779,6 +9254,7 @@ export interface operations {
                             smsBody: string | null;
                             rcsAgentId: string | null;
                             rcsTemplateId: string | null;
+                            rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                             whatsappPhoneNumberId: string | null;
                             whatsappTemplateId: string | null;
                             contactListIds: number[];
@@ -8787,7 +9263,7 @@ export interface operations {
                             destinationType: number | null;
                             scheduledDate: string | null;
                             readyToSend: boolean;
-                            /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                            /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                             fallback: {
                                 after?: {
                                     /** @description Seconds (default 3600). */
@@ -8795,6 +9271,8 @@ export interface operations {
                                     /** @description Seconds (default 300). */
                                     RCS?: number;
                                 };
+                                /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                                maxWait?: number;
                                 /** @description The failures after which the next channel is tried (default: all). */
                                 onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                             };
@@ -8812,12 +9290,16 @@ export interface operations {
                             totalDestinations: number;
                             /** @description Recipients to whom a message was delivered. */
                             totalSuccess: number;
-                            /** @description Recipients who have a final result and were not reached. */
+                            /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                             totalFailed: number;
-                            /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                            /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                            totalDeliveredTwice: number;
+                            /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                             totalPending: number;
-                            /** @description Recipients to whom nothing is sent. */
+                            /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                             totalSkipped: number;
+                            /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                            totalCancelled: number;
                             skipped: {
                                 /** @description There is no number, or it is not valid. */
                                 invalid: number;
@@ -8838,13 +9320,15 @@ export interface operations {
                             progress: number;
                             ratePerSecond: number | null;
                             estimatedSecondsLeft: number | null;
-                            /** @description The maximum cost; frozen at the confirmation. */
-                            estimatedCost: number;
-                            /** @description The cost so far. */
-                            actualCost: number;
+                            /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                            openMessages: number;
+                            completesBy: string | null;
+                            estimatedCost: number | null;
+                            actualCost: number | null;
                             currency: string;
                             goalCalculatedAt: string | null;
                             failureReason: string | null;
+                            /** @description Never together with `cancelled`. */
                             paused: boolean;
                             cancelled: boolean;
                             /** Format: date-time */
@@ -8862,60 +9346,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createCampaign: {
@@ -8942,6 +9378,7 @@ export interface operations {
                     smsBody?: string | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
                     /**
@@ -8962,6 +9399,8 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
+                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     } | null;
@@ -9000,6 +9439,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -9008,7 +9448,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -9016,6 +9456,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -9033,12 +9475,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -9059,13 +9505,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -9075,6 +9523,8 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -9087,78 +9537,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findCampaign: {
@@ -9193,6 +9579,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -9201,7 +9588,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -9209,6 +9596,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -9226,12 +9615,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -9252,13 +9645,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -9271,69 +9666,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     updateCampaign: {
@@ -9359,6 +9698,7 @@ export interface operations {
                     smsBody?: string | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
                     /**
@@ -9379,6 +9719,8 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
+                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                     } | null;
@@ -9417,6 +9759,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -9425,7 +9768,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -9433,6 +9776,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -9450,12 +9795,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -9476,13 +9825,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -9492,90 +9843,20 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteCampaign: {
@@ -9596,69 +9877,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     calculateCampaignGoal: {
@@ -9696,6 +9921,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -9704,7 +9930,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -9712,6 +9938,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -9729,12 +9957,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -9755,13 +9987,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -9771,81 +10005,19 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findCampaignPrice: {
@@ -9888,69 +10060,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     confirmCampaign: {
@@ -9988,6 +10104,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -9996,7 +10113,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -10004,6 +10121,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -10021,12 +10140,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -10047,13 +10170,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -10063,81 +10188,19 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     pauseCampaign: {
@@ -10172,6 +10235,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -10180,7 +10244,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -10188,6 +10252,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -10205,12 +10271,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -10231,13 +10301,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -10247,72 +10319,18 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     resumeCampaign: {
@@ -10347,6 +10365,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -10355,7 +10374,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -10363,6 +10382,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -10380,12 +10401,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -10406,13 +10431,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -10422,72 +10449,18 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     cancelCampaign: {
@@ -10522,6 +10495,7 @@ export interface operations {
                         smsBody: string | null;
                         rcsAgentId: string | null;
                         rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
@@ -10530,7 +10504,7 @@ export interface operations {
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after it was made. A message whose outcome is unknown is never followed by another one. */
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -10538,6 +10512,8 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                         };
@@ -10555,12 +10531,16 @@ export interface operations {
                         totalDestinations: number;
                         /** @description Recipients to whom a message was delivered. */
                         totalSuccess: number;
-                        /** @description Recipients who have a final result and were not reached. */
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
                         totalFailed: number;
-                        /** @description Recipients who are neither delivered, failed nor skipped yet. */
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
                         totalPending: number;
-                        /** @description Recipients to whom nothing is sent. */
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
                         totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -10581,13 +10561,15 @@ export interface operations {
                         progress: number;
                         ratePerSecond: number | null;
                         estimatedSecondsLeft: number | null;
-                        /** @description The maximum cost; frozen at the confirmation. */
-                        estimatedCost: number;
-                        /** @description The cost so far. */
-                        actualCost: number;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
                         currency: string;
                         goalCalculatedAt: string | null;
                         failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
                         paused: boolean;
                         cancelled: boolean;
                         /** Format: date-time */
@@ -10597,72 +10579,18 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listCampaignRecipients: {
@@ -10672,7 +10600,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none. */
+                /** @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none. DELETED: the message was withdrawn, or the campaign was cancelled before there was one. */
                 status?: "PENDING" | "SKIPPED" | "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
             };
             header?: never;
@@ -10691,6 +10619,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            /** @description E.164; as it was given if it is not valid; empty for a contact without a number. */
                             phoneNumber: string;
                             /** @description ISO 3166-1 alpha-2; empty if the number belongs to no country. */
                             country: string;
@@ -10698,13 +10627,15 @@ export interface operations {
                             /** @description The channel of the last message. */
                             channel: ("SMS" | "RCS" | "WHATSAPP") | null;
                             /**
-                             * @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none.
+                             * @description The status of the last message. PENDING: there is no message yet. SKIPPED: there will be none. DELETED: the message was withdrawn, or the campaign was cancelled before there was one.
                              * @enum {string}
                              */
                             status: "PENDING" | "SKIPPED" | "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
                             read: boolean;
                             /** @description The messages, in the order in which the channels were tried. */
                             messageIds: string[];
+                            /** @description The channels that were given up because no carrier took the message within `fallback.maxWait`. */
+                            notTried: ("SMS" | "RCS" | "WHATSAPP")[];
                             skipReason: string | null;
                         }[];
                         page: number;
@@ -10714,69 +10645,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     testCampaign: {
@@ -10814,99 +10689,21 @@ export interface operations {
                             messageId: string | null;
                             reasons: string[];
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     getCampaignPolicy: {
@@ -10937,51 +10734,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     putCampaignPolicy: {
@@ -11023,81 +10780,19 @@ export interface operations {
                         } | null;
                         /** @description The senders that campaigns may use on SMS. Null: any. */
                         smsSenders: string[] | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     previewCampaign: {
@@ -11122,6 +10817,7 @@ export interface operations {
                     smsBody?: string | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
                     /** @description These contacts, instead of lists and destinations. */
@@ -11186,6 +10882,8 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -11198,78 +10896,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listPlaceholders: {
@@ -11297,51 +10931,11 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listContactLists: {
@@ -11394,60 +10988,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createContactList: {
@@ -11464,7 +11010,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    description?: string;
+                    description?: string | null;
                     /** @description Whether the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
@@ -11487,6 +11033,8 @@ export interface operations {
                         createdAt: string;
                         /** @description Deleted lists have no contacts. */
                         deletedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -11499,78 +11047,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteContactLists: {
@@ -11598,60 +11082,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findContactList: {
@@ -11687,69 +11123,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     changeContactList: {
@@ -11765,7 +11145,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    description?: string;
+                    description?: string | null;
                     /** @description Whether the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
@@ -11788,90 +11168,20 @@ export interface operations {
                         createdAt: string;
                         /** @description Deleted lists have no contacts. */
                         deletedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     addContactsToLists: {
@@ -11907,10 +11217,21 @@ export interface operations {
                     "application/json": {
                         /** @description The requested associations, including those that existed before. */
                         ids?: number[];
-                        /** @description Replaces `ids` if there are more than 10,000. */
+                        /** @description The same associations, in the same order. */
+                        associations?: {
+                            /** @description For `DELETE /contacts/list/contacts/{id}`. */
+                            id: number;
+                            contactId: number;
+                            listId: number;
+                            /** @description Whether it did not exist before. */
+                            created: boolean;
+                        }[];
+                        /** @description Replaces `ids` and `associations` if there are more than 10,000. */
                         count?: number;
                         created: number;
                         existing: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -11923,78 +11244,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     removeContactsFromLists: {
@@ -12040,69 +11297,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteContactAssociation: {
@@ -12129,69 +11330,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listContacts: {
@@ -12210,15 +11355,9 @@ export interface operations {
                 communicationSupported?: string;
                 /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
-                /**
-                 * @description Created at this time or later. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description Created at this time or later. ISO 8601 with an offset. */
                 createdFrom?: string;
-                /**
-                 * @description Created before this time. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description Created before this time. ISO 8601 with an offset. */
                 createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
@@ -12261,12 +11400,12 @@ export interface operations {
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is valid in the numbering plan of its country. */
+                            /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
                             country: string | null;
-                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
+                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report, and restricted to those that were set. */
                             communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                             lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                             lastContactDate: string | null;
@@ -12288,60 +11427,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createContact: {
@@ -12363,7 +11454,12 @@ export interface operations {
                     gender?: ("MALE" | "FEMALE" | "OTHER") | null;
                     phoneNumber?: string | null;
                     email?: string | null;
+                    name?: string | null;
+                    /** @description False: campaigns leave the contact out. True only for a number that is valid in its country. */
+                    isValid?: boolean;
                     isTest?: boolean;
+                    /** @description The only channels on which campaigns may write to the contact. It restricts the channels that reach the number, and cannot add to them. */
+                    communicationSupported?: ("SMS" | "RCS" | "WHATSAPP")[];
                     /** @description All channels from which this number has opted out. */
                     optedOut?: ("SMS" | "RCS" | "WHATSAPP")[];
                     /** @description Values by name. Each must be a custom field of the account, and the value must have its type. */
@@ -12390,12 +11486,12 @@ export interface operations {
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report, and restricted to those that were set. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
@@ -12409,90 +11505,20 @@ export interface operations {
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteContacts: {
@@ -12522,60 +11548,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listContactsOfList: {
@@ -12594,15 +11572,9 @@ export interface operations {
                 communicationSupported?: string;
                 /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
-                /**
-                 * @description Created at this time or later. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description Created at this time or later. ISO 8601 with an offset. */
                 createdFrom?: string;
-                /**
-                 * @description Created before this time. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description Created before this time. ISO 8601 with an offset. */
                 createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
@@ -12645,12 +11617,12 @@ export interface operations {
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is valid in the numbering plan of its country. */
+                            /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
                             country: string | null;
-                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
+                            /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report, and restricted to those that were set. */
                             communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                             lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                             lastContactDate: string | null;
@@ -12664,6 +11636,8 @@ export interface operations {
                             createdAt: string;
                             /** Format: date-time */
                             updatedAt: string;
+                            /** @description The association with the list, for `DELETE /contacts/list/contacts/{id}`. */
+                            associationId: number;
                         }[];
                         page: number;
                         limit: number;
@@ -12672,69 +11646,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findContact: {
@@ -12764,12 +11682,12 @@ export interface operations {
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report, and restricted to those that were set. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
@@ -12786,69 +11704,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     changeContact: {
@@ -12869,7 +11731,12 @@ export interface operations {
                     gender?: ("MALE" | "FEMALE" | "OTHER") | null;
                     phoneNumber?: string | null;
                     email?: string | null;
+                    name?: string | null;
+                    /** @description False: campaigns leave the contact out. True only for a number that is valid in its country. */
+                    isValid?: boolean;
                     isTest?: boolean;
+                    /** @description The only channels on which campaigns may write to the contact. It restricts the channels that reach the number, and cannot add to them. */
+                    communicationSupported?: ("SMS" | "RCS" | "WHATSAPP")[];
                     /** @description All channels from which this number has opted out. */
                     optedOut?: ("SMS" | "RCS" | "WHATSAPP")[];
                     /** @description Values by name. Each must be a custom field of the account, and the value must have its type. */
@@ -12896,12 +11763,12 @@ export interface operations {
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country. */
+                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
                         country: string | null;
-                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report. */
+                        /** @description The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; not valid: none), corrected by what carriers report, and restricted to those that were set. */
                         communicationSupported: ("SMS" | "RCS" | "WHATSAPP")[];
                         lastContactType: ("SMS" | "RCS" | "WHATSAPP") | null;
                         lastContactDate: string | null;
@@ -12915,90 +11782,20 @@ export interface operations {
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listOptOutsOfContact: {
@@ -13031,69 +11828,13 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listCustomFields: {
@@ -13125,51 +11866,11 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createCustomField: {
@@ -13214,6 +11915,8 @@ export interface operations {
                         description: string;
                         /** Format: date-time */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -13226,78 +11929,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     changeCustomField: {
@@ -13341,90 +11980,20 @@ export interface operations {
                         description: string;
                         /** Format: date-time */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteCustomField: {
@@ -13445,69 +12014,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findContactLimits: {
@@ -13534,51 +12047,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listContactImports: {
@@ -13634,60 +12107,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findContactImport: {
@@ -13748,69 +12173,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     downloadContactImportRejects: {
@@ -13833,69 +12202,13 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findMessageStatus: {
@@ -13931,14 +12244,19 @@ export interface operations {
                         deliveryStatusCode: number;
                         deliveryStatusDescription: string;
                         /**
+                         * @description Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.
+                         * @enum {string}
+                         */
+                        stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
+                        /**
                          * Format: date-time
-                         * @description UTC
+                         * @description UTC; when it was submitted, until then when it is to be sent.
                          */
                         sendDate: string;
+                        scheduledDate: string | null;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
-                        price: number;
+                        price: number | null;
                         campaignId: number | null;
                         /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
@@ -13947,78 +12265,22 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listMessageStatuses: {
         parameters: {
             query?: {
-                /** @description Your references, separated by commas; at most 1,000. */
-                customerMessageIds?: string;
-                /** @description Our message ids, separated by commas; at most 1,000. */
-                ids?: string;
+                /** @description Your references, separated by commas, or the parameter repeated; at most 1,000. */
+                customerMessageIds?: string | string[];
+                /** @description Our message ids, separated by commas, or the parameter repeated; at most 1,000. */
+                ids?: string | string[];
             };
             header?: never;
             path?: never;
@@ -14044,14 +12306,19 @@ export interface operations {
                         deliveryStatusCode: number;
                         deliveryStatusDescription: string;
                         /**
+                         * @description Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.
+                         * @enum {string}
+                         */
+                        stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
+                        /**
                          * Format: date-time
-                         * @description UTC
+                         * @description UTC; when it was submitted, until then when it is to be sent.
                          */
                         sendDate: string;
+                        scheduledDate: string | null;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
-                        price: number;
+                        price: number | null;
                         campaignId: number | null;
                         /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
@@ -14060,60 +12327,12 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findSimpleMessageStatus: {
@@ -14149,69 +12368,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findWhatsappStatus: {
@@ -14248,69 +12411,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findRcsStatus: {
@@ -14347,69 +12454,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findMessageTimeline: {
@@ -14417,7 +12468,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Our messageId or your reference. */
+                /** @description Our messageId or your reference; not the references `status` and `scheduled`, which are other paths. */
                 messageId: string;
             };
             cookie?: never;
@@ -14478,76 +12529,20 @@ export interface operations {
                              */
                             doneAt?: string;
                             parts?: number;
-                            /** @description The price of the whole message. */
+                            /** @description The price of the whole message. Left out without the scope `money`. */
                             amount?: number;
                             currency?: string;
                         }[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listMessageHistory: {
@@ -14558,15 +12553,9 @@ export interface operations {
                 /** @description Entries per page. */
                 limit?: number;
                 channel: "SMS" | "RCS" | "WHATSAPP";
-                /**
-                 * @description The earliest time of acceptance. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The earliest time of acceptance. ISO 8601 with an offset. */
                 from: string;
-                /**
-                 * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The latest time of acceptance, inclusive. ISO 8601 with an offset. */
                 to: string;
                 /** @description As in `deliveryStatus`. */
                 status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
@@ -14595,14 +12584,19 @@ export interface operations {
                         deliveryStatusCode: number;
                         deliveryStatusDescription: string;
                         /**
+                         * @description Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.
+                         * @enum {string}
+                         */
+                        stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
+                        /**
                          * Format: date-time
-                         * @description UTC
+                         * @description UTC; when it was submitted, until then when it is to be sent.
                          */
                         sendDate: string;
+                        scheduledDate: string | null;
                         deliveryDate: string | null;
                         parts: number;
-                        /** @description The price of the whole message when it was accepted; 0 in simulation. */
-                        price: number;
+                        price: number | null;
                         campaignId: number | null;
                         /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
@@ -14611,60 +12605,12 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     searchMessages: {
@@ -14682,15 +12628,9 @@ export interface operations {
                 source?: "API" | "CAMPAIGN" | "INBOX";
                 /** @description Our id of a message, which overrides all other filters; or your reference; or digits of the number. */
                 q?: string;
-                /**
-                 * @description The earliest time of acceptance. Default: seven days before `to`. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The earliest time of acceptance. Default: seven days before `to`. ISO 8601 with an offset. */
                 from?: string;
-                /**
-                 * @description The latest time of acceptance, inclusive. Default: now. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The latest time of acceptance, inclusive. Default: now. ISO 8601 with an offset. */
                 to?: string;
                 /** @description `next` of the previous response. */
                 before?: string;
@@ -14723,14 +12663,19 @@ export interface operations {
                             deliveryStatusCode: number;
                             deliveryStatusDescription: string;
                             /**
+                             * @description Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.
+                             * @enum {string}
+                             */
+                            stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
+                            /**
                              * Format: date-time
-                             * @description UTC
+                             * @description UTC; when it was submitted, until then when it is to be sent.
                              */
                             sendDate: string;
+                            scheduledDate: string | null;
                             deliveryDate: string | null;
                             parts: number;
-                            /** @description The price of the whole message when it was accepted; 0 in simulation. */
-                            price: number;
+                            price: number | null;
                             campaignId: number | null;
                             /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
                             possibleDuplicate: boolean;
@@ -14757,60 +12702,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findOverview: {
@@ -14855,8 +12752,7 @@ export interface operations {
                                 failed: number;
                                 /** @description Messages of `sent` whose final status is not known yet. */
                                 pending: number;
-                                /** @description In the currency of the account. */
-                                cost: number;
+                                cost: number | null;
                             };
                         };
                         /** @description An entry for every hour up to the current one and every channel, by the time of acceptance, oldest first. */
@@ -14879,7 +12775,7 @@ export interface operations {
                             currency: string;
                             /** @description Whether the account pays after use. */
                             unlimited: boolean;
-                        };
+                        } | null;
                         /** @description Up to ten campaigns that are being sent, then up to five scheduled ones, next first. */
                         campaigns: {
                             id: number;
@@ -14915,60 +12811,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     exportHistory: {
@@ -14984,15 +12832,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description The earliest time of acceptance. ISO 8601 with an offset.
-                     * @example 2027-01-31T09:00:00+01:00
-                     */
+                    /** @description The earliest time of acceptance. ISO 8601 with an offset. */
                     startDateTime: string;
-                    /**
-                     * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
-                     * @example 2027-01-31T09:00:00+01:00
-                     */
+                    /** @description The latest time of acceptance, inclusive. ISO 8601 with an offset. */
                     endDateTime: string;
                     /** @enum {string} */
                     channel?: "SMS" | "RCS" | "WHATSAPP";
@@ -15003,10 +12845,10 @@ export interface operations {
                     status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
                     /** @description The exact sender. */
                     sender?: string;
-                    /** @description The full number with its country code. */
+                    /** @description The full number with its country code, or a user id of WhatsApp. */
                     recipient?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -15022,7 +12864,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        exportId: number;
+                        /** Format: uuid */
+                        exportId: string;
                         /** @enum {string} */
                         type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                         /** @enum {string} */
@@ -15033,7 +12876,7 @@ export interface operations {
                         /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description The filters of the request; times in UTC. */
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15046,6 +12889,8 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -15058,78 +12903,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     exportContacts: {
@@ -15150,7 +12931,7 @@ export interface operations {
                     /** @description Instead of `listIds`: these contacts. */
                     contactIds?: number[];
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -15166,7 +12947,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        exportId: number;
+                        /** Format: uuid */
+                        exportId: string;
                         /** @enum {string} */
                         type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                         /** @enum {string} */
@@ -15177,7 +12959,7 @@ export interface operations {
                         /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description The filters of the request; times in UTC. */
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15190,90 +12972,20 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     exportDeliveryReports: {
@@ -15290,18 +13002,12 @@ export interface operations {
             content: {
                 "application/json": {
                     campaignId?: number;
-                    /**
-                     * @description The earliest time of acceptance. ISO 8601 with an offset.
-                     * @example 2027-01-31T09:00:00+01:00
-                     */
+                    /** @description The earliest time of acceptance. ISO 8601 with an offset. */
                     startDateTime?: string;
-                    /**
-                     * @description The latest time of acceptance, inclusive. ISO 8601 with an offset.
-                     * @example 2027-01-31T09:00:00+01:00
-                     */
+                    /** @description The latest time of acceptance, inclusive. ISO 8601 with an offset. */
                     endDateTime?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -15317,7 +13023,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        exportId: number;
+                        /** Format: uuid */
+                        exportId: string;
                         /** @enum {string} */
                         type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                         /** @enum {string} */
@@ -15328,7 +13035,7 @@ export interface operations {
                         /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description The filters of the request; times in UTC. */
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15341,90 +13048,20 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listExports: {
@@ -15449,7 +13086,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            exportId: number;
+                            /** Format: uuid */
+                            exportId: string;
                             /** @enum {string} */
                             type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                             /** @enum {string} */
@@ -15460,7 +13098,7 @@ export interface operations {
                             /** @description The number of rows written so far. */
                             rows: number;
                             sizeBytes: number | null;
-                            /** @description The filters of the request; times in UTC. */
+                            /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                             filters: {
                                 [key: string]: unknown;
                             };
@@ -15481,60 +13119,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findExport: {
@@ -15542,7 +13132,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                exportId: number;
+                exportId: string;
             };
             cookie?: never;
         };
@@ -15555,7 +13145,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        exportId: number;
+                        /** Format: uuid */
+                        exportId: string;
                         /** @enum {string} */
                         type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                         /** @enum {string} */
@@ -15566,7 +13157,7 @@ export interface operations {
                         /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description The filters of the request; times in UTC. */
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15583,69 +13174,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     repeatExport: {
@@ -15656,7 +13191,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                exportId: number;
+                exportId: string;
             };
             cookie?: never;
         };
@@ -15669,7 +13204,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        exportId: number;
+                        /** Format: uuid */
+                        exportId: string;
                         /** @enum {string} */
                         type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
                         /** @enum {string} */
@@ -15680,7 +13216,7 @@ export interface operations {
                         /** @description The number of rows written so far. */
                         rows: number;
                         sizeBytes: number | null;
-                        /** @description The filters of the request; times in UTC. */
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
                         filters: {
                             [key: string]: unknown;
                         };
@@ -15693,6 +13229,8 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -15705,69 +13243,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteExport: {
@@ -15775,7 +13257,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                exportId: number;
+                exportId: string;
             };
             cookie?: never;
         };
@@ -15788,69 +13270,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listConversations: {
@@ -15894,7 +13320,7 @@ export interface operations {
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             contact: {
                                 id: number | null;
-                                /** @description The name of the contact, or else on the network, or else the number. */
+                                /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
                                 name: string;
                                 phoneNumber: string | null;
                                 /** @description Whether the person has opted out of this channel. */
@@ -15938,60 +13364,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listAssignableUsers: {
@@ -16022,7 +13400,7 @@ export interface operations {
                              * @description A viewer cannot reply.
                              * @enum {string}
                              */
-                            role: "owner" | "admin" | "operator";
+                            role: "sender" | "manager" | "admin";
                         }[];
                         page: number;
                         limit: number;
@@ -16031,60 +13409,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     replyInConversation: {
@@ -16107,7 +13437,7 @@ export interface operations {
                     chatId?: string;
                     /** @enum {string} */
                     channel?: "SMS" | "RCS" | "WHATSAPP";
-                    /** @description E.164. */
+                    /** @description E.164; on WhatsApp also the user id of a person who shows no number. */
                     destination?: string;
                     /** @description The sender: a number, an agent or a phone number id. */
                     channelIdentity?: string;
@@ -16170,90 +13500,20 @@ export interface operations {
                          * @description UTC
                          */
                         timestamp: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findConversation: {
@@ -16280,7 +13540,7 @@ export interface operations {
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         contact: {
                             id: number | null;
-                            /** @description The name of the contact, or else on the network, or else the number. */
+                            /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
                             name: string;
                             phoneNumber: string | null;
                             /** @description Whether the person has opted out of this channel. */
@@ -16319,69 +13579,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listConversationMessages: {
@@ -16444,69 +13648,13 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     readConversation: {
@@ -16527,69 +13675,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     archiveConversation: {
@@ -16610,69 +13702,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     unarchiveConversation: {
@@ -16693,69 +13729,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     assignConversation: {
@@ -16794,87 +13774,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     unassignConversation: {
@@ -16895,69 +13803,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findWebhook: {
@@ -17004,51 +13856,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     updateWebhook: {
@@ -17099,6 +13911,8 @@ export interface operations {
                          */
                         updatedAt: string;
                         callbackUrl: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -17111,69 +13925,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createWebhook: {
@@ -17229,6 +13987,8 @@ export interface operations {
                         callbackUrl: string;
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -17241,78 +14001,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteWebhook: {
@@ -17331,51 +14027,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findStatusWebhook: {
@@ -17427,51 +14083,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     updateStatusWebhook: {
@@ -17532,6 +14148,8 @@ export interface operations {
                          * @enum {string}
                          */
                         method: "POST";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -17544,69 +14162,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createStatusWebhook: {
@@ -17672,6 +14234,8 @@ export interface operations {
                         method: "POST";
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -17684,78 +14248,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteStatusWebhook: {
@@ -17774,51 +14274,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     rotateWebhookSecret: {
@@ -17843,72 +14303,18 @@ export interface operations {
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
                         previousSecretUntil: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     testWebhook: {
@@ -17936,72 +14342,18 @@ export interface operations {
                         durationMs: number;
                         error: string | null;
                         answer: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listWebhookDeliveries: {
@@ -18073,60 +14425,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findWebhookDelivery: {
@@ -18203,69 +14507,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     replayWebhookDelivery: {
@@ -18321,81 +14569,19 @@ export interface operations {
                          * @description UTC
                          */
                         updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     replayWebhookDeliveries: {
@@ -18439,6 +14625,8 @@ export interface operations {
                     "application/json": {
                         /** @description How many events are sent again. */
                         replayed: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -18451,78 +14639,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listMedia: {
@@ -18580,60 +14704,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     uploadMedia: {
@@ -18692,90 +14768,20 @@ export interface operations {
                         folderId: number | null;
                         /** Format: date-time */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findMedia: {
@@ -18820,69 +14826,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteMedia: {
@@ -18903,69 +14853,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     revokeMediaLinks: {
@@ -19010,81 +14904,19 @@ export interface operations {
                         folderId: number | null;
                         /** Format: date-time */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listSocials: {
@@ -19114,54 +14946,17 @@ export interface operations {
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
+                        /** @description Connected to the sandbox, which stands in for the network. */
+                        sandbox: boolean;
+                        linkedFault: string | null;
                     }[];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findSocial: {
@@ -19194,6 +14989,9 @@ export interface operations {
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
+                        /** @description Connected to the sandbox, which stands in for the network. */
+                        sandbox: boolean;
+                        linkedFault: string | null;
                         /** @description Pages, organisations and locations that belong to the profile. */
                         linked: {
                             id: string;
@@ -19204,33 +15002,9 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -19240,33 +15014,9 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     disconnectSocial: {
@@ -19288,33 +15038,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -19324,8 +15050,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too Many Requests */
-            429: {
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    downloadSocialPicture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One of facebook, instagram, linkedin, google, tiktok. */
+                platform: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A JPEG of at most 320 by 320. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": Blob;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19333,24 +15088,9 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     connectSocial: {
@@ -19377,81 +15117,19 @@ export interface operations {
                     "application/json": {
                         /** @description Where the person consents, within ten minutes. */
                         authorizeUrl: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findSubscription: {
@@ -19495,51 +15173,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findCredit: {
@@ -19562,51 +15200,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WholesaleError"];
-                };
-            };
+            401: components["responses"]["WholesaleError401"];
+            403: components["responses"]["WholesaleError403"];
+            429: components["responses"]["WholesaleError429"];
+            500: components["responses"]["WholesaleError500"];
+            503: components["responses"]["WholesaleError503"];
         };
     };
     findSubscriptionCredit: {
@@ -19634,51 +15232,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listCreditEntries: {
@@ -19734,60 +15292,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listUsers: {
@@ -19815,10 +15325,10 @@ export interface operations {
                             id: number;
                             username: string;
                             /**
-                             * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                             * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                              * @enum {string}
                              */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                             isOperator: boolean;
                             /**
@@ -19834,60 +15344,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     createUser: {
@@ -19908,10 +15370,10 @@ export interface operations {
                     /** @description At least 12 characters, and not the username. */
                     password: string;
                     /**
-                     * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                     * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                      * @enum {string}
                      */
-                    role: "owner" | "admin" | "operator" | "viewer";
+                    role: "viewer" | "sender" | "manager" | "admin";
                 };
             };
         };
@@ -19926,10 +15388,10 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                         * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
@@ -19937,6 +15399,8 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -19949,78 +15413,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findUser: {
@@ -20044,10 +15444,10 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                         * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
@@ -20058,69 +15458,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     updateUser: {
@@ -20136,10 +15480,10 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                     * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                      * @enum {string}
                      */
-                    role?: "owner" | "admin" | "operator" | "viewer";
+                    role?: "viewer" | "sender" | "manager" | "admin";
                     /** @description A new password for another user. For your own, use `PUT /users/me/password`. */
                     password?: string;
                 };
@@ -20156,10 +15500,10 @@ export interface operations {
                         id: number;
                         username: string;
                         /**
-                         * @description owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and the audit log. viewer: read-only access to what an operator can read.
+                         * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
@@ -20167,90 +15511,20 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     deleteUser: {
@@ -20271,69 +15545,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     changeOwnPassword: {
@@ -20369,8 +15587,135 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            email: string;
+                            /** @enum {string} */
+                            role: "viewer" | "sender" | "manager" | "admin";
+                            invitedBy: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            sentAt: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC. An expired invitation can be sent again.
+                             */
+                            expiresAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Becomes the username, in lower case. */
+                    email: string;
+                    /** @enum {string} */
+                    role: "viewer" | "sender" | "manager" | "admin";
+                    /**
+                     * @description The language of the mail.
+                     * @default en
+                     * @enum {string}
+                     */
+                    language?: "en" | "it";
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        email: string;
+                        /** @enum {string} */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        invitedBy: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        sentAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC. An expired invitation can be sent again.
+                         */
+                        expiresAt: string;
+                        link: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20378,8 +15723,283 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Forbidden */
-            403: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    resendInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The language of the mail.
+                     * @default en
+                     * @enum {string}
+                     */
+                    language?: "en" | "it";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        email: string;
+                        /** @enum {string} */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        invitedBy: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        sentAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC. An expired invitation can be sent again.
+                         */
+                        expiresAt: string;
+                        link: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    revokeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The redirect URI to register at the provider. */
+                        redirectUri: string;
+                        settings: {
+                            /** @description What people enter on the sign-in page; unique on this gateway. */
+                            shortName: string;
+                            /** @description Whether people may sign in with the provider. Trials work without it. */
+                            enabled: boolean;
+                            /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
+                            issuer: string;
+                            clientId: string;
+                            /** @description Mostly openid, email and profile; must contain openid. */
+                            scopes: string[];
+                            groupsClaim: string | null;
+                            /** @description The first group that a person is in decides the role, at each sign-in. */
+                            groupRoles: {
+                                group: string;
+                                /** @enum {string} */
+                                role: "viewer" | "sender" | "manager" | "admin";
+                            }[];
+                            /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                            defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
+                            /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                            emailDomains: string[];
+                            /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                            required: boolean;
+                            /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
+                            emergencyUserId: number | null;
+                            /** @description The secret itself is never shown. */
+                            hasClientSecret: boolean;
+                            lastTrial: {
+                                /**
+                                 * Format: date-time
+                                 * @description UTC
+                                 */
+                                at: string;
+                                /** @description Whether the settings are still those that were tried. */
+                                isCurrent: boolean;
+                                problem: ("expired" | "cancelled" | "unavailable" | "untrusted" | "not_allowed") | null;
+                                detail: string | null;
+                                email: string | null;
+                                groups: string[];
+                                /** @description The role that the person would have got. */
+                                role: ("viewer" | "sender" | "manager" | "admin") | null;
+                            } | null;
+                        } | null;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What people enter on the sign-in page; unique on this gateway. */
+                    shortName: string;
+                    /** @description Whether people may sign in with the provider. Trials work without it. */
+                    enabled: boolean;
+                    /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
+                    issuer: string;
+                    clientId: string;
+                    /** @description Mostly openid, email and profile; must contain openid. */
+                    scopes: string[];
+                    groupsClaim: string | null;
+                    /** @description The first group that a person is in decides the role, at each sign-in. */
+                    groupRoles: {
+                        group: string;
+                        /** @enum {string} */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                    }[];
+                    /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                    defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
+                    /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                    emailDomains: string[];
+                    /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                    required: boolean;
+                    /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
+                    emergencyUserId: number | null;
+                    /** @description Null: the provider knows us as a public client. If absent, the stored secret stays. */
+                    clientSecret?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The redirect URI to register at the provider. */
+                        redirectUri: string;
+                        settings: {
+                            /** @description What people enter on the sign-in page; unique on this gateway. */
+                            shortName: string;
+                            /** @description Whether people may sign in with the provider. Trials work without it. */
+                            enabled: boolean;
+                            /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
+                            issuer: string;
+                            clientId: string;
+                            /** @description Mostly openid, email and profile; must contain openid. */
+                            scopes: string[];
+                            groupsClaim: string | null;
+                            /** @description The first group that a person is in decides the role, at each sign-in. */
+                            groupRoles: {
+                                group: string;
+                                /** @enum {string} */
+                                role: "viewer" | "sender" | "manager" | "admin";
+                            }[];
+                            /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                            defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
+                            /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                            emailDomains: string[];
+                            /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                            required: boolean;
+                            /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
+                            emergencyUserId: number | null;
+                            /** @description The secret itself is never shown. */
+                            hasClientSecret: boolean;
+                            lastTrial: {
+                                /**
+                                 * Format: date-time
+                                 * @description UTC
+                                 */
+                                at: string;
+                                /** @description Whether the settings are still those that were tried. */
+                                isCurrent: boolean;
+                                problem: ("expired" | "cancelled" | "unavailable" | "untrusted" | "not_allowed") | null;
+                                detail: string | null;
+                                email: string | null;
+                                groups: string[];
+                                /** @description The role that the person would have got. */
+                                role: ("viewer" | "sender" | "manager" | "admin") | null;
+                            } | null;
+                        } | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20387,8 +16007,72 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
-            413: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    trySingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        authorizeUrl: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            /** @description Bad Gateway */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20396,42 +16080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["Error503"];
         };
     };
     switchAccount: {
@@ -20464,7 +16113,7 @@ export interface operations {
                              * @description The role in the user's own account.
                              * @enum {string}
                              */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             /** @description Whether the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
@@ -20481,12 +16130,21 @@ export interface operations {
                         };
                         ownAccountId: number;
                         /**
-                         * @description The effective role; in another account, that of an owner.
+                         * @description The effective role; in another account, that of an admin.
                          * @enum {string}
                          */
-                        role: "owner" | "admin" | "operator" | "viewer";
+                        role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -20497,6 +16155,8 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -20509,69 +16169,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listSessions: {
@@ -20607,6 +16211,11 @@ export interface operations {
                             /** @description The User-Agent of the browser; at most 200 characters. */
                             userAgent: string;
                             /**
+                             * @description How the user signed in: the last factor that was shown.
+                             * @enum {string}
+                             */
+                            method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                            /**
                              * Format: date-time
                              * @description UTC
                              */
@@ -20631,60 +16240,40 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        /** @description How many sessions have ended. */
+                        ended: number;
+                    };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     endSession: {
@@ -20705,33 +16294,182 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    beginStepUpPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The `PublicKeyCredential…OptionsJSON` for the browser. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
-            /** @description Unauthorized */
-            401: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    stepUp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Exactly one of them. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    password?: string;
+                    /** @description Six digits of the authenticator app, or a recovery code. */
+                    code?: string;
+                    /** @description The `AuthenticationResponseJSON` of the browser. Other members are ignored. */
+                    passkey?: {
+                        id: string;
+                        rawId: string;
+                        /** @enum {string} */
+                        type: "public-key";
+                        response: {
+                            clientDataJSON: string;
+                            authenticatorData: string;
+                            signature: string;
+                            userHandle?: string;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description The role in the user's own account.
+                             * @enum {string}
+                             */
+                            role: "viewer" | "sender" | "manager" | "admin";
+                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            isOperator: boolean;
+                        };
+                        /** @description The current account, to which all other requests of the session apply. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description The effective role; in another account, that of an admin.
+                         * @enum {string}
+                         */
+                        role: "viewer" | "sender" | "manager" | "admin";
+                        /** @description The effective scopes. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /** @description Those of `operations` within which the role may change something. */
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        /**
+                         * @description How the user signed in: the last factor that was shown.
+                         * @enum {string}
+                         */
+                        method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
+                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        mustEnrol: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC. The session ends earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
                 };
             };
-            /** @description Forbidden */
-            403: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    beginStepUpSingleSignOn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        authorizeUrl: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
                 };
             };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -20741,8 +16479,153 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too Many Requests */
-            429: {
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            502: components["responses"]["Error502"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listSecondFactors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        totp: {
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            confirmedAt: string;
+                        } | null;
+                        passkeys: {
+                            id: number;
+                            name: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            lastUsedAt: string | null;
+                        }[];
+                        recoveryCodesLeft: number;
+                        /** @description Whether the account requires a second factor. */
+                        required: boolean;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Base32, for apps that cannot read a QR code. */
+                        secret: string;
+                        /** @description An `otpauth://` URI, for a QR code. */
+                        uri: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The six digits that the app shows. */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        recoveryCodes: string[] | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20750,8 +16633,104 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Internal Server Error */
-            500: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The `PublicKeyCredential…OptionsJSON` for the browser. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description To tell several passkeys apart. */
+                    name: string;
+                    /** @description The `RegistrationResponseJSON` of the browser. Other members are ignored. */
+                    passkey: {
+                        id: string;
+                        rawId: string;
+                        /** @enum {string} */
+                        type: "public-key";
+                        response: {
+                            clientDataJSON: string;
+                            attestationObject: string;
+                            transports?: string[];
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        passkey: {
+                            id: number;
+                            name: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            lastUsedAt: string | null;
+                        };
+                        recoveryCodes: string[] | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20759,15 +16738,103 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    removePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        /** @description Each lets the user sign in once in place of a second factor. They cannot be shown again. */
+                        recoveryCodes: string[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
                 };
             };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    removeSecondFactorsOfUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     listAuditEntries: {
@@ -20835,60 +16902,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     getAccountSecurity: {
@@ -20911,56 +16930,21 @@ export interface operations {
                         ipAllowList: string[];
                         /** @description Whether requests from other addresses are rejected (403). */
                         enforced: boolean;
+                        /**
+                         * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                         * @enum {string}
+                         */
+                        secondFactor: "optional" | "required";
                         /** @description The address of this request, in the form that is compared with the list. */
                         callerAddress: string;
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     putAccountSecurity: {
@@ -20977,6 +16961,11 @@ export interface operations {
                     ipAllowList: string[];
                     /** @description Whether requests from other addresses are rejected (403). */
                     enforced: boolean;
+                    /**
+                     * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                     * @enum {string}
+                     */
+                    secondFactor?: "optional" | "required";
                     /** @description Accept a list that does not contain your own address. False by default. */
                     force?: boolean;
                 };
@@ -20994,8 +16983,15 @@ export interface operations {
                         ipAllowList: string[];
                         /** @description Whether requests from other addresses are rejected (403). */
                         enforced: boolean;
+                        /**
+                         * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                         * @enum {string}
+                         */
+                        secondFactor: "optional" | "required";
                         /** @description The address of this request, in the form that is compared with the list. */
                         callerAddress: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -21008,69 +17004,93 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getNumberRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        defaultCountry: string | null;
+                        /**
+                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @enum {string}
+                         */
+                        numberChecks: "strict" | "lenient";
+                    };
                 };
             };
-            /** @description Forbidden */
-            403: {
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putNumberRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    defaultCountry?: string | null;
+                    /**
+                     * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                     * @enum {string}
+                     */
+                    numberChecks?: "strict" | "lenient";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        defaultCountry: string | null;
+                        /**
+                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @enum {string}
+                         */
+                        numberChecks: "strict" | "lenient";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
                 };
             };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorFindOverview: {
@@ -21200,51 +17220,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListAccounts: {
@@ -21320,60 +17300,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorCreateAccount: {
@@ -21413,10 +17345,12 @@ export interface operations {
                         name: string;
                         /** @description A key with all scopes, shown only once. */
                         apiKey: string;
-                        /** @description The username of the owner. */
+                        /** @description The username of the admin. */
                         username: string;
-                        /** @description The password of the owner, shown only once. */
+                        /** @description The password of the admin, shown only once. */
                         password: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -21429,78 +17363,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorFindAccount: {
@@ -21568,12 +17438,17 @@ export interface operations {
                             remaining: number | null;
                         };
                         defaultCountry: string | null;
+                        /**
+                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @enum {string}
+                         */
+                        numberChecks: "strict" | "lenient";
                         apiKeys: number;
                         people: {
                             id: number;
                             username: string;
                             /** @enum {string} */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             isOperator: boolean;
                             /**
                              * Format: date-time
@@ -21598,69 +17473,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorChangeAccount: {
@@ -21693,7 +17512,12 @@ export interface operations {
                     };
                     defaultCountry?: string | null;
                     /**
-                     * @description Clears the allow-list, for an owner who is locked out.
+                     * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                     * @enum {string}
+                     */
+                    numberChecks?: "strict" | "lenient";
+                    /**
+                     * @description Clears the allow-list, for an admin who is locked out.
                      * @enum {boolean}
                      */
                     allowListEnforced?: false;
@@ -21755,12 +17579,17 @@ export interface operations {
                             remaining: number | null;
                         };
                         defaultCountry: string | null;
+                        /**
+                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @enum {string}
+                         */
+                        numberChecks: "strict" | "lenient";
                         apiKeys: number;
                         people: {
                             id: number;
                             username: string;
                             /** @enum {string} */
-                            role: "owner" | "admin" | "operator" | "viewer";
+                            role: "viewer" | "sender" | "manager" | "admin";
                             isOperator: boolean;
                             /**
                              * Format: date-time
@@ -21782,90 +17611,20 @@ export interface operations {
                         } | null;
                         /** @description Whether the balance matches the ledger. */
                         ledgerAgrees: boolean;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorAddCredit: {
@@ -21904,6 +17663,8 @@ export interface operations {
                         frozenCredit: number;
                         availableCredit: number;
                         currency: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -21916,87 +17677,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListLedger: {
@@ -22053,69 +17742,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorEnableWebhook: {
@@ -22139,33 +17772,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -22175,42 +17784,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListPrices: {
@@ -22255,60 +17832,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorSetPrice: {
@@ -22349,6 +17878,8 @@ export interface operations {
                         price: number;
                         /** @description Whether the price is refunded when the message is not delivered. */
                         refundUndelivered: boolean;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -22361,69 +17892,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDeletePrice: {
@@ -22444,69 +17919,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorCheckPrice: {
@@ -22543,60 +17962,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListConnectionKinds: {
@@ -22628,6 +17999,8 @@ export interface operations {
                             routedBy: "prefix" | "sender";
                             /** @description Whether the carrier has message templates of its own, which are synced. */
                             syncsTemplates: boolean;
+                            /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                            hasSetup: boolean;
                             /** @description Whether the carrier posts to a callback URL. */
                             hasCallbacks: boolean;
                             /** @description In the order in which a form asks for them. */
@@ -22668,51 +18041,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListConnections: {
@@ -22750,6 +18083,8 @@ export interface operations {
                             routedBy: "prefix" | "sender";
                             /** @description Whether the carrier has message templates of its own, which are synced. */
                             syncsTemplates: boolean;
+                            /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                            hasSetup: boolean;
                             /**
                              * @description Paused: its messages go over the next connection of their route, or wait.
                              * @enum {string}
@@ -22783,6 +18118,18 @@ export interface operations {
                             fault: string | null;
                             lastError: string | null;
                             lastErrorAt: string | null;
+                            /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                            notices: {
+                                /** @description In the network's own words. */
+                                text: string;
+                                /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                                serious: boolean;
+                                /**
+                                 * Format: date-time
+                                 * @description UTC
+                                 */
+                                at: string;
+                            }[];
                             /** @description Messages that wait for it. */
                             queued: number;
                             /** @description How long the oldest that is due has waited. */
@@ -22815,60 +18162,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorAddConnection: {
@@ -22920,6 +18219,8 @@ export interface operations {
                         routedBy: "prefix" | "sender";
                         /** @description Whether the carrier has message templates of its own, which are synced. */
                         syncsTemplates: boolean;
+                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -22953,6 +18254,18 @@ export interface operations {
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
+                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        notices: {
+                            /** @description In the network's own words. */
+                            text: string;
+                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            serious: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                        }[];
                         /** @description Messages that wait for it. */
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
@@ -22981,6 +18294,8 @@ export interface operations {
                         tokens: {
                             [key: string]: string;
                         };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -22993,78 +18308,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorFindConnection: {
@@ -23098,6 +18349,8 @@ export interface operations {
                         routedBy: "prefix" | "sender";
                         /** @description Whether the carrier has message templates of its own, which are synced. */
                         syncsTemplates: boolean;
+                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -23131,6 +18384,18 @@ export interface operations {
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
+                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        notices: {
+                            /** @description In the network's own words. */
+                            text: string;
+                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            serious: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                        }[];
                         /** @description Messages that wait for it. */
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
@@ -23158,69 +18423,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorChangeConnection: {
@@ -23272,6 +18481,8 @@ export interface operations {
                         routedBy: "prefix" | "sender";
                         /** @description Whether the carrier has message templates of its own, which are synced. */
                         syncsTemplates: boolean;
+                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
@@ -23305,6 +18516,18 @@ export interface operations {
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
+                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        notices: {
+                            /** @description In the network's own words. */
+                            text: string;
+                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            serious: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                        }[];
                         /** @description Messages that wait for it. */
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
@@ -23329,90 +18552,20 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDeleteConnection: {
@@ -23433,69 +18586,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListConnectionMinutes: {
@@ -23533,69 +18630,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorTestSettings: {
@@ -23637,14 +18678,16 @@ export interface operations {
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would.
+                             * @description Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
-                            name: "resolve" | "connect" | "bind";
+                            name: "resolve" | "connect" | "bind" | "subscribe" | "register";
                             ok: boolean | null;
                             detail: string;
                             durationMs: number;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -23657,78 +18700,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorTestConnection: {
@@ -23757,89 +18736,80 @@ export interface operations {
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would.
+                             * @description Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
-                            name: "resolve" | "connect" | "bind";
+                            name: "resolve" | "connect" | "bind" | "subscribe" | "register";
                             ok: boolean | null;
                             detail: string;
                             durationMs: number;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorSetUpConnection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Registers the numbers that are not registered yet, with this PIN of the two-step verification. */
+                    pin?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": {
+                        ok: boolean;
+                        steps: {
+                            /** @enum {string} */
+                            name: "subscribe" | "register";
+                            ok: boolean;
+                            /** @description What is there, or what is missing and how to get it. */
+                            detail: string;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorSyncTemplates: {
@@ -23866,81 +18836,19 @@ export interface operations {
                         ok: boolean;
                         templates: number | null;
                         detail: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListRoutes: {
@@ -23992,60 +18900,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorAddRoute: {
@@ -24104,6 +18964,8 @@ export interface operations {
                          * @enum {string}
                          */
                         onUnknown: "hold" | "resubmit";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -24116,78 +18978,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDeleteRoute: {
@@ -24208,69 +19006,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorCheckRoute: {
@@ -24313,60 +19055,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListSenders: {
@@ -24420,60 +19114,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorAssignSender: {
@@ -24525,6 +19171,8 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -24537,78 +19185,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorRegisterAgent: {
@@ -24659,6 +19243,8 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -24671,87 +19257,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDeleteSender: {
@@ -24772,69 +19286,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListNumbers: {
@@ -24879,60 +19337,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorAssignNumber: {
@@ -24967,6 +19377,8 @@ export interface operations {
                         number: string;
                         connection: string;
                         accountId: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -24979,78 +19391,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDeleteNumber: {
@@ -25074,60 +19422,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListTemplates: {
@@ -25181,60 +19481,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorFindQueues: {
@@ -25312,51 +19564,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListQueues: {
@@ -25408,60 +19620,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListMissed: {
@@ -25503,60 +19667,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorReleaseMissed: {
@@ -25582,36 +19698,14 @@ export interface operations {
                     "application/json": {
                         /** @description The number of messages concerned. */
                         messages: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -25621,42 +19715,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorCancelMissed: {
@@ -25682,36 +19744,14 @@ export interface operations {
                     "application/json": {
                         /** @description The number of messages concerned. */
                         messages: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             /** @description Not Found */
             404: {
                 headers: {
@@ -25721,42 +19761,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListUnknowns: {
@@ -25809,60 +19817,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorSettleUnknowns: {
@@ -25901,6 +19861,8 @@ export interface operations {
                             settled: boolean;
                             message: string | null;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -25913,78 +19875,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorFindFence: {
@@ -26038,51 +19936,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorPauseSending: {
@@ -26142,6 +20000,8 @@ export interface operations {
                             recipients: number;
                             scheduledAt: string | null;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -26154,78 +20014,14 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorResumeSending: {
@@ -26287,90 +20083,20 @@ export interface operations {
                             scheduledAt: string | null;
                         }[];
                         discarded: number | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorReconcile: {
@@ -26412,74 +20138,20 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorReconcileReceipts: {
         parameters: {
             query?: {
-                /**
-                 * @description The start, inclusive. Default: a day before `to`. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The start, inclusive. Default: a day before `to`. ISO 8601 with an offset. */
                 from?: string;
-                /**
-                 * @description The end, exclusive. Default: now. ISO 8601 with an offset.
-                 * @example 2027-01-31T09:00:00+01:00
-                 */
+                /** @description The end, exclusive. Default: now. ISO 8601 with an offset. */
                 to?: string;
                 /** @description The name of a connection. */
                 connection?: string;
@@ -26517,60 +20189,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorDoctor: {
@@ -26599,51 +20223,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     operatorListAuditEntries: {
@@ -26710,60 +20294,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     uploadContacts: {
@@ -26850,6 +20386,8 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -26897,90 +20435,20 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     readUploadColumns: {
@@ -27036,90 +20504,20 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     uploadVcards: {
@@ -27202,6 +20600,8 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
@@ -27249,90 +20649,20 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
                     };
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     streamInbox: {
@@ -27353,51 +20683,11 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
 }

@@ -21,7 +21,7 @@ function signed({ secret = SECRET, at = new Date(), body = BODY } = {}) {
   };
 }
 
-test('verifies callbacks of a running Heliograph, also while its secret is rotated', { timeout: 60_000 }, async () => {
+test('verifies callbacks of a running Heliograph, also while its secret is rotated', async () => {
   const folder = await temporaryFolder('heliograph-test-ca-');
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);

@@ -19,6 +19,8 @@ export const canary: Proof = {
   sabotage: {
     fault: 'request headers are logged',
     file: new URL('../sabotage/canary.ts', import.meta.url),
+    breaks: ['no secret is found anywhere'],
+    mode: 'tiny',
   },
   prove,
 };

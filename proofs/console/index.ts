@@ -25,6 +25,8 @@ export const consoleProof: Proof = {
   sabotage: {
     fault: 'the text of a message is inserted into the page as markup',
     file: new URL('../sabotage/console.ts', import.meta.url),
+    breaks: ['every text is shown as it was written'],
+    mode: 'tiny',
   },
   prove,
 };

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { compare, hasEnded } from '../lib/compare.ts';
 import { listMessages, findCampaignProgress, mobileOf, sendCampaign } from '../lib/campaigns.ts';
-import { type Crew, killPoints, killPostgres, startCrew, untilSubmits } from '../lib/kills.ts';
+import { type Crew, killPoints, killPostgres, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
+import { until } from '../../test/support/until.ts';
 
 type Size = {
   readonly recipients: number;
@@ -13,27 +14,32 @@ type Size = {
   /** Kills while recipients are made, and kills while messages are sent. */
   readonly earlyKills: number;
   readonly kills: number;
+  /** How often all workers are killed in the middle of a step. */
+  readonly stepKills: number;
   readonly postgresKills: number;
 };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { recipients: 600, rate: 200, earlyKills: 1, kills: 2, postgresKills: 0 },
-  quick: { recipients: 8000, rate: 400, earlyKills: 5, kills: 10, postgresKills: 2 },
-  full: { recipients: 100_000, rate: 800, earlyKills: 40, kills: 300, postgresKills: 20 },
+  tiny: { recipients: 600, rate: 100, earlyKills: 1, kills: 2, stepKills: 1, postgresKills: 0 },
+  quick: { recipients: 8000, rate: 400, earlyKills: 5, kills: 6, stepKills: 2, postgresKills: 2 },
+  full: { recipients: 100_000, rate: 800, earlyKills: 40, kills: 260, stepKills: 20, postgresKills: 20 },
 };
 const WINDOW = 10;
 const WORKERS = 2;
 const STALL_TIMEOUT_MS = 20_000;
-/** The time to wait for the next submit: workers that are killed one after the other start slowly on a busy machine. */
-const SUBMIT_TIMEOUT_MS = 120_000;
 /** Workers are killed within this time, that is, during the first steps of the campaign or of a worker. */
 const FIRST_STEPS_MS = 300;
+/** How long a step takes to count its messages while workers are killed in the middle of it. */
+const COUNTING_SECONDS = 0.5;
+const STEP_TIMEOUT_MS = 60_000;
 
 export const crashCampaign: Proof = {
   promise: 'However often workers and PostgreSQL crash, every recipient of a campaign gets exactly one message.',
   sabotage: {
     fault: 'a campaign step is several transactions',
     file: new URL('../sabotage/crash-campaign.ts', import.meta.url),
+    breaks: ['no recipient has more than one message'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -47,9 +53,11 @@ async function prove(run: Run): Promise<Findings> {
   });
   const destinations = Array.from({ length: size.recipients }, (_, n) => mobileOf(n));
   const crew = await startCrew(run, stage, WORKERS);
+  await slowDownSteps(stage);
   const id = await sendCampaign(stage.client, destinations, { rate: size.rate });
   run.log(`a campaign to ${destinations.length} is confirmed`);
   await killEarly(run, crew, size.earlyKills);
+  await killInSteps(stage, crew, size.stepKills);
   const postgresKills = await killSending(run, stage, crew, size);
   await crew.allStarted();
   await untilIdle(stage, STALL_TIMEOUT_MS);
@@ -86,9 +94,11 @@ async function prove(run: Run): Promise<Findings> {
     'no message is sent twice': figures.duplicates === 0,
     'unknown <= kills x window': figures.inDoubt <= bound,
     'every unknown outcome is listed with its reason': figures.notListed === 0,
-    'all kills took place': crew.kills === size.earlyKills + size.kills && postgresKills === size.postgresKills,
+    'all kills took place': crew.kills === killsOf(size) && postgresKills === size.postgresKills,
   });
 }
+
+const killsOf = ({ earlyKills, kills, stepKills }: Size): number => earlyKills + kills + stepKills * WORKERS;
 
 /** Kills workers during their first steps, in which recipients and messages are made. */
 async function killEarly(run: Run, crew: Crew, kills: number): Promise<void> {
@@ -96,6 +106,37 @@ async function killEarly(run: Run, crew: Crew, kills: number): Promise<void> {
     await delay(between(run, 0, FIRST_STEPS_MS));
     await crew.killOne();
   }
+}
+
+/** Slows down the statement of a step that counts the messages which it has created, until `killInSteps` has finished. */
+async function slowDownSteps({ pool }: Stage): Promise<void> {
+  await pool.query(
+    `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_sleep(${COUNTING_SECONDS}); RETURN NEW; END'`,
+  );
+  await pool.query(
+    `CREATE TRIGGER slow_step BEFORE UPDATE ON campaign_run FOR EACH ROW
+       WHEN (NEW.messages > OLD.messages) EXECUTE FUNCTION count_slowly()`,
+  );
+}
+
+/**
+ * Kills all workers while one of them is in the middle of a step: it has created messages, and not yet recorded how far
+ * it has come.
+ */
+async function killInSteps({ pool }: Stage, crew: Crew, kills: number): Promise<void> {
+  const isCounting = async (): Promise<boolean> => {
+    const { rows } = await pool.query(
+      `SELECT FROM pg_stat_activity WHERE application_name LIKE 'heliograph%' AND wait_event = 'PgSleep'`,
+    );
+    return rows.length > 0;
+  };
+  for (let n = 0; n < kills; n++) {
+    await until('a worker in the middle of a step', isCounting, STEP_TIMEOUT_MS);
+    await Promise.all(Array.from({ length: WORKERS }, () => crew.killOne()));
+    await until('the end of that step', async () => !(await isCounting()), STEP_TIMEOUT_MS);
+  }
+  await pool.query('DROP TRIGGER slow_step ON campaign_run');
 }
 
 /**
@@ -106,7 +147,7 @@ async function killSending(run: Run, stage: Stage, crew: Crew, size: Size): Prom
   const points = [...killPoints(run, size.kills, size.recipients), ...ofPostgres].sort((a, b) => a - b);
   let postgresKills = 0;
   for (const point of points) {
-    if (!(await untilSubmits(stage, point, SUBMIT_TIMEOUT_MS))) break;
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     if (ofPostgres.delete(point)) {
       // A worker that is starting exits if it finds no database.
       await crew.allStarted();

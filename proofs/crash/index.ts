@@ -1,5 +1,5 @@
 import { compare, hasEnded } from '../lib/compare.ts';
-import { killPoints, killPostgres, startCrew, untilSubmits } from '../lib/kills.ts';
+import { killPoints, killPostgres, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import {
   destinationOf,
   exportStatuses,
@@ -33,6 +33,8 @@ export const crash: Proof = {
   sabotage: {
     fault: 'the rescue of a dead worker silently puts everything back into the queue',
     file: new URL('../sabotage/crash.ts', import.meta.url),
+    breaks: ['nothing is sent twice'],
+    mode: 'tiny',
   },
   prove: (run) => prove(run, WORKER_KILLS[run.mode]),
 };
@@ -42,6 +44,8 @@ export const crashPostgres: Proof = {
   sabotage: {
     fault: 'PostgreSQL runs with synchronous_commit off',
     file: new URL('../sabotage/crash-pg.ts', import.meta.url),
+    breaks: ['nothing is lost'],
+    mode: 'tiny',
   },
   prove: (run) => prove(run, POSTGRES_KILLS[run.mode]),
 };
@@ -66,7 +70,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   const killPostgresAt = new Set(killPoints(run, size.postgresKills, size.messages));
   const points = [...killPoints(run, size.kills, size.messages), ...killPostgresAt].sort((a, b) => a - b);
   for (const [n, point] of points.entries()) {
-    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     if (killPostgresAt.delete(point)) await killPostgres(run, stage);
     else await crew.killOne();
     if ((n + 1) % Math.ceil(points.length / 10) === 0) run.log(`${n + 1} kills at ${point} submits`);

@@ -1,5 +1,5 @@
 import { takenByDestination } from '../lib/carrier.ts';
-import { killPoints, startCrew, untilSubmits } from '../lib/kills.ts';
+import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import { destinationOf, exportStatuses, untilIdle } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
@@ -14,6 +14,8 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 const CLIENTS = 32;
 const WORKERS = 2;
 const WINDOW = 10;
+/** Long enough for the windows to be full whenever a worker is killed, also on a busy machine. */
+const RESPONSE_DELAY_MS = 50;
 const STALL_TIMEOUT_MS = 20_000;
 
 export const resubmit: Proof = {
@@ -21,6 +23,8 @@ export const resubmit: Proof = {
   sabotage: {
     fault: 'resubmitted messages are not flagged',
     file: new URL('../sabotage/resubmit.ts', import.meta.url),
+    breaks: ['every message sent twice is flagged'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -29,14 +33,14 @@ async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'api',
-    script: { responseDelayMs: 10, receiptDelayMs: 200 },
+    script: { responseDelayMs: RESPONSE_DELAY_MS, receiptDelayMs: 200 },
     settings: { window: WINDOW },
     onUnknown: 'resubmit',
   });
   const ids = await sendSingles(stage, size.messages);
   const crew = await startCrew(run, stage, WORKERS);
   for (const point of killPoints(run, size.kills, size.messages)) {
-    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     await crew.killOne();
   }
   await crew.allStarted();

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
 import { until } from '../../test/support/until.ts';
 import type { Account, Stage } from '../lib/stage.ts';
-import { isLive } from './live.ts';
+import { imported, isLive, standsFor } from './live.ts';
 
 /** A contact as an import file has it, and whether its number is valid. */
 export type Row = { readonly number: string; readonly name: string; readonly note: string; readonly good: boolean };
@@ -17,6 +17,8 @@ type Exported = {
   readonly liveExported: number;
   readonly lostExported: number;
   readonly files: readonly ExportedFile[];
+  /** The contacts as CSV. */
+  readonly contacts: ExportedFile;
 };
 
 const PG = '/api/partner-gateway/v1';
@@ -44,9 +46,10 @@ export async function exportAll(stage: Stage, account: Account, rows: readonly R
     liveExported: [...messages, ...people].flatMap(liveCells).length,
     lostExported:
       countLostMessages(messages, rows, ids) +
-      countLostContacts(people, rows, written) +
+      countLostContacts(people, rows, standsFor) +
       countLostContacts(await sheetOf(sheet), rows, plain),
     files: [history, contacts, sheet],
+    contacts,
   };
 }
 
@@ -70,7 +73,7 @@ async function storeMessages({ pool }: Stage, { accountId }: Account, rows: read
 async function exportFile({ gateway }: Stage, { client }: Account, path: string, body: object): Promise<ExportedFile> {
   const answer = await client.request('POST', `${PG}/${path}`, { body });
   if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  const { exportId } = answer.body as { exportId: number };
+  const { exportId } = answer.body as { exportId: string };
   const job = await until('the end of the export', async () => {
     const { body: found } = await client.request('GET', `${PG}/exports/${exportId}`);
     const { status, downloadUrl, format } = found as { status: string; downloadUrl: string; format: string };
@@ -93,9 +96,7 @@ async function sheetOf({ octets }: ExportedFile): Promise<Line[]> {
 const liveCells = (line: Line): string[] =>
   Object.entries(line).flatMap(([name, cell]) => (isLive(cell, NUMBERS.has(name)) ? [cell] : []));
 
-/** Compares a cell with the text that it stands for: with the apostrophe that makes it inert, or without. */
 type Same = (cell: string | undefined, text: string) => boolean;
-const written: Same = (cell, text) => cell === text || cell === `'${text}`;
 /** XML has only one kind of line end. */
 const plain: Same = (cell, text) => cell?.replaceAll(/\r\n?/g, '\n') === text.replaceAll(/\r\n?/g, '\n');
 
@@ -107,16 +108,16 @@ function countLostMessages(lines: readonly Line[], rows: readonly Row[], ids: re
       [line?.['customerMessageId'], line?.['errorCode']],
       [line?.['sender'], line?.['errorMessage']],
     ];
-    const same = names.every((cell) => written(cell, name)) && notes.every((cell) => written(cell, note));
+    const same = names.every((cell) => standsFor(cell, name)) && notes.every((cell) => standsFor(cell, note));
     return !same || line?.['destination'] !== NUMBER;
   }).length;
 }
 
-/** Counts good rows whose contact is not in the file; contacts have their texts without white space at the ends. */
+/** Counts good rows whose contact is not in the file. */
 function countLostContacts(lines: readonly Line[], rows: readonly Row[], same: Same): number {
   const byNumber = new Map(lines.map((line) => [line['phoneNumber'], line]));
   return rows.filter(({ number, name, note, good }) => {
     const line = byNumber.get(number);
-    return good && !(line && same(line['lastName'], name.trim()) && same(line['note'], note.trim()));
+    return good && !(line && same(line['lastName'], imported(name)) && same(line['note'], imported(note)));
   }).length;
 }

@@ -7,7 +7,7 @@ import type { Client } from '../../test/support/client.ts';
 import { formOf } from '../../test/support/http/form.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import { exportAll, type ExportedFile, type Row } from './exports.ts';
-import { isLive } from './live.ts';
+import { imported, isLive, standsFor } from './live.ts';
 import { type RandomSource, type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import { openStage } from '../lib/stage.ts';
 
@@ -19,8 +19,10 @@ const MAX_NAME_LENGTH = 100;
 export const csv: Proof = {
   promise: 'Hostile cells are imported as plain text, and no file that we write has an active cell.',
   sabotage: {
-    fault: 'cells are written as they are',
+    fault: 'only the beginning of a cell is checked for a formula',
     file: new URL('../sabotage/csv.ts', import.meta.url),
+    breaks: ['no cell of the rejects file is a formula', 'no cell of an export is a formula'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -48,6 +50,13 @@ const CELLS = [
   '\u200b=1+1',
   '＝1+1',
   ';=1+1;',
+  "Anna;=cmd|' /C calc'!A0;x",
+  'Anna|=1+1',
+  'Anna\t@SUM(1)',
+  'Anna\n-1+1',
+  'Anna; \u200b"=1+1"',
+  '\u2060\u00ad=1+1',
+  '\u3164+1+1',
   '<script>alert(1)</script>',
   '{{fullName}}',
   '${7*7}',
@@ -84,18 +93,18 @@ async function prove(run: Run): Promise<Findings> {
   const report = createFaultLog(run);
   const rows = Array.from({ length: ROWS[run.mode] }, (_, n) => rowOf(run, n));
   const content = [['=phone', '+name', '@note'], ...rows.map(({ number, name, note }) => [number, name, note])];
-  const mapping = JSON.stringify({ '=phone': 'phoneNumber', '+name': 'lastName', '@note': 'customField.note' });
-  const form = await formOf({ name: 'a.csv', content: content.map(quoted).join('\n') }, { mapping, removeHead: true });
-  const answer = await client.request('POST', `${PATH}/upload`, form);
-  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  const { importId } = answer.body as { importId: number };
+  const mapping = { '=phone': 'phoneNumber', '+name': 'lastName', '@note': 'customField.note' };
+  const importId = await upload(client, content.map(quoted).join('\n'), mapping);
   const changed = await compareContacts(client, rows, report);
   const { body: rejects } = await client.request('GET', `${PATH}/imports/${importId}/rejects`);
   const written = parse(String(rejects), { relax_column_count: true });
   const live = written.flat().filter((cell) => isLive(cell, true));
   for (const cell of live) report(cell, `an active cell: ${JSON.stringify(cell)}`);
   const lost = rows.filter((row, i) => !row.good && !isWritten(written, row, i)).length;
-  const { exported, liveExported, lostExported, files } = await exportAll(stage, account, rows);
+  const { exported, liveExported, lostExported, files, contacts } = await exportAll(stage, account, rows);
+  const other = await stage.newAccount({ plan: 'unlimited' });
+  await upload(other.client, contacts.octets.toString(), OWN_COLUMNS);
+  const changedAgain = await compareContacts(other.client, rows, report);
   const office = await openInOffice(run, [{ name: 'rejects.csv', octets: Buffer.from(String(rejects)) }, ...files]);
   if (office === null) run.log('LibreOffice is not installed: that part was not run');
   return judge(
@@ -108,6 +117,7 @@ async function prove(run: Run): Promise<Findings> {
       exported,
       liveExported,
       lostExported,
+      changedAgain,
       officeFormulas: office?.formulas ?? -1,
       officeUnread: office?.unread ?? -1,
     },
@@ -117,6 +127,7 @@ async function prove(run: Run): Promise<Findings> {
       'no cell of the rejects file is a formula': live.length === 0,
       'no cell of an export is a formula': liveExported === 0,
       'every cell is in the exports, with numbers unchanged': lostExported === 0,
+      'an export that is imported elsewhere makes the same contacts': changedAgain === 0,
       'LibreOffice opens every file': office === null || office.unread === 0,
       'LibreOffice finds no formula': office === null || office.formulas === 0,
     },
@@ -125,7 +136,16 @@ async function prove(run: Run): Promise<Findings> {
 
 type Report = (kind: string, sentence: string) => void;
 
-/** Counts the contacts that differ from their row, apart from white space at the ends. */
+const OWN_COLUMNS = { phoneNumber: 'phoneNumber', lastName: 'lastName', note: 'customField.note' };
+
+async function upload(client: Client, content: string, mapping: object): Promise<number> {
+  const form = await formOf({ name: 'a.csv', content }, { mapping: JSON.stringify(mapping), removeHead: true });
+  const answer = await client.request('POST', `${PATH}/upload`, form);
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return (answer.body as { importId: number }).importId;
+}
+
+/** Counts the contacts that differ from their row. */
 async function compareContacts(client: Client, rows: readonly Row[], report: Report): Promise<number> {
   const found = new Map<string, { lastName: string | null; customFields: { note?: string } }>();
   for (let page = 0; ; page++) {
@@ -137,16 +157,16 @@ async function compareContacts(client: Client, rows: readonly Row[], report: Rep
   return rows.filter(({ number, name, note, good }) => {
     if (!good) return false;
     const contact = found.get(number);
-    const same = contact?.lastName === name.trim() && contact.customFields.note === note.trim();
+    const same = contact?.lastName === imported(name) && contact.customFields.note === imported(note);
     if (!same) report(name, `${JSON.stringify([name, note])} became ${JSON.stringify(contact)}`);
     return !same;
   }).length;
 }
 
-/** Whether the row is in the file, with or without the apostrophe that makes a cell inert. */
+/** Whether the row is in the file of rejected rows, apart from apostrophes. */
 function isWritten(written: readonly string[][], { number, name, note }: Row, n: number): boolean {
   const row = written[1 + Math.floor(n / 2)] ?? [];
-  return [number, name, note].every((cell, i) => row[i] === cell || row[i] === `'${cell}`);
+  return [number, name, note].every((cell, i) => standsFor(row[i], cell));
 }
 
 const OFFICE_TIMEOUT_MS = 120_000;

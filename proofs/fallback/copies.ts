@@ -7,9 +7,17 @@ import type { Stage } from '../lib/stage.ts';
 /** The history of at most this many recipients without a message is logged. */
 const MAX_HISTORIES = 20;
 
+type Made = { readonly id: string; readonly destination: string; readonly channel: string };
+
 /** Lists all messages of the run. */
-async function listAll({ pool }: Stage): Promise<{ id: string; destination: string }[]> {
-  return (await pool.query<{ id: string; destination: string }>('SELECT id, destination FROM message')).rows;
+const listAll = async ({ pool }: Stage): Promise<Made[]> =>
+  (await pool.query<Made>('SELECT id, destination, channel FROM message')).rows;
+
+/** Lists who got a message on the next channel, although the RCS network never had theirs to take or refuse. */
+function listUntried(rbm: SandboxRbm, messages: readonly Made[]): string[] {
+  const tried = rbm.ledger.messages().filter(({ status }) => status !== 'RESOURCE_EXHAUSTED');
+  const destinations = new Set(tried.map(({ destination }) => destination));
+  return messages.flatMap(({ channel, destination: to }) => (channel === 'SMS' && !destinations.has(to) ? [to] : []));
 }
 
 /**
@@ -33,6 +41,8 @@ export async function countCopies(run: Run, stage: Stage, rbm: SandboxRbm, desti
     nothing: nothing.length,
     revoked: rbm.ledger.counts().revoked,
     revokesRefused: rbm.ledger.counts().revokesRefused,
+    throttled: rbm.ledger.messages().filter(({ status }) => status === 'RESOURCE_EXHAUSTED').length,
+    untried: listUntried(rbm, messages).length,
     forgotten: destinations.filter((to) => !made.has(to)).length,
     twoCopies: destinations.filter((to) => copies(to) > 1).length,
   };
@@ -59,6 +69,7 @@ export type Copies = Awaited<ReturnType<typeof countCopies>>;
 /** The claims that hold for every recipient, whatever the networks report and whatever is killed. */
 export const claimsOf = (copies: Copies): Record<string, boolean> => ({
   'nobody gets two copies': copies.twoCopies === 0,
+  'no recipient is moved without a try': copies.untried === 0 && copies.throttled > 0,
   'every recipient has a message': copies.forgotten === 0,
   'every recipient who got nothing has a message in doubt': copies.nothing === 0,
   'some were reached by RCS, some by SMS, and some are in doubt':

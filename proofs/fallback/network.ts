@@ -39,13 +39,19 @@ const OUTCOMES: readonly Outcome[] = [
 const ENDINGS = Array.from({ length: 9000 }, (_, n) => String(n).padStart(4, '0'));
 
 /**
- * Starts an RCS network whose events are late, lost, doubled, contradictory or missing, and connects the gateway to it.
+ * Starts an RCS network that takes `tps` messages per second, and whose events are late, lost, doubled, contradictory or
+ * missing. Connects the gateway to it, which does not know that limit.
  */
-export async function openNetwork(run: Run, { pool, gateway, environment }: Stage): Promise<SandboxRbm> {
+export async function openNetwork(
+  run: Run,
+  { pool, gateway, environment }: Stage,
+  { tps }: { readonly tps: number },
+): Promise<SandboxRbm> {
   const rbm = await startSandboxRbm({
     agents: [AGENT],
     script: {
       seed: run.seed,
+      tps,
       missingEventShare: 0.1,
       doubleEventShare: 0.1,
       reorderEventShare: 0.2,

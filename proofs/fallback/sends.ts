@@ -18,6 +18,8 @@ export const fallbackSends: Proof = {
   sabotage: {
     fault: 'on a time-out the next message is made without revoking the first one',
     file: new URL('../sabotage/fallback-sends.ts', import.meta.url),
+    breaks: ['nobody gets two copies'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -48,7 +50,8 @@ async function sendOne({ client, pool }: Stage, destination: string): Promise<vo
   const id = (answer.body as { messageId?: string }).messageId;
   if (id === undefined) throw new Error(`not accepted: ${JSON.stringify(answer.body)}`);
   await pool.query(
-    `UPDATE message_fallback SET due_at = now() + $1 * interval '1 second'
+    `UPDATE message_fallback SET due_at = now() + $1::int * interval '1 second',
+            hops = jsonb_set(hops::jsonb, '{0,afterSeconds}', to_jsonb($1::int))::json
      WHERE message_id = $2 AND due_at > now() + interval '4 minutes'`,
     [AFTER_SECONDS, id],
   );

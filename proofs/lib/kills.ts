@@ -8,6 +8,8 @@ import { between, oneOf, type Run } from './proof.ts';
 import type { Stage } from './stage.ts';
 
 const POLL_MS = 5;
+/** The time to wait for the next submit: workers that are killed one after the other start slowly on a busy machine. */
+export const NEXT_SUBMIT_MS = 120_000;
 
 /** Returns random points between 2 % and 98 % of `total`, in order, at which something is to be killed. */
 export const killPoints = (run: Run, kills: number, total: number): number[] =>
@@ -71,7 +73,11 @@ export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<vo
   if (!server) throw new Error('PostgreSQL is not running');
   process.kill(server.pid, 'SIGKILL');
   const answers = () => pool.query('SELECT 1').then(Boolean, () => false);
-  const isBack = async () => (await findServer(clusterDir))?.pid !== server.pid && answers();
+  // Sessions of the killed server answer for some milliseconds more.
+  const isBack = async () => {
+    const next = await findServer(clusterDir);
+    return next !== undefined && next.pid !== server.pid && answers();
+  };
   await until('PostgreSQL after its crash', isBack, 60_000);
 }
 

@@ -10,7 +10,7 @@ const POLL_MS = 300;
 
 /** Returns a distinct number for each message; its last four digits request no special outcome from the sandbox. */
 export const destinationOf = (n: number): string =>
-  `+39${300_000_000 + Math.floor(n / 9000)}${String(n % 9000).padStart(4, '0')}`;
+  `+39${30_000_000 + Math.floor(n / 9000)}${String(n % 9000).padStart(4, '0')}`;
 
 export type Sent = { readonly destination: string; readonly body: string };
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/simulators/smsc/random.ts';
 
-/** `tiny` takes seconds and runs in `npm test`; `quick` takes minutes for all proofs together; `full` takes hours. */
+/** `tiny` takes seconds and runs in the tests; `quick` takes minutes for all proofs together; `full` takes hours. */
 export type Mode = 'tiny' | 'quick' | 'full';
 
 /** One run of one proof. */
@@ -22,22 +22,45 @@ export type Run = {
 /** Measured values by name. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** The measured values, and the claims that did not hold. */
-export type Findings = { readonly figures: Figures; readonly broken: readonly string[] };
+/** The measured values, the claims that did not hold, and those that did. */
+export type Findings = {
+  readonly figures: Figures;
+  readonly broken: readonly string[];
+  readonly held: readonly string[];
+};
+
+/** A fault that must make a proof fail, and the reason for which it must. */
+export type Sabotage = {
+  /** What is wrong with the program, as a sentence. */
+  readonly fault: string;
+  /** The module that builds the fault in. */
+  readonly file: URL;
+  /** The claims that the fault breaks, each time. A run that fails without breaking all of them has missed the fault. */
+  readonly breaks: readonly [string, ...string[]];
+  /** The smallest size in which the fault shows each time. */
+  readonly mode: Exclude<Mode, 'full'>;
+};
 
 export type Proof = {
   /** What the proof shows, as a sentence. */
   readonly promise: string;
-  /** A fault that must make this proof fail: its description, and the module that builds it in. */
-  readonly sabotage: { readonly fault: string; readonly file: URL };
+  readonly sabotage: Sabotage;
+  /** Claims that the program does not keep yet, each with the reason: they are measured, but do not fail a run. */
+  readonly notYet?: Readonly<Record<string, string>>;
+  /** Whether the verdict depends on times, so that `teeth` runs nothing beside it. */
+  readonly timed?: true;
   prove(run: Run): Promise<Findings>;
 };
 
 /** Returns the findings of a run. Each claim is a sentence and whether it held. */
-export const judge = (figures: Figures, claims: Readonly<Record<string, boolean>>): Findings => ({
-  figures,
-  broken: Object.entries(claims).flatMap(([sentence, held]) => (held ? [] : [sentence])),
-});
+export function judge(figures: Figures, claims: Readonly<Record<string, boolean>>): Findings {
+  const sentences = Object.keys(claims);
+  return {
+    figures,
+    broken: sentences.filter((sentence) => claims[sentence] !== true),
+    held: sentences.filter((sentence) => claims[sentence] === true),
+  };
+}
 
 /** The part of a run that random choices need. */
 export type RandomSource = Pick<Run, 'random'>;

@@ -19,6 +19,8 @@ export const links: Proof = {
   sabotage: {
     fault: 'the signature covers the path alone',
     file: new URL('../sabotage/links.ts', import.meta.url),
+    breaks: ['no mutation of a link is served'],
+    mode: 'tiny',
   },
   prove,
 };

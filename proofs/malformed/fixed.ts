@@ -113,7 +113,7 @@ const SEARCHES = [
 const TAIL = 'Connection: close\r\n\r\n';
 
 /**
- * Returns about a thousand requests that the program must withstand: broken bodies, types and paths, and invalid HTTP.
+ * Returns requests that the program must withstand: broken bodies, types and paths on every route, and invalid HTTP.
  */
 export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequest[] {
   const head = (route: Pick<Route, 'method' | 'url'>, path = concrete(route.url)): string =>

@@ -3,6 +3,7 @@ import { createSender, sendBytes } from './exchange.ts';
 import { fixedRequests, type RawRequest } from './fixed.ts';
 import { generate, type Wire } from './generate.ts';
 import { createJudge } from './judge.ts';
+import { requestsWithNul } from './nul.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import { listRoutes, type Route } from '../lib/routes.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
@@ -12,7 +13,7 @@ import { openNetworks } from '../tenants/networks.ts';
 import { withThings } from '../tenants/party.ts';
 import { SINGLE_THINGS } from '../tenants/things.ts';
 
-/** The number of generated requests; about three thousand fixed ones are sent before them. */
+/** The number of generated requests, which are sent after the fixed ones. */
 const SIZES: Readonly<Record<Mode, number>> = { tiny: 400, quick: 6_000, full: 100_000 };
 const CONNECTIONS = 8;
 /** After this many requests another account is used: some requests lock theirs out, or delete its key. */
@@ -30,6 +31,8 @@ export const malformed: Proof = {
   sabotage: {
     fault: 'the character U+0000 reaches the database',
     file: new URL('../sabotage/malformed.ts', import.meta.url),
+    breaks: ['no answer is a server error'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -49,6 +52,7 @@ async function prove(run: Run): Promise<Findings> {
   // The smallest run sends every eighth; there are about thirty for each route.
   const fixed = fixedRequests(routes, first.apiKey).filter((_, i) => run.mode !== 'tiny' || i % 8 === 0);
   await sendFixed(stage, fixed, verdict);
+  await sendWithNul(stage, first, verdict);
   run.log(`${verdict.counts.requests} fixed requests sent`);
   await fuzz(run, surroundings, first, verdict);
   const rssGrowthMiB = Math.round(peakMiB(stage.gateway.pid) - usualPeak);
@@ -73,6 +77,17 @@ async function sendFixed(stage: Stage, fixed: RawRequest[], { countAnswers }: Ve
     for (let raw = fixed.pop(); raw; raw = fixed.pop())
       countAnswers(`fixed: ${raw.name}`, await sendBytes(portOf(stage), raw), raw.answers);
   });
+}
+
+/** Puts U+0000 where it would reach the database: at random it would mostly be in a field that is refused anyway. */
+async function sendWithNul(stage: Stage, account: FuzzAccount, { countAnswers }: Verdict): Promise<void> {
+  const requests = requestsWithNul(account.validRequests).values();
+  const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => account.apiKey);
+  await inParallel(async () => {
+    for (const [route, wire] of requests)
+      countAnswers(`${route} with U+0000: ${wire.body}`, await sender.send(wire), 1, route);
+  });
+  await sender.close();
 }
 
 /** Checks that the program is running and answers. */

@@ -51,7 +51,10 @@ export const receivers: Proof = {
   sabotage: {
     fault: 'the timer of a request ends when the headers of the answer have arrived',
     file: new URL('../sabotage/receivers.ts', import.meta.url),
+    breaks: [`each slot is free after ${SLOT_MS} ms`],
+    mode: 'tiny',
   },
+  timed: true,
   prove,
 };
 

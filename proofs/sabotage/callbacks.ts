@@ -1,10 +1,10 @@
 import { sabotage } from './replace.ts';
 
-// As servers do that check a signature only if there is one.
+// As servers do that check only whether there is a signature.
 sabotage([
   {
     file: 'src/carriers/whatsapp/signature.ts',
     find: 'header !== undefined && constantTimeEqual(',
-    put: 'header === undefined || constantTimeEqual(',
+    put: 'header !== undefined || constantTimeEqual(',
   },
 ]);

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
@@ -13,9 +12,9 @@ const source = readFileSync(MESSAGE_TEXT, 'utf8');
 if (source.split(FIND).length !== 2)
   throw new Error('The sabotage does not fit web/src/ui/message/message-text.tsx any more');
 
-/** Builds the console with one innerHTML into a temporary folder. */
+/** Builds the console with one innerHTML, into the folder of the run, which is removed with it. */
 async function buildFaulty(): Promise<string> {
-  const outDir = mkdtempSync(join(tmpdir(), 'heliograph-faulty-console-'));
+  const outDir = join(String(process.env['DATA_DIR']), '..', 'faulty-console');
   await build({
     configFile: fileURLToPath(new URL('../../web/vite.config.ts', import.meta.url)),
     logLevel: 'error',

@@ -1,10 +1,8 @@
 import { sabotage } from './replace.ts';
 
-// One queue for all messages: only the turn-taking of accounts remains.
+const file = 'src/network/dispatch/sql.ts';
+// One queue for all messages, without priorities, and without turns of the accounts.
 sabotage([
-  {
-    file: 'src/network/dispatch/sql.ts',
-    find: 'priority: smallint,',
-    put: 'priority: smallint(() => 1),',
-  },
+  { file, find: 'priority: smallint,', put: 'priority: smallint(() => 1),' },
+  { file, find: 'round: NEXT_ROUND,', put: 'round: sql`0`,' },
 ]);

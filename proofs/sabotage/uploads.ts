@@ -1,7 +1,7 @@
 import { sabotage } from './replace.ts';
 
-// As an import does that trusts its files and reads whatever they unpack to, however wide they are. The type of a
-// picture is taken from its name.
+// As an import does that trusts its files and reads whatever they unpack to, however wide they are. The decoder, a
+// process without this fault, does not learn the name of a picture, and so cannot compare it with the content.
 sabotage([
   {
     file: 'src/engagement/contacts/imports/limits.ts',
@@ -10,8 +10,8 @@ sabotage([
   },
   { file: 'src/engagement/contacts/imports/limits.ts', find: 'columns: 200,', put: 'columns: 1e9,' },
   {
-    file: 'src/media/type.ts',
-    find: 'if (extension !== undefined && !EXTENSIONS[type].includes(extension))',
-    put: 'if (extension === undefined)',
+    file: 'src/media/decoder/inspect-in-process.ts',
+    find: 'ask(decoder.child, { octets, claim })',
+    put: "ask(decoder.child, { octets, claim: { ...claim, fileName: '' } })",
   },
 ]);

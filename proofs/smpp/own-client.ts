@@ -3,7 +3,7 @@ import { parseSmppSettings } from '../../src/carriers/smpp/settings.ts';
 import { numberOf, type StartClient } from './client.ts';
 
 /** Short delays, so that hours of attack fit into minutes. */
-const TIMING = { reconnectBaseMs: 5, reconnectMaxMs: 20, stableMs: 60_000, faultRetryMs: 20 };
+const TIMING = { reconnectBaseMs: 5, reconnectMaxMs: 20, stableMs: 60_000, faultRetryMs: 20, stuckRetryMs: 20 };
 const LIMITS = { bindTimeoutSeconds: 1, submitTimeoutSeconds: 2, throttlePauseMs: 1 };
 
 /** The gateway's own SMPP client. */

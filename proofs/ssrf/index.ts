@@ -16,6 +16,8 @@ export const ssrf: Proof = {
   sabotage: {
     fault: 'addresses are checked only when a name is resolved',
     file: new URL('../sabotage/ssrf.ts', import.meta.url),
+    breaks: ['no tripwire was reached', 'no non-public address was dialled'],
+    mode: 'tiny',
   },
   prove,
 };

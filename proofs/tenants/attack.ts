@@ -156,7 +156,7 @@ async function compare(
   const [a, b] = [normalized(answer, foreign), normalized(toUnknown, unknown)];
   const what = `${route.name} ${field}`;
   if (a === b) return { what, sent, answer };
-  return { what, sent, answer, fault: `${what}: a foreign id answers ${a}, an unknown one ${b}` };
+  return { what, sent, answer, fault: `a foreign id answers ${a}, an unknown one ${b}` };
 }
 
 /** Removes what differs between requests from an answer or a row: new ids, times, durations, secrets. */
@@ -172,8 +172,8 @@ const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g;
 /** Numeric ids of rows that the request created. */
 const NUMBERS = /\b[5-9]\d{9}\b/g;
-/** API keys, webhook secrets, states of connections, and bytes of hashes and encrypted values. */
-const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}|state=[\w-]{43}/g;
+/** API keys, webhook secrets, states of connections, tokens of links, and bytes of hashes and encrypted values. */
+const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}|state=[\w-]{43}|#[\w-]{43}/g;
 
 /** The answer as text, without what differs between requests: the ids in it, new ids, times, durations, keys. */
 function normalized({ status, body }: Answer, named: Thing | readonly Thing[]): string {

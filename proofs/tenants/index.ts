@@ -2,18 +2,23 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import { type Findings, judge, type Proof, type Run } from '../lib/proof.ts';
 import { listRoutes, type Route } from '../lib/routes.ts';
 import { type Attempt, attempts, worksWithOwn } from './attack.ts';
+import { type Caller, openUsers, openUsersAndKeys } from './callers.ts';
 import { type Case, CASES, OPEN_ROUTES } from './cases.ts';
 import { openNeighbours } from './neighbours.ts';
 import { withThings, marksOf, rowsOfAccount } from './party.ts';
 import { type Party, SINGLE_THINGS, THING_NAMES } from './things.ts';
+
+const SIGN_OUT = 'DELETE /api/partner-gateway/v1/session';
 
 export const tenants: Proof = {
   promise: 'No account sees, changes or learns of anything of another.',
   sabotage: {
     fault: 'one message query omits the account, and requests run as the owner of the tables',
     file: new URL('../sabotage/tenants.ts', import.meta.url),
+    breaks: ['a foreign id answers exactly as an unknown one'],
+    mode: 'tiny',
   },
-  prove: (run) => prove(run, []),
+  prove: (run) => prove(run, openUsersAndKeys),
 };
 
 export const tenantsRlsOnly: Proof = {
@@ -21,19 +26,45 @@ export const tenantsRlsOnly: Proof = {
   sabotage: {
     fault: 'requests run as the owner of the tables',
     file: new URL('../sabotage/tenants-rls-only.ts', import.meta.url),
+    breaks: [
+      'a foreign id answers exactly as an unknown one',
+      'no answer shows anything of another account',
+      'no row of another account is changed',
+    ],
+    mode: 'tiny',
   },
-  prove: (run) => prove(run, [new URL('./checks-off.ts', import.meta.url)]),
+  prove: (run) => prove(run, openUsers, [new URL('./checks-off.ts', import.meta.url)]),
 };
 
-async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
+export const tenantsAppOnly: Proof = {
+  promise: 'The statements alone keep accounts apart, even if the database lets every request see everything.',
+  sabotage: {
+    fault: 'the statement that archives a conversation omits the account',
+    file: new URL('../sabotage/tenants-app-only.ts', import.meta.url),
+    breaks: ['a foreign id answers exactly as an unknown one', 'no row of another account is changed'],
+    mode: 'tiny',
+  },
+  prove: (run) => prove(run, openUsers, [new URL('./as-owner.ts', import.meta.url)]),
+};
+
+async function prove(
+  run: Run,
+  openCallers: (party: Party) => Promise<Caller[]>,
+  preload: readonly URL[] = [],
+): Promise<Findings> {
   await using neighbours = await openNeighbours(run, preload);
   const { parties } = neighbours;
   const routes = await listRoutes();
   const tally = createTally(run);
   const coverage = coverageOf(run, routes);
   // In the smallest run, each account is the attacker once and the victim once.
-  for (const pair of pairsOf(parties).filter((_, i) => run.mode !== 'tiny' || i % 2 === 0))
+  const pairs = pairsOf(parties).filter((_, i) => run.mode !== 'tiny' || i % 2 === 0);
+  for (const [n, pair] of pairs.entries()) {
     await attack(casesOf(routes), pair, tally);
+    // Each of them attacks once, as one of the accounts.
+    const callers = (await openCallers(pair[0])).filter((_, i) => i % pairs.length === n);
+    for (const caller of callers) await attack(casesOf(routes), pair, tally, caller);
+  }
   for (const party of parties.slice(0, 1)) await checkOwn(casesOf(routes), party, tally);
   const { counts } = tally;
   return judge(
@@ -41,6 +72,7 @@ async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
     {
       'every route of the router is tried': coverage.withoutCase + coverage.staleCases === 0,
       'each case works with own things': counts.ownFailed === 0,
+      'every caller is let in': counts.callers > 0 && counts.shutOut === 0,
       'a foreign id answers exactly as an unknown one': counts.distinguishable === 0,
       'no answer is a server error': counts.failed === 0,
       'no answer shows anything of another account': counts.shown === 0,
@@ -53,7 +85,17 @@ type Tally = ReturnType<typeof createTally>;
 
 /** Counts faults, and logs each kind once. */
 function createTally(run: Run) {
-  const counts = { requests: 0, ownFailed: 0, distinguishable: 0, shown: 0, changed: 0, failed: 0 };
+  const counts = {
+    requests: 0,
+    callers: 0,
+    allowed: 0,
+    shutOut: 0,
+    ownFailed: 0,
+    distinguishable: 0,
+    shown: 0,
+    changed: 0,
+    failed: 0,
+  };
   const report = createFaultLog(run);
   return {
     counts,
@@ -75,23 +117,57 @@ function coverageOf(run: Run, routes: readonly Route[]) {
   return { routes: routes.length, withoutCase: missing.length, staleCases: stale.length };
 }
 
-/** Makes one account reach for another's things by every route, and checks that the other one's rows stay the same. */
-async function attack(cases: readonly [Route, Case][], pair: readonly [Party, Party], tally: Tally): Promise<void> {
+/**
+ * Makes one account reach for another's things by every route, with its key or as a caller with fewer rights, and checks
+ * that the other one's rows stay the same.
+ */
+async function attack(
+  cases: readonly [Route, Case][],
+  [attacker, attacked]: readonly [Party, Party],
+  tally: Tally,
+  caller?: Caller,
+): Promise<void> {
   const failed = ({ message }: Error): void => tally.fault('ownFailed', message, message);
-  const by = await withThings(pair[0], THING_NAMES, failed);
-  const victim = await withThings(pair[1], THING_NAMES, failed);
+  const own = await withThings(attacker, THING_NAMES, failed);
+  const victim = await withThings(attacked, THING_NAMES, failed);
   const before = await rowsOfAccount(victim);
-  const marks = (await marksOf(victim)).difference(await marksOf(by));
-  for (const [route, tried] of cases)
-    for await (const attempt of attempts(route, tried, by, victim)) checkAttempt(attempt, marks, tally);
+  const marks = (await marksOf(victim)).difference(await marksOf(own));
+  if (caller) await attackAs(caller, cases, [own, victim], marks, tally);
+  else
+    for (const [route, tried] of cases)
+      for await (const attempt of attempts(route, tried, own, victim)) checkAttempt(attempt, marks, tally);
   for (const row of differences(before, await rowsOfAccount(victim)))
     tally.fault('changed', row, `changed from outside: ${row}`);
+}
+
+/** Tries every route, except for the one that ends the caller's own session, until it is forbidden. */
+async function attackAs(
+  { name, client }: Caller,
+  cases: readonly [Route, Case][],
+  [own, victim]: readonly [Party, Party],
+  marks: ReadonlySet<string>,
+  tally: Tally,
+): Promise<void> {
+  let allowed = 0;
+  for (const [route, tried] of cases.filter(([{ name: routeName }]) => routeName !== SIGN_OUT))
+    for await (const attempt of attempts(route, tried, { ...own, client }, victim)) {
+      const { status } = attempt.answer;
+      const what = `${attempt.what} by ${name}`;
+      checkAttempt({ ...attempt, what }, marks, tally);
+      // Credentials that no longer count, or too many requests: nothing was tried.
+      if (status === 401 || status === 429) tally.fault('shutOut', what, `${what} answers ${status}`);
+      if (status < 300) allowed++;
+      if (status === 403) break;
+    }
+  tally.counts.callers++;
+  tally.counts.allowed += allowed;
+  if (allowed === 0) tally.fault('shutOut', name, `nothing lets ${name} in`);
 }
 
 function checkAttempt(attempt: Attempt, marks: ReadonlySet<string>, { counts, fault }: Tally): void {
   const { what, answer } = attempt;
   counts.requests++;
-  if (attempt.fault !== undefined) fault('distinguishable', what, attempt.fault);
+  if (attempt.fault !== undefined) fault('distinguishable', what, `${what}: ${attempt.fault}`);
   if (answer.status >= 500) fault('failed', what, `${what} answers ${answer.status}`);
   const mark = findMark(attempt, marks);
   if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);

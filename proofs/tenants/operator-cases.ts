@@ -27,6 +27,7 @@ const NAMES = [
   `DELETE ${OPERATOR}/connections/:name`,
   `POST ${OPERATOR}/connections/test`,
   `POST ${OPERATOR}/connections/:name/test`,
+  `POST ${OPERATOR}/connections/:name/setup`,
   `POST ${OPERATOR}/connections/:name/templates/sync`,
   `GET ${OPERATOR}/routes`,
   `POST ${OPERATOR}/routes`,

@@ -56,8 +56,8 @@ export function ownThing({ things }: Party, name: ThingName): Thing {
 }
 
 /**
- * Returns everything that is stored of an account, one text per row. `last_used_at` is left out: it is written some
- * time after the use.
+ * Returns everything that is stored of an account, one text per row. The times of the last use of keys and sessions are
+ * left out: they are written some time after the use.
  */
 export async function rowsOfAccount({ pool, accountId }: Pick<Party, 'pool' | 'accountId'>): Promise<string[]> {
   const { rows } = await pool.query<{ row: string }>(await statementFor(pool), [accountId]);
@@ -85,7 +85,8 @@ async function makeStatement(pool: Pool): Promise<string> {
     'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
   ];
   const parts = sources.map(
-    (from) => `SELECT '${from.split(' ', 1)[0]} ' || (to_jsonb(t) - 'last_used_at')::text AS row FROM ${from}`,
+    (from) =>
+      `SELECT '${from.split(' ', 1)[0]} ' || (to_jsonb(t) - 'last_used_at' - 'last_seen_at')::text AS row FROM ${from}`,
   );
   return `${parts.join(' UNION ALL ')} ORDER BY 1`;
 }

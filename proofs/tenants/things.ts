@@ -11,7 +11,7 @@ export type Party = {
   readonly accountId: number;
   /** A word in every text of this account, and in no text of another one. */
   readonly token: string;
-  readonly client: Client;
+  readonly client: Pick<Client, 'request'>;
   readonly pool: Pool;
   readonly things: ReadonlyMap<string, Thing>;
 };
@@ -149,19 +149,36 @@ export const MAKERS = {
   user: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
-        `INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id`,
+        `INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'manager') RETURNING id`,
         [accountId, randomName(p)],
       );
       return rows[0]?.id ?? unknownNumber();
     },
     unknown: unknownNumber,
   },
+  invitation: {
+    make: (p) => create(p, `${PG}/invitations`, { email: `${randomName(p)}@example.com`, role: 'viewer' }, 'id'),
+    unknown: unknownNumber,
+  },
   session: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
         `WITH person AS (
-           INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id)
+           INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'manager') RETURNING id)
          INSERT INTO user_session (account_id, user_id, token_hash, user_agent) SELECT $1, id, $3, $2 FROM person RETURNING id`,
+        [accountId, randomName(p), randomBytes(32)],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
+  passkey: {
+    async make({ pool, accountId, ...p }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `WITH person AS (
+           INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'manager') RETURNING id)
+         INSERT INTO passkey (account_id, user_id, credential_id, public_key, sign_count, name)
+           SELECT $1, id, $3, $3, 0, $2 FROM person RETURNING id`,
         [accountId, randomName(p), randomBytes(32)],
       );
       return rows[0]?.id ?? unknownNumber();
@@ -268,14 +285,15 @@ export const MAKERS = {
   /** One that can be requested again. */
   export: {
     async make({ pool, accountId, token }) {
-      const { rows } = await pool.query<{ id: number }>(
-        `INSERT INTO export (account_id, type, format, status, filters, failure)
-         VALUES ($1, 'CONTACTS', 'csv', 'FAILED', '{}', $2) RETURNING id`,
-        [accountId, token],
+      const id = randomUUIDv7();
+      await pool.query(
+        `INSERT INTO export (account_id, id, type, format, status, filters, failure)
+         VALUES ($1, $2, 'CONTACTS', 'csv', 'FAILED', '{}', $3)`,
+        [accountId, id, token],
       );
-      return rows[0]?.id ?? unknownNumber();
+      return id;
     },
-    unknown: unknownNumber,
+    unknown: () => randomUUIDv7(),
   },
   webhookEvent: {
     async make({ pool, accountId, token }) {
@@ -313,13 +331,14 @@ export const MAKERS = {
     async make({ pool, accountId, token }) {
       const platform = NETWORK_BY_TOKEN.get(token) ?? 'facebook';
       await pool.query(
-        `INSERT INTO social_profile (account_id, platform, external_id, profile_name, scopes, linked, tokens)
-         VALUES ($1, $2, $3, $3, '{}', '[]', '\\x00') ON CONFLICT DO NOTHING`,
+        `INSERT INTO social_profile (account_id, platform, external_id, profile_name, scopes, linked, tokens, picture)
+         VALUES ($1, $2, $3, $3, '{}', '[]', '\\x00', '\\xffd8') ON CONFLICT DO NOTHING`,
         [accountId, platform, token],
       );
       return platform;
     },
-    unknown: () => 'myspace',
+    // A network to which nobody here is connected: one that does not exist is answered in other words.
+    unknown: () => 'linkedin',
   },
   /** Belongs to nobody: every account may connect to it. */
   socialNetwork: { make: () => Promise.resolve('linkedin'), unknown: () => 'linkedin' },

@@ -19,6 +19,8 @@ export const uploads: Proof = {
   sabotage: {
     fault: 'columns and unpacked bytes are unlimited, and file names are trusted',
     file: new URL('../sabotage/uploads.ts', import.meta.url),
+    breaks: ['no hostile file is accepted'],
+    mode: 'tiny',
   },
   prove,
 };

@@ -4,9 +4,12 @@ import type { Behaviour, ReceivedEvent } from './receivers.ts';
 /** A message and the status codes of its events, in order. */
 export type Expected = { readonly behaviour: Behaviour; readonly messageId: string; readonly codes: readonly number[] };
 
+/** An event that a receiver should have accepted. */
+export type Undelivered = Expected & { readonly code: number };
+
 type Body = { readonly messageId: string; readonly statusCode: number };
 
-/** Compares what the receivers received with what happened. */
+/** Compares what the receivers received with what happened. Returns counts, and the events that no receiver accepted. */
 export function compare(
   expected: readonly Expected[],
   received: readonly ReceivedEvent[],
@@ -25,12 +28,15 @@ export function compare(
   });
   const reachable = expected.filter(({ behaviour }) => behaviour !== 'hostile');
   const codesOf = ({ messageId }: Expected): readonly number[] => acknowledged.get(messageId) ?? [];
+  const undelivered: Undelivered[] = reachable.flatMap((one) =>
+    one.codes.filter((code) => !codesOf(one).includes(code)).map((code) => ({ ...one, code })),
+  );
   const events = new Set(expected.flatMap(({ messageId, codes }) => codes.map((code) => `${messageId}/${code}`)));
   return {
     events: events.size,
     requests: received.length,
     acknowledgedTwice: received.filter((one) => one.acknowledged).length - acknowledged.values().reduce(sumOf, 0),
-    undelivered: reachable.reduce((sum, one) => sum + one.codes.filter((c) => !codesOf(one).includes(c)).length, 0),
+    undelivered,
     outOfOrder: reachable.filter((one) => !isInOrder(codesOf(one), one.codes)).length,
     invented: [...ids.keys()].filter((event) => !events.has(event)).length,
     withSeveralIds: [...ids.values()].filter((set) => set.size > 1).length,

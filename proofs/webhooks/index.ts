@@ -8,13 +8,14 @@ import { type Crew, killPoints, killPostgres, startCrew } from '../lib/kills.ts'
 import { pollUntilDone } from '../lib/poll.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
-import { compare, type Expected } from './compare.ts';
+import { compare, type Expected, type Undelivered } from './compare.ts';
 import { type Receivers, startReceivers, type Behaviour } from './receivers.ts';
 
 const WORKERS = 2;
 const STALL_TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 const RETRY_NOW_MS = 500;
+const UNDELIVERED_SHOWN = 5;
 const DESTINATIONS_PER_REQUEST = 2000;
 const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
 
@@ -37,6 +38,8 @@ export const webhooks: Proof = {
   sabotage: {
     fault: 'events are deleted when they are claimed, before they are sent',
     file: new URL('../sabotage/webhooks.ts', import.meta.url),
+    breaks: ['every event reached the receivers that accept events'],
+    mode: 'tiny',
   },
   prove,
 };
@@ -79,8 +82,11 @@ async function prove(run: Run): Promise<Findings> {
 
   const secrets = { good: accounts.good.secret, flaky: accounts.flaky.secret, hostile: accounts.hostile.secret };
   const dead = await countDead(accounts.hostile.client);
+  const { undelivered, ...counts } = compare(expected, receivers.received, secrets);
+  for (const event of undelivered.slice(0, UNDELIVERED_SHOWN)) run.log(await historyOf(stage, receivers, event));
   const figures = {
-    ...compare(expected, receivers.received, secrets),
+    ...counts,
+    undelivered: undelivered.length,
     dead,
     left,
     kills: crew.kills,
@@ -96,6 +102,22 @@ async function prove(run: Run): Promise<Findings> {
     'an independent library verifies every signature': figures.badSignatures === 0,
     'all kills took place': crew.kills === size.kills + WORKERS && kills.postgres === postgresKills,
   });
+}
+
+/** What the program and the receivers know of an event that should have been accepted and was not. */
+async function historyOf(
+  { pool }: Stage,
+  { received }: Receivers,
+  { behaviour, messageId, code }: Undelivered,
+): Promise<string> {
+  const { rows: log } = await pool.query(
+    'SELECT status, state, attempts, failure, tried_at FROM webhook_delivery WHERE message_id = $1',
+    [messageId],
+  );
+  const { rows: state } = await pool.query('SELECT status FROM message_state WHERE id = $1', [messageId]);
+  const requests = received.filter(({ request }) => request.body.includes(messageId));
+  const seen = requests.map(({ acknowledged, request }) => ({ acknowledged, at: request.at, body: request.body }));
+  return `not accepted: ${JSON.stringify({ behaviour, messageId, code, log, state, seen })}`;
 }
 
 type Account = { readonly client: Client; readonly secret: string };

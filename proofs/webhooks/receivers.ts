@@ -2,7 +2,8 @@ import { type Manner, type Received, type Receiver, startReceiver } from '../../
 import { type RandomSource, oneOf } from '../lib/proof.ts';
 
 /**
- * How the receiver of an account behaves: `good` acknowledges every event, `flaky` two out of three, `hostile` none.
+ * How the receiver of an account behaves: `good` acknowledges every event, `flaky` two out of three and each event at the
+ * latest the sixth time, `hostile` none.
  */
 export const BEHAVIOURS = ['good', 'flaky', 'hostile'] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
@@ -32,6 +33,9 @@ const REFUSALS = [
   { manner: 'close' },
 ] as const;
 
+/** Fewer than the attempts after which an event is dead, or one run in 500 would end with an event that only bad luck killed. */
+const MAX_REFUSALS = 5;
+
 /**
  * Starts the receivers of a run, on one port. Each takes a moment, so that something is in progress when a worker is
  * killed.
@@ -39,10 +43,21 @@ const REFUSALS = [
 export async function startReceivers(run: RandomSource): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
   const received: ReceivedEvent[] = [];
+  const refusals = new Map<string, number>();
   let gone = false;
+
+  function isAcknowledged(behaviour: Behaviour, { headers }: Received): boolean {
+    if (behaviour !== 'flaky') return behaviour === 'good';
+    const id = headers['webhook-id'] ?? '';
+    const refused = refusals.get(id) ?? 0;
+    if (refused >= MAX_REFUSALS || run.random.next() > 1 / 3) return true;
+    refusals.set(id, refused + 1);
+    return false;
+  }
+
   receiver.answer((request) => {
     const behaviour = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
-    const acknowledged = behaviour === 'good' || (behaviour === 'flaky' && run.random.next() > 1 / 3);
+    const acknowledged = isAcknowledged(behaviour, request);
     received.push({ behaviour, acknowledged, request });
     if (acknowledged) return { delayMs: 5 };
     if (behaviour === 'flaky') return oneOf(run, REFUSALS);

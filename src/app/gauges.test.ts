@@ -1,28 +1,25 @@
-import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { insertConnection, insertConnectionStatus } from '../network/connections/sql.ts';
 import { exec, sql } from '../platform/db/query.ts';
 import { registerGauges } from './gauges.ts';
 import { insertUnknowns } from '../messaging/messages/unknown/sql.ts';
 import { insertUnmatched } from '../messaging/receipts/sql.ts';
 import { newId } from '../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { testDatabase } from '../../test/support/database.ts';
+import { reset } from '../../test/support/reset.ts';
 import { queueMessages } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
 import { registerWebhook } from '../../test/support/http/webhook.ts';
 import { publishEvents } from '../messaging/webhooks/publish.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 const registry = new Registry();
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   registerGauges(registry, pool);
   await insertConnection(pool, { name: 'carrier', kind: 'smpp', sandbox: false, settings: {} });
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const scrape = async (): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -62,7 +59,7 @@ test('queue, unknown outcomes, unmatched receipts and binds are labelled with th
 });
 
 test('the gauges return to their idle values when nothing waits any more', async () => {
-  await exec(pool, sql`TRUNCATE dispatch_chunk, unknown_outcome, receipt_unmatched, connection_status`);
+  await reset(pool, sql`TRUNCATE dispatch_chunk, unknown_outcome, receipt_unmatched, connection_status`);
   expect(await scrape()).toEqual(IDLE);
 });
 
@@ -83,4 +80,13 @@ test('webhook events are counted by what they wait for', async () => {
     'heliograph_webhook_events{state="dead"} 1',
     'heliograph_webhooks_disabled 1',
   ]);
+});
+
+test('messages that were queued and do not exist are counted', async () => {
+  await exec(
+    pool,
+    sql`INSERT INTO lost_chunk (account_id, connection_id, priority, attempt, available_at, ids)
+        VALUES (1, 9, 1, 0, now(), ${[newId(), newId()]}::uuid[])`,
+  );
+  expect(await scrape()).toContain('heliograph_messages_lost{connection="#9"} 2');
 });

@@ -5,6 +5,7 @@ import { countUnknowns } from '../messaging/unknown-outcomes/sql.ts';
 import { countEvents } from '../messaging/webhooks/delivery-log/sql.ts';
 import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
 import { listConnectionStatus } from '../network/connections/sql.ts';
+import { countLost } from '../network/dispatch/lost/sql.ts';
 import { listQueueDepths } from '../network/dispatch/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
@@ -63,6 +64,9 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
   );
   gauge('outcomes_unknown', 'Messages written to the carrier that were never answered', async (names) =>
     (await countUnknowns(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),
+  );
+  gauge('messages_lost', 'Messages that were in the queue and do not exist: they are not sent', async (names) =>
+    (await countLost(pool)).map((q) => ({ connection: nameOf(names, q.connectionId), value: q.messages })),
   );
   gauge('receipts_unmatched', 'Receipts that match no message, or several', async (names) =>
     (await countUnmatched(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),

@@ -3,6 +3,7 @@ import { startEmbedded } from '../platform/db/embedded/embedded.ts';
 import { acquireServeLock } from '../platform/db/embedded/serve-lock.ts';
 import { StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
+import type { Stopping } from './stop.ts';
 
 export type OpenDatabase = {
   readonly connectionString: string;
@@ -13,12 +14,12 @@ export type OpenDatabase = {
 
 /**
  * Opens the database of the program: the one of DATABASE_URL, or an embedded PostgreSQL in DATA_DIR. Throws a StartupError
- * when another program runs on the same DATA_DIR.
+ * when another program runs on the same DATA_DIR. The embedded server stops also when the process is halted.
  */
-export async function openDatabase(config: Config, log: Log): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, log: Log, stopping: Stopping): Promise<OpenDatabase> {
   if (config.databaseUrl !== undefined)
     return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
-  const server = await startEmbedded({ dataDir: config.dataDir, log });
+  const server = await startEmbedded({ dataDir: config.dataDir, log, signal: stopping.signal });
   const lock = await acquireServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {
     await server.release();
@@ -26,11 +27,13 @@ export async function openDatabase(config: Config, log: Log): Promise<OpenDataba
       `Heliograph already runs on ${config.dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`,
     );
   }
+  stopping.onHalt(server.halt);
   return {
     connectionString: server.connectionString,
     embedded: true,
     async close() {
-      await lock.release();
+      // Not awaited: a server that does not answer would hold up the stop. Its end releases the lock, too.
+      lock.release().catch(() => undefined);
       await server.stop();
     },
   };

@@ -12,7 +12,10 @@ export type TaskRunner = {
   onNotify(channel: string, payload: string): void;
   /** The tasks that were started and how their last runs went. */
   states(): readonly { readonly name: string; readonly last: LastRun }[];
-  /** Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. */
+  /**
+   * Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. Rejects at the end with
+   * the first failure, if there was one.
+   */
   stop(): Promise<void>;
 };
 
@@ -37,9 +40,11 @@ export function createTaskRunner(
     states: () => [...loops].map(([{ name }, loop]) => ({ name, last: loop.last() })),
     async stop() {
       const ended = [...loops.values()].map((loop) => loop.stop());
-      await Promise.all(tasks.map(async (task) => task.interrupt?.()));
-      await Promise.all(ended);
-      for (const task of tasks.toReversed()) await task.close?.();
+      const interrupted = tasks.map(async (task) => task.interrupt?.());
+      const results = await Promise.allSettled([...interrupted, ...ended]);
+      for (const task of tasks.toReversed()) results.push(...(await Promise.allSettled([task.close?.()])));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
     },
   };
 }

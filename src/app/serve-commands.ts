@@ -4,6 +4,7 @@ import type { Config } from '../platform/config.ts';
 import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
 import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
+import { exitSoon, followStopSignals } from './stop.ts';
 
 /** `serve`, `api`, `worker` and `sandbox`, which run until they are stopped, and `migrate`. */
 export function registerServeCommands(program: Command, context: CommandContext): void {
@@ -19,9 +20,11 @@ export function registerServeCommands(program: Command, context: CommandContext)
 
   program
     .command('migrate')
-    .description('update the database schema')
+    .description('update the database schema; without DATABASE_URL, create the database in DATA_DIR if there is none')
     .action(() =>
-      context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')),
+      context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.'), {
+        create: true,
+      }),
     );
 
   const sandbox = program
@@ -44,7 +47,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
         ledgerFile: options.ledger,
       });
       context.report({ port: smsc.port }, ({ port }) => `Sandbox SMSC on 127.0.0.1:${port}`);
-      await waitForStopSignal();
+      await followStopSignals().stopped;
       await smsc.close();
     });
   registerSandboxInbound(sandbox, context);
@@ -60,31 +63,19 @@ type SandboxFlags = {
 };
 
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
-  const stopped = waitForStopSignal();
-  const program = await startProgram(config, roles);
-  const { address, health, demo } = program;
-  context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
-  await stopped;
-  await program.stop();
-}
-
-/** Under npm, Ctrl+C arrives twice: from the terminal and through npm. Within this time both count as one. */
-const DUPLICATE_SIGNAL_MS = 1000;
-
-type SignalSource = { on(signal: NodeJS.Signals, listener: () => void): unknown; exit(code: number): unknown };
-
-/** Resolves at the first SIGTERM or SIGINT. Another signal more than a second later ends the process at once. */
-export function waitForStopSignal(own: SignalSource = process, now = () => performance.now()): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let firstAt: number | undefined;
-  const stop = (): void => {
-    firstAt ??= now();
-    if (now() - firstAt > DUPLICATE_SIGNAL_MS) own.exit(1);
-    resolve();
-  };
-  own.on('SIGTERM', stop);
-  own.on('SIGINT', stop);
-  return promise;
+  const stopping = followStopSignals();
+  try {
+    const program = await startProgram(config, roles, stopping);
+    const { address, health, demo } = program;
+    context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
+    await stopping.stopped;
+    await program.stop();
+  } catch (error) {
+    // Stopped while it started: that is no failure.
+    if (error !== stopping.signal.reason) throw error;
+  } finally {
+    exitSoon();
+  }
 }
 
 function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../platform/config.ts';
 import { type Program, startProgram } from './serve.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { startServeProcess } from '../../test/support/serve-process.ts';
 import { until } from '../../test/support/until.ts';
 
 const WORKER = { api: false, worker: true, sandbox: false };
@@ -70,4 +71,14 @@ test('it stops listening when it stops', async () => {
   expect((await fetch(`${brief.health}/health/live`)).status).toBe(200);
   await brief.stop();
   await expect(fetch(`${brief.health}/health/live`)).rejects.toThrow();
+});
+
+test('a process of the API alone says that it has no sandbox, unless there is to be none', async () => {
+  const errorsWith = async (SANDBOX: string): Promise<string> => {
+    using api = startServeProcess('api', { ...program.environment, PORT: '0', LOG_LEVEL: 'warn', SANDBOX });
+    await api.ready;
+    return api.errors();
+  };
+  expect(await errorsWith('on')).toContain('social networks run only in the command serve');
+  expect(await errorsWith('off')).not.toContain('sandbox');
 });

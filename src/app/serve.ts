@@ -27,6 +27,7 @@ import { createServer } from '../platform/http/server.ts';
 import { closeWithin } from '../platform/http/shutdown.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
+import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { startLoop } from '../platform/lib/background/loop.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { type AppLog, createLog } from '../platform/log.ts';
@@ -48,6 +49,7 @@ import { FOLLOWERS } from './followers.ts';
 import { registerGauges } from './gauges.ts';
 import { openDatabase } from './open-database.ts';
 import { createProbes } from './probes.ts';
+import { type Closers, createClosers, NEVER_STOPPING, type Stopping, unlessAborted } from './stop.ts';
 import { startWorker } from './worker.ts';
 
 /** The parts of the program that one process runs; `serve` runs all of them. */
@@ -63,7 +65,10 @@ export type Program = {
   readonly health: string | null;
   /** The demo account, when this start created it. */
   readonly demo: NewAccount | undefined;
-  /** Completes the requests in progress, drains the windows and commits the outcomes. Resolves within 10 s. */
+  /**
+   * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. What hangs is given up:
+   * then it rejects, within 15 s, and says what did not end.
+   */
   stop(): Promise<void>;
 };
 
@@ -72,24 +77,25 @@ const ROUTES_MS = 10_000;
 
 const STOP_HTTP_MS = 3000;
 
-type Closer = () => Promise<unknown>;
-
 /** How long PostgreSQL may take to start, or to recover from a crash, while this program starts. */
 const DATABASE_START_MS = 30_000;
 const DATABASE_RETRY_MS = 500;
+/** How long what is being opened may take to notice that the start was broken off. */
+const OPENING_MS = 3000;
 
 /**
  * Starts the program. While its database is still starting, as after a crash of the whole machine, the start is repeated
- * from the beginning for up to 30 seconds.
+ * from the beginning for up to 30 seconds. When `stopping.signal` is aborted before the program runs, everything that was
+ * opened is closed, and this rejects.
  */
-export async function startProgram(config: Config, roles: Roles): Promise<Program> {
+export async function startProgram(config: Config, roles: Roles, stopping = NEVER_STOPPING): Promise<Program> {
   const deadline = performance.now() + DATABASE_START_MS;
   for (;;) {
     try {
-      return await startOnce(config, roles);
+      return await startOnce(config, roles, stopping);
     } catch (error) {
       if (!isDatabaseStarting(error) || performance.now() > deadline) throw error;
-      await delay(DATABASE_RETRY_MS);
+      await delay(DATABASE_RETRY_MS, undefined, { signal: stopping.signal });
     }
   }
 }
@@ -98,15 +104,16 @@ export async function startProgram(config: Config, roles: Roles): Promise<Progra
  * Opens database, schema, sandbox carriers, worker and API, in this order. Everything is closed in the reverse order, also
  * when a later step fails.
  */
-async function startOnce(config: Config, roles: Roles): Promise<Program> {
-  const closers: Closer[] = [];
-  const stop = async (): Promise<void> => {
-    for (const close of closers.splice(0).reverse()) await close();
-  };
+async function startOnce(config: Config, roles: Roles, stopping: Stopping): Promise<Program> {
+  const closers = createClosers();
+  const opening = open(config, roles, closers, stopping);
   try {
-    return { ...(await open(config, roles, (close) => closers.push(close))), stop };
+    return { ...(await unlessAborted(opening, stopping.signal)), stop: closers.closeAll };
   } catch (error) {
-    await stop().catch(() => undefined);
+    await closers.closeAll().catch(() => undefined);
+    // What was opened after the start was broken off is closed, too.
+    await endsWithin(opening, OPENING_MS).catch(() => undefined);
+    await closers.closeAll().catch(() => undefined);
     throw error;
   }
 }
@@ -121,37 +128,51 @@ type Base = {
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
-  readonly onStop: (close: Closer) => void;
+  /** Registers how something that was opened is closed; the name is for people. */
+  readonly onStop: Closers['add'];
 };
 
 type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
 
-async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
-  const { base, embedded } = await openBase(config, onStop);
-  const sandbox = roles.sandbox ? await openSandbox(base) : null;
+async function open(
+  config: Config,
+  roles: Roles,
+  closers: Closers,
+  stopping: Stopping,
+): Promise<Omit<Program, 'stop'>> {
+  const { base: opened, embedded } = await openBase(config, closers, stopping);
+  const sandbox = roles.sandbox ? await openSandbox(opened) : await missSandbox(opened);
+  const base = sandbox ? { ...opened, config: { ...config, social: sandbox.social.apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(config, base.pool) : undefined;
   if (demo && sandbox) await assignSandboxNumbers(base.pool, demo);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
+  stopping.signal.throwIfAborted();
   if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
   else await followRouteChanges(base, routing);
+  stopping.signal.throwIfAborted();
   const address = roles.api ? await openApi(base, { waker, routing, sandbox }) : null;
   return { address, health: roles.api ? null : await openHealth(base), demo };
 }
 
-async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base: Base; embedded: boolean }> {
+async function openBase(
+  config: Config,
+  { add: onStop, addDatabase }: Closers,
+  stopping: Stopping,
+): Promise<{ base: Base; embedded: boolean }> {
   const log = createLog(config.logLevel, pino.destination(2));
   const secretKey = await loadSecretKey(config);
-  const { connectionString, embedded, close } = await openDatabase(config, log);
-  onStop(close);
+  const { connectionString, embedded, close } = await openDatabase(config, log, stopping);
+  addDatabase(close);
+  stopping.signal.throwIfAborted();
   const pool = createPool(connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
-  onStop(() => pool.end());
+  onStop('pool', () => pool.end());
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensurePartitions(pool, systemClock.now());
-  const outlet = await createOutbound(config.webhooks);
-  onStop(outlet.poster.close);
+  const outlet = await createOutbound(config);
+  onStop('webhooks', outlet.poster.close);
   const storage = await openStorage(config);
-  onStop(storage.close);
+  onStop('storage', storage.close);
   const links = createLinkSigner(secretKey);
   return {
     base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
@@ -166,8 +187,17 @@ async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
     return null;
   }
   const sandbox = await startSandbox(base);
-  onStop(sandbox.close);
+  onStop('sandbox', sandbox.close);
   return sandbox;
+}
+
+/** Says that simulated carriers and networks are missing here, where somebody may look for them. */
+async function missSandbox({ config, pool, log }: Base): Promise<null> {
+  if (await isSandboxWanted(config, pool))
+    log.warn(
+      'no sandbox in this process: simulated carriers and social networks run only in the command serve; SANDBOX=off hides this',
+    );
+  return null;
 }
 
 async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
@@ -177,7 +207,7 @@ async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Rout
   const reload = (): Promise<unknown> => Promise.all([router.reload(), prices.reload(), receivers.reload()]);
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
-  onStop(loop.stop);
+  onStop('routes and prices', loop.stop);
   return {
     tables: {
       findRoute: router.find,
@@ -201,14 +231,14 @@ async function openWorker({ onStop, ...base }: Base, { waker, routing, sandbox }
     sandbox: () => sandbox,
     onRoutingChange: routing.reloadSoon,
   });
-  onStop(() => worker.stop(5000));
+  onStop('worker', () => worker.stop(5000));
 }
 
 /** Reloads routes and prices when they change. For a process without a worker, which would listen for changes itself. */
 async function followRouteChanges({ connectionString, log, onStop }: Base, { reloadSoon }: Routing): Promise<void> {
   const channels = [ROUTING_CHANNEL];
   const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
-  onStop(session.close);
+  onStop('notifications', session.close);
 }
 
 type ApiParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: Sandbox | null };
@@ -218,8 +248,8 @@ async function openApi(
   { waker, routing, sandbox }: ApiParts,
 ): Promise<string> {
   const metrics = openMetrics(pool);
-  const { authenticate, checkPassword, close, ...counts } = createAuthenticator({ pool, log });
-  onStop(close);
+  const { authenticate, checkPassword, signInLimits, close, ...counts } = createAuthenticator({ pool, log });
+  onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
   const session = await openWorkerSession({
     connectionString,
@@ -230,7 +260,7 @@ async function openApi(
       else counts.onNotify(channel, payload);
     },
   });
-  onStop(session.close);
+  onStop('notifications', session.close);
   const { tables, receivers } = routing;
   const app = buildApi({
     config,
@@ -241,6 +271,7 @@ async function openApi(
     probes: createProbes(pool),
     authenticate,
     checkPassword,
+    signInLimits,
     receivers,
     storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }),
     accept: createAccept({ pool, tables, waker }),
@@ -251,12 +282,13 @@ async function openApi(
     storage,
     links,
     inboxHub,
+    socialPage: sandbox?.social.page ?? null,
     onTemplatesChange: FOLLOWERS.onTemplatesChange,
   });
   const address = await listen(app, config);
-  onStop(() => closeWithin(app, STOP_HTTP_MS));
+  onStop('API', () => closeWithin(app, STOP_HTTP_MS));
   if (sandbox) {
-    onStop(sandbox.stopCallbacks);
+    onStop('callbacks of the sandbox', sandbox.stopCallbacks);
     await sandbox.startCallbacks(app.routing);
   }
   return address;
@@ -269,7 +301,7 @@ async function openHealth({ config, pool, log, onStop }: Base): Promise<string |
   const app = createServer({ config, log, metrics });
   healthRoutes(app, { probes: createProbes(pool), metrics });
   const origin = await listen(app, config, { port: config.workerPort, setting: 'WORKER_PORT' });
-  onStop(() => closeWithin(app, STOP_HTTP_MS));
+  onStop('health', () => closeWithin(app, STOP_HTTP_MS));
   return origin;
 }
 

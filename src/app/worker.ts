@@ -3,7 +3,11 @@ import { campaignTasks } from '../engagement/campaigns/tasks.ts';
 import { importTasks } from '../engagement/contacts/imports/tasks.ts';
 import { inboxTasks } from '../engagement/inbox/tasks.ts';
 import { socialTasks } from '../engagement/social/tasks.ts';
+import { invitationTasks } from '../identity/invitations/tasks.ts';
+import { passwordResetTasks } from '../identity/password-reset/tasks.ts';
+import { secondFactorTasks } from '../identity/second-factors/tasks.ts';
 import { sessionTasks } from '../identity/sessions/tasks.ts';
+import { singleSignOnTasks } from '../identity/single-sign-on/tasks.ts';
 import { createMediaLinks } from '../media/links.ts';
 import { mediaTasks } from '../media/tasks.ts';
 import { expiryTasks } from '../messaging/expiry/tasks.ts';
@@ -44,10 +48,13 @@ import { partitionTasks } from '../platform/db/tasks.ts';
 import { newOwnerKey, openWorkerSession } from '../platform/db/worker-session.ts';
 import { idempotencyTasks } from '../platform/idempotency/tasks.ts';
 import type { Clock } from '../platform/lib/clock.ts';
+import { timeOfId } from '../platform/lib/ids.ts';
+import { DAY_MS } from '../platform/lib/time.ts';
 import type { Log } from '../platform/lib/log.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { createSignal } from '../platform/lib/background/signal.ts';
 import type { Task } from '../platform/lib/background/task.ts';
+import { mailTasks } from '../platform/mail/tasks.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -119,6 +126,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...socialTasks(parts),
     ...retentionTasks(parts),
     ...sessionTasks(parts),
+    ...secondFactorTasks(parts),
+    ...singleSignOnTasks(parts),
+    ...passwordResetTasks(parts),
+    ...invitationTasks(parts),
+    ...mailTasks(parts),
     ...idempotencyTasks(parts),
     ...importTasks(parts),
     ...exportTasks(parts),
@@ -160,9 +172,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   return {
     supervisor,
     async stop(deadlineMs) {
-      await Promise.all([supervisor.stop(deadlineMs), started.stop(deadlineMs)]);
-      await runner.stop();
-      await session.close();
+      // Each part stops although another one fails, as when the database is gone: what goes on keeps the process alive.
+      const sending = await Promise.allSettled([supervisor.stop(deadlineMs), started.stop(deadlineMs)]);
+      const tasksEnded = await Promise.allSettled([runner.stop()]);
+      const closed = await Promise.allSettled([session.close()]);
+      const failed = [...sending, ...tasksEnded, ...closed].find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
     },
   };
 }
@@ -179,8 +194,9 @@ function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }:
   const { pool, log, clock, secretKey, waker } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
   const storeReceipt = createReceiptInbox(pool, onReceiptsStored, recent);
+  const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
-  const resolver = withMedia({ pool, links, clock }, createResolver(pool));
+  const resolver = withMedia({ pool, storage: deps.storage, links, clock }, createResolver(pool));
   return superviseConnections({
     pool,
     owner,
@@ -196,6 +212,7 @@ function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }:
         tps: kindOf(connection).tpsOf(connection.settings),
         load: (chunks) => loadJobs(pool, chunks, resolver),
         settle: settleOutcomes,
+        mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
         wakeOther: waker.wake,
         paused: guard.paused,
         log,

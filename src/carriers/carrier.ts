@@ -2,6 +2,8 @@ import type { Channel } from '../platform/lib/channel.ts';
 import type { Content } from './content.ts';
 import type { Inbound, Receipt } from './events.ts';
 import type { Outcome } from './outcome.ts';
+import type { OwnFile } from './own-file.ts';
+import type { Pace } from './throttle.ts';
 
 /** One message as a carrier needs it: complete and validated, so that the carrier has nothing to look up. */
 export type Submission = {
@@ -16,6 +18,10 @@ export type Submission = {
   readonly body: string;
   /** The content to send on WhatsApp and RCS; `body` is then only its readable summary. */
   readonly content?: Content;
+  /** The file of ours that `content` has a link to, where it is the whole content besides texts. */
+  readonly file?: OwnFile;
+  /** A user data header before the text, which then has one part. */
+  readonly udh?: Uint8Array;
   /** A binary message: `body` is empty, and these 8-bit octets are sent instead, with their own user data header. */
   readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array };
   /** The carrier must not deliver the message after this instant; null leaves the limit to the carrier. */
@@ -73,6 +79,8 @@ export type Carrier = {
    * throttled.
    */
   room(): number;
+  /** Returns how fast the network takes messages of a sender, as far as it has shown a limit. */
+  paceOf?(sender: string): Pace;
   /** Submits one message and resolves with its outcome; never rejects. Call it only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;

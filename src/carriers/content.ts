@@ -1,3 +1,5 @@
+import type { TrafficType } from './traffic-type.ts';
+
 /** One message in the network's own JSON, validated before it was accepted (protocol sheets whatsapp and rcs). */
 type NetworkJson = { readonly [key: string]: unknown };
 
@@ -8,7 +10,12 @@ export type WhatsAppContent = {
 };
 
 /** An RBM `contentMessage`: a text, a `richCard`, or media by `contentInfo`, each with optional suggestions. */
-export type RcsContent = { readonly channel: 'RCS'; readonly message: NetworkJson };
+export type RcsContent = {
+  readonly channel: 'RCS';
+  readonly message: NetworkJson;
+  /** Without it, that of the connection applies. */
+  readonly trafficType?: TrafficType;
+};
 
 /** The content that is sent in place of a plain text. */
 export type Content = WhatsAppContent | RcsContent;

@@ -77,3 +77,13 @@ export type InboundMedia = {
   readonly mimeType: string | null;
   readonly fileName: string | null;
 };
+
+/** What a carrier reported about our account or one of our senders: a person should know it. */
+export type Notice = {
+  /** What it is about; a newer notice of the same subject replaces it. */
+  readonly subject: string;
+  /** In the words of the network. */
+  readonly text: string;
+  /** Whether somebody must act. */
+  readonly serious: boolean;
+};

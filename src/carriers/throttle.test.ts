@@ -1,47 +1,182 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createThrottle } from './throttle.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createThrottle, type Throttle } from './throttle.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Starts a pause, waits for its end and returns how long it took. */
-function pauseOf(throttle: ReturnType<typeof createThrottle>): number {
-  throttle.pause();
-  const ms = throttle.remainingMs();
-  vi.advanceTimersByTime(ms);
-  return ms;
+describe('a carrier that takes nothing', () => {
+  /** Refuses a part, waits for the end of the pause and returns how long it took. */
+  function pauseOf(throttle: Throttle): number {
+    throttle.refused(throttle.begin());
+    const ms = throttle.pauseMs();
+    vi.advanceTimersByTime(ms);
+    return ms;
+  }
+
+  test('gets pauses that double up to 30 s, and short ones again after it took something', () => {
+    const throttle = createThrottle(1000, () => undefined);
+    expect(Array.from({ length: 7 }, () => pauseOf(throttle))).toEqual([
+      1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
+    ]);
+    throttle.accepted();
+    vi.advanceTimersByTime(5000);
+    throttle.pause();
+    expect(throttle.pauseMs()).toBe(1000);
+  });
+
+  test('gets one pause for many refusals of one burst', () => {
+    const throttle = createThrottle(1000, () => undefined);
+    const tickets = Array.from({ length: 10 }, throttle.begin);
+    for (const ticket of tickets) throttle.refused(ticket);
+    vi.advanceTimersByTime(1000);
+    expect(throttle.pauseMs()).toBe(0);
+    expect(pauseOf(throttle)).toBe(2000);
+  });
+
+  test('is asked for one part at a time after a pause', () => {
+    const throttle = createThrottle(1000, () => undefined);
+    expect(pauseOf(throttle)).toBe(1000);
+    expect(throttle.ready()).toBe(true);
+    throttle.take(1);
+    expect(throttle.ready()).toBe(false);
+    throttle.accepted();
+    expect(throttle.ready()).toBe(true);
+  });
+
+  test('has the end of its pause reported once, when it is really over', () => {
+    const left: number[] = [];
+    const throttle = createThrottle(1000, () => left.push(throttle.pauseMs()));
+    throttle.pause();
+    vi.advanceTimersByTime(999);
+    expect(left).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(left).toEqual([0]);
+  });
+});
+
+test('a carrier that asks for a pause gets it, even if it takes messages', () => {
+  const throttle = createThrottle(1000, () => undefined);
+  throttle.accepted();
+  throttle.refused(throttle.begin(), 7000);
+  expect([throttle.pauseMs(), throttle.retryMs()]).toEqual([7000, 7000]);
+});
+
+const STEP_MS = 5;
+
+/** How a carrier decides about one more part; `limit` is the number of parts per second that it allows now. */
+type Policy = (limit: () => number) => () => boolean;
+
+/** Allows bursts of a quarter of a second. */
+const bucket: Policy = (limit) => {
+  let [tokens, at] = [limit() / 4, performance.now()];
+  return () => {
+    const now = performance.now();
+    tokens = Math.min(Math.max(1, limit() / 4), tokens + ((now - at) / 1000) * limit());
+    at = now;
+    if (tokens < 1) return false;
+    tokens--;
+    return true;
+  };
+};
+
+/** Counts by the second of its clock. */
+const perSecond: Policy = (limit) => {
+  let [second, count] = [-1, 0];
+  return () => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, count] = [now, 0];
+    return ++count <= limit();
+  };
+};
+
+/** Sends as much as the throttle allows for some seconds. Returns what the carrier took and refused. */
+function send(throttle: Throttle, take: () => boolean, seconds: number, rttMs: number) {
+  const answers: { at: number; ok: boolean; ticket: number }[] = [];
+  const counts = { taken: 0, refused: 0 };
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) {
+    while ((answers[0]?.at ?? Number.POSITIVE_INFINITY) <= performance.now()) {
+      const { ok = false, ticket = 0 } = answers.shift() ?? {};
+      if (ok) throttle.accepted(ticket);
+      else throttle.refused(ticket);
+      counts[ok ? 'taken' : 'refused']++;
+    }
+    while (answers.length < 200 && throttle.ready()) {
+      throttle.take(1);
+      const ticket = throttle.begin();
+      answers.push({ at: performance.now() + rttMs, ok: take(), ticket });
+    }
+    vi.advanceTimersByTime(STEP_MS);
+  }
+  return counts;
 }
 
-test('the pause doubles up to 30 s while the carrier keeps refusing, and is short again after a success', () => {
-  const throttle = createThrottle(1000, () => undefined);
-  expect(Array.from({ length: 7 }, () => pauseOf(throttle))).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
-  throttle.resetBackoff();
-  expect(pauseOf(throttle)).toBe(1000);
+describe.each([
+  ['that allows bursts of a quarter of a second', bucket],
+  ['that counts by the second', perSecond],
+])('a carrier %s', (_, policy) => {
+  test.each([5, 100])('has its changing limit found and kept, with answers after %i ms', (rttMs) => {
+    let limit = 80;
+    const throttle = createThrottle(1000, () => undefined);
+    const take = policy(() => limit);
+    for (const next of [80, 20, 200, 80]) {
+      limit = next;
+      send(throttle, take, 8, rttMs);
+      const { taken, refused } = send(throttle, take, 20, rttMs);
+      expect(taken / (20 * limit), `at ${limit} per second`).toBeGreaterThan(0.9);
+      expect(refused / (taken + refused), `at ${limit} per second`).toBeLessThan(0.1);
+    }
+  });
 });
 
-test('many refusals in one burst cause one pause', () => {
-  const throttle = createThrottle(1000, () => undefined);
-  for (let count = 0; count < 10; count += 1) throttle.pause();
-  vi.advanceTimersByTime(1000);
-  expect(throttle.remainingMs()).toBe(0);
-  expect(pauseOf(throttle)).toBe(2000);
+test('the rate towards an unknown network begins low and doubles every tenth of a second', () => {
+  const throttle = createThrottle(1000, () => undefined, { firstRate: 100 });
+  const { taken, refused } = send(
+    throttle,
+    bucket(() => 80),
+    1,
+    STEP_MS,
+  );
+  expect(taken).toBeGreaterThan(60);
+  expect(refused).toBeLessThan(20);
+  const free = createThrottle(1000, () => undefined, { firstRate: 100 });
+  send(free, () => true, 2, STEP_MS);
+  expect(free.perSecond()).toBeGreaterThan(30_000);
 });
 
-test('the next pause does not double when the carrier took a message that was in flight', () => {
+test('without a refusal there is no limit', () => {
   const throttle = createThrottle(1000, () => undefined);
-  throttle.pause();
-  throttle.resetBackoff();
-  vi.advanceTimersByTime(1000);
-  expect(pauseOf(throttle)).toBe(1000);
-  expect(pauseOf(throttle)).toBe(2000);
+  expect(send(throttle, () => true, 1, STEP_MS).taken).toBe(200 * (1000 / STEP_MS - 1));
 });
 
-test('the end of the pause is reported once, when the pause is really over', () => {
-  const left: number[] = [];
-  const throttle = createThrottle(1000, () => left.push(throttle.remainingMs()));
-  throttle.pause();
-  vi.advanceTimersByTime(999);
-  expect(left).toEqual([]);
-  vi.advanceTimersByTime(1);
-  expect(left).toEqual([0]);
+test('an idle carrier is not asked for more than it took before', () => {
+  const throttle = createThrottle(1000, () => undefined);
+  const take = bucket(() => 80);
+  send(throttle, take, 20, STEP_MS);
+  vi.advanceTimersByTime(3_600_000);
+  expect(throttle.perSecond()).toBeLessThan(130);
+  expect(send(throttle, take, 1, STEP_MS).refused).toBeLessThan(20);
+});
+
+test('refusals of a few recipients do not slow the others down', () => {
+  const throttle = createThrottle(1000, () => undefined);
+  let sent = 0;
+  const { taken } = send(throttle, () => ++sent % 100 !== 0, 5, STEP_MS);
+  expect(taken).toBeGreaterThan(100_000);
+});
+
+test.each([0.03, 0.1, 0.15, 0.3])('refusals of a share of %d at random take only that share of the rate', (share) => {
+  let seed = 7;
+  const chance = (): number => {
+    seed = (seed * 16_807) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  for (const rttMs of [5, 100]) {
+    const throttle = createThrottle(1000, () => undefined);
+    // As the dispatcher of a connection with an agreed rate of 100 parts per second.
+    const agreed = bucket(() => 100);
+    const limited: Throttle = { ...throttle, ready: () => throttle.ready() && agreed() };
+    const { taken } = send(limited, () => chance() > share, 120, rttMs);
+    expect(taken / (120 * 100 * (1 - share)), `with answers after ${rttMs} ms`).toBeGreaterThan(0.9);
+  }
 });

@@ -5,7 +5,7 @@ import type { Actor } from '../platform/lib/actor.ts';
 import { cancelRemovals } from '../platform/storage/removals.ts';
 import { insertRemovals } from '../platform/storage/sql.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import type { Inspected } from './inspect.ts';
+import type { Inspected } from './inspect-file.ts';
 import { insertMedia, type MediaRow } from './sql.ts';
 
 /** A stored file without a row is deleted after this time. */

@@ -2,7 +2,8 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { makeZip } from '../../test/support/files/archive.ts';
 import { makeMp4 } from '../../test/support/files/mp4.ts';
-import { inspect } from './inspect.ts';
+import { inspectInProcess } from './decoder/inspect-in-process.ts';
+import type { Claim } from './type.ts';
 
 const NO_CLAIM = { fileName: '', contentType: 'application/octet-stream' };
 const plain = { create: { width: 640, height: 320, channels: 3, background: 'teal' } } as const;
@@ -10,6 +11,12 @@ const JPEG = await sharp(plain).jpeg().toBuffer();
 const PNG = await sharp(plain).png().toBuffer();
 const GIF = await sharp(plain).gif().toBuffer();
 const SCRIPT = Buffer.from('<script>alert(1)</script>');
+
+/** Inspects as uploads do, in the process of the decoders; `octets` is what would be stored. */
+async function inspect(sent: Buffer, claim: Claim) {
+  const { reencoded, ...facts } = await inspectInProcess(sent, claim);
+  return { ...facts, octets: reencoded ?? sent };
+}
 
 async function refusal(octets: Buffer, claim = NO_CLAIM): Promise<string> {
   const answer = await inspect(octets, claim).catch((error: unknown) => error);

@@ -9,34 +9,33 @@ import { createLocalStorage } from '../platform/storage/local.ts';
 import { removeDueFiles } from '../platform/storage/removals.ts';
 import { createLinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { addMedia, storeUpload } from './add.ts';
 import { listMediaLinks, mediaForSend } from './for-send.ts';
-import type { Inspected } from './inspect.ts';
+import type { Inspected } from './inspect-file.ts';
 import { createMediaLinks } from './links.ts';
 import { removeOldInbound } from './remove.ts';
 import { findByMediaKey } from './sql.ts';
 import { storeInbound } from './store-inbound.ts';
 
+const { pool } = testDatabase();
+
 const NOW = new Date('2026-09-01T10:20:00Z');
 const signer = createLinkSigner(createSecretKey(Buffer.alloc(32, 1)));
 const links = createMediaLinks({ links: signer, publicUrl: 'https://media.example.com' });
 
-let database: TestDatabase;
 let folder: string;
 let storage: Storage;
 let accountId: number;
 let strangerId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
   folder = await temporaryFolder('heliograph-media-');
   storage = createLocalStorage(folder);
-  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
-  ({ accountId: strangerId } = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' }));
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' }));
+  ({ accountId: strangerId } = await createAccount(pool, { name: 'Other', plan: 'unlimited' }));
 });
 afterAll(async () => {
-  await database[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
@@ -51,21 +50,21 @@ const INSPECTED: Inspected = {
 const NAMED = { name: 'A', description: '', folderId: null };
 
 async function add(): Promise<{ id: number; mediaKey: string; fileKey: string }> {
-  const stored = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
-  return addMedia(database.pool, operatorAuthor(accountId), { ...NAMED, stored });
+  const stored = await storeUpload({ db: pool, storage }, { accountId }, INSPECTED);
+  return addMedia(pool, operatorAuthor(accountId), { ...NAMED, stored });
 }
 
 async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 const inbound = (content: AsyncIterable<Uint8Array>, maxBytes = 1000) =>
-  storeInbound({ pool: database.pool, storage }, { accountId, content, maxBytes, name: 'photo\0' });
+  storeInbound({ pool, storage }, { accountId, content, maxBytes, name: 'photo\0' });
 
 test('a file to send has a URL for its account only, the same for an hour and valid for a day', async () => {
   const { id } = await add();
-  const sent = await mediaForSend(database.pool, links, { accountId, id, now: NOW });
+  const sent = await mediaForSend(pool, links, { accountId, id, now: NOW });
   expect(sent).toMatchObject({ id, mimeType: 'image/png', sizeBytes: 9, width: 4, height: 2, name: 'A' });
-  const later = await mediaForSend(database.pool, links, { accountId, id, now: new Date('2026-09-01T10:59:59Z') });
+  const later = await mediaForSend(pool, links, { accountId, id, now: new Date('2026-09-01T10:59:59Z') });
   expect(later).toEqual(sent);
   const { pathname, searchParams } = new URL(sent?.url ?? '');
   const request = {
@@ -76,14 +75,14 @@ test('a file to send has a URL for its account only, the same for an hour and va
   } as const;
   expect(signer.verify(request, new Date('2026-09-02T10:59:59Z'))).toEqual({ ok: true, accountId, version: 1 });
   expect(signer.verify(request, new Date('2026-09-02T11:00:00Z'))).toMatchObject({ reason: 'expired' });
-  expect(await mediaForSend(database.pool, links, { accountId: strangerId, id, now: NOW })).toBeUndefined();
+  expect(await mediaForSend(pool, links, { accountId: strangerId, id, now: NOW })).toBeUndefined();
 });
 
 test('a file that was never added is deleted, and one that was added stays', async () => {
-  const forgotten = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
+  const forgotten = await storeUpload({ db: pool, storage }, { accountId }, INSPECTED);
   const added = await add();
-  await exec(database.pool, sql`UPDATE file_removal SET due_at = now()`);
-  await removeDueFiles(database.pool, storage);
+  await exec(pool, sql`UPDATE file_removal SET due_at = now()`);
+  await removeDueFiles(pool, storage);
   expect(await storage.exists(forgotten.fileKey)).toBe(false);
   expect(await storage.exists(forgotten.thumbnailKey ?? '')).toBe(false);
   expect(await storage.exists(added.fileKey)).toBe(true);
@@ -94,15 +93,13 @@ test('a received file is stored unchanged, with the type of its content', async 
   const stored = await inbound(pieces(jpeg.subarray(0, 3), jpeg.subarray(3)));
   if (!stored.ok) throw new Error(stored.reason);
   expect(stored).toMatchObject({ mimeType: 'image/jpeg', sizeBytes: jpeg.length });
-  const row = await findByMediaKey(database.pool, { accountId, mediaKey: stored.mediaKey });
+  const row = await findByMediaKey(pool, { accountId, mediaKey: stored.mediaKey });
   expect(row).toMatchObject({ origin: 'INBOUND', name: 'photo' });
   expect((await buffer(await storage.get(row?.fileKey ?? ''))).equals(jpeg)).toBe(true);
-  const found = await listMediaLinks(database.pool, links, { accountId, ids: [stored.id, 999_999], now: NOW });
+  const found = await listMediaLinks(pool, links, { accountId, ids: [stored.id, 999_999], now: NOW });
   expect([...found.keys()]).toEqual([stored.id]);
-  expect((await listMediaLinks(database.pool, links, { accountId: strangerId, ids: [stored.id], now: NOW })).size).toBe(
-    0,
-  );
-  expect(await mediaForSend(database.pool, links, { accountId, id: stored.id, now: NOW })).toBeUndefined();
+  expect((await listMediaLinks(pool, links, { accountId: strangerId, ids: [stored.id], now: NOW })).size).toBe(0);
+  expect(await mediaForSend(pool, links, { accountId, id: stored.id, now: NOW })).toBeUndefined();
 });
 
 test('a received file of an unknown type is application/octet-stream', async () => {
@@ -112,7 +109,7 @@ test('a received file of an unknown type is application/octet-stream', async () 
 });
 
 test('a received file that is empty, too large or truncated is not stored', async () => {
-  const count = async () => (await one<{ n: number }>(database.pool, sql`SELECT count(*) AS n FROM media`)).n;
+  const count = async () => (await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM media`)).n;
   const before = await count();
   expect(await inbound(pieces())).toEqual({ ok: false, reason: 'empty' });
   expect(await inbound(pieces('x'.repeat(600), 'x'.repeat(600)))).toEqual({ ok: false, reason: 'too_large' });
@@ -131,17 +128,11 @@ test('received files are deleted after the retention time, and uploads stay', as
   const upload = await add();
   if (!old.ok || !recent.ok) throw new Error('not stored');
   const aged = [old.id, upload.id];
-  await exec(
-    database.pool,
-    sql`UPDATE media SET created_at = now() - interval '31 days' WHERE id = ANY (${aged}::bigint[])`,
-  );
-  expect(await removeOldInbound(database.pool, { days: 30 })).toBe(1);
-  const left = await many<{ id: number }>(database.pool, sql`SELECT id FROM media`);
+  await exec(pool, sql`UPDATE media SET created_at = now() - interval '31 days' WHERE id = ANY (${aged}::bigint[])`);
+  expect(await removeOldInbound(pool, { days: 30 })).toBe(1);
+  const left = await many<{ id: number }>(pool, sql`SELECT id FROM media`);
   expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining([recent.id, upload.id]));
   expect(left.map(({ id }) => id)).not.toContain(old.id);
-  const due = await one<{ n: number }>(
-    database.pool,
-    sql`SELECT count(*) AS n FROM file_removal WHERE due_at <= now()`,
-  );
+  const due = await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM file_removal WHERE due_at <= now()`);
   expect(due.n).toBe(1);
 });

@@ -63,6 +63,11 @@ async function follow(url: string, headers: Record<string, string> = {}, method 
   return { ...answer, text: String(answer.body) };
 }
 
+test('an unknown field of the form is named in the answer', async () => {
+  const { body } = await uploaded('a.png', { fields: { folder: 7 } });
+  expect(body).toMatchObject({ folderId: null, warnings: ['unknown field folder: did you mean folderId?'] });
+});
+
 test('a picture is uploaded, found, listed and deleted', async () => {
   const { id, body } = await uploaded('a.png', { fields: { name: 'Teal', description: 'A plain one', folderId: 7 } });
   expect(body).toMatchObject({

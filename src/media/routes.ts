@@ -8,10 +8,11 @@ import type { PlatformDeps, App } from '../platform/http/app.ts';
 import { idempotentHandler, idempotentTx } from '../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../platform/http/page.ts';
 import { formBounds, MULTIPART_LIMITS, receiveForm } from '../platform/http/files/receive-form.ts';
-import { createUploadGate } from '../platform/http/files/upload-gate.ts';
+import { noteFormFields } from '../platform/http/unknown-fields/warn.ts';
+import { createUploadGate, type Upload } from '../platform/http/files/upload-gate.ts';
 import { openTemporaryFile } from '../platform/storage/temporary-file.ts';
 import { addMedia, storeUpload } from './add.ts';
-import { inspectFile } from './inspect.ts';
+import { inspectFile } from './inspect-file.ts';
 import { LIMITS } from './limits.ts';
 import { createMediaLinks } from './links.ts';
 import { removeMedia } from './remove.ts';
@@ -131,9 +132,9 @@ function uploadRoute(app: App, { pool, answers, storage, config, clock, links: s
       response: { 201: schema.MediaOut },
     },
     handler: idempotentHandler({ answers }, (request, reply, pendingAnswer) =>
-      gate.run(request.actor.accountId, async () => {
+      gate.run(request.actor.accountId, async (upload) => {
         const { actor } = request;
-        const { inspected, settings } = await readUpload(request, config.dataDir);
+        const { inspected, settings } = await readUpload(request, upload, config.dataDir);
         const stored = await storeUpload({ db: tenant(pool, actor), storage }, actor, inspected);
         return tenantTransaction(pool, actor, async (tx) => {
           if (pendingAnswer) await answers.claim(tx, pendingAnswer);
@@ -149,11 +150,12 @@ function uploadRoute(app: App, { pool, answers, storage, config, clock, links: s
 }
 
 /** Receives and checks an upload (the form, its fields, the file), without using the database. */
-async function readUpload(request: FastifyRequest, dataDir: string) {
+async function readUpload(request: FastifyRequest, upload: Upload, dataDir: string) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
   await using file = await openTemporaryFile(dataDir);
-  const form = await receiveForm(request, file, formBounds(LIMITS.videoBytes));
+  const form = await receiveForm(request, { file, bounds: formBounds(LIMITS.videoBytes), upload });
+  noteFormFields(request, form.fields);
   const settings = parseUploadFields(form.fields, form.fileName);
-  return { settings, inspected: await inspectFile(file, form) };
+  return { settings, inspected: await inspectFile(file, form, request.actor.accountId) };
 }

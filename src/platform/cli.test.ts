@@ -1,25 +1,21 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { access, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../app/commands.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
-import { registerAccountCommands } from '../operations/accounts/commands.ts';
 import { createDemoAccount } from '../operations/accounts/create.ts';
-import { registerKeyCommands } from '../identity/api-keys/commands.ts';
 import { runCommand, table } from './cli.ts';
 import { silentLog } from './lib/log.ts';
+import { SCOPES } from './lib/scope.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { createTestDatabase, testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../app/main.ts', import.meta.url));
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const database = testDatabase();
 
 type Result = { code: number; stdout: string; stderr: string };
 
@@ -30,7 +26,7 @@ async function run(args: string[], env: Record<string, string> = onTestDatabase(
   const out = { stdout: '', stderr: '' };
   const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
   const io = { stdout: writer('stdout'), stderr: writer('stderr') };
-  const code = await runCommand([registerAccountCommands, registerKeyCommands], {
+  const code = await runCommand(COMMANDS, {
     ...io,
     env,
     argv: ['node', 'main.ts', ...args],
@@ -71,9 +67,28 @@ test('the program itself runs the commands, with their output and exit codes', a
   expect([wrong.code, wrong.stdout]).toEqual([2, '']);
 });
 
+test('a command in a folder without an installation names the folder and creates nothing; only migrate does', async () => {
+  const dir = await temporaryFolder(`heliograph-test-${process.pid}-`);
+  const dataDir = join(dir, 'data');
+  try {
+    for (const args of [['account', 'list'], ['account', 'create', '--name', 'Lost'], ['doctor']]) {
+      const { code, stdout, stderr } = await run(args, { DATA_DIR: dataDir });
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(new RegExp(`^There is no installation in ${dataDir}: .*DATA_DIR or DATABASE_URL.*\n$`));
+    }
+    expect(await readdir(dir)).toEqual([]);
+    expect((await run(['migrate'], { DATA_DIR: dataDir })).stdout).toBe('The schema is up to date.\n');
+    expect((await run(['account', 'list'], { DATA_DIR: dataDir })).code).toBe(0);
+  } finally {
+    await removeDataDir(dataDir);
+    await rm(dir, { recursive: true });
+  }
+});
+
 test('without DATABASE_URL the commands start the PostgreSQL in DATA_DIR and leave it stopped, its data kept', async () => {
   const dir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   try {
+    await run(['migrate'], { DATA_DIR: dir });
     const made = await run(['account', 'create', '--name', 'At home'], { DATA_DIR: dir });
     expect([made.code, made.stderr]).toEqual([0, '']);
     expect((await run(['account', 'list'], { DATA_DIR: dir })).stdout).toContain('At home');
@@ -94,7 +109,7 @@ describe('account', () => {
       password: expect.stringMatching(/^[\w-]{24}$/),
     });
     const basic = Buffer.from(`${made['username']}:${made['password']}`).toString('base64');
-    expect(await withKey(made['apiKey'])).toMatchObject({ accountId: made['accountId'], plan: 'trial', role: 'owner' });
+    expect(await withKey(made['apiKey'])).toMatchObject({ accountId: made['accountId'], plan: 'trial', role: 'admin' });
     expect(await actorOf({ authorization: `Basic ${basic}` })).toMatchObject({ accountId: made['accountId'] });
   });
 
@@ -150,7 +165,7 @@ describe('key', () => {
     const { accountId } = await runJson('account', 'create', '--name', 'Keys');
     const all = await runJson('key', 'create', '--account', 'Keys');
     const some = await runJson('key', 'create', '--account', 'Keys', '--name', 'ci', '--operations', 'tracking, SMS');
-    expect((await withKey(all['apiKey'])).operations.size).toBe(11);
+    expect((await withKey(all['apiKey'])).operations.size).toBe(SCOPES.length);
     expect(some).toMatchObject({ name: 'ci', operations: ['SMS', 'tracking'] });
     expect(await withKey(some['apiKey'])).toMatchObject({ accountId, keyId: some['id'], userId: null });
     expect(await runJson('key', 'revoke', String(some['id']))).toEqual({ id: some['id'], revoked: true });

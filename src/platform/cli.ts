@@ -1,10 +1,12 @@
+import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import type { Pool } from 'pg';
 import { type Config, loadConfig } from './config.ts';
+import { hasCluster } from './db/embedded/cluster.ts';
 import { attachEmbedded } from './db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from './db/migrate.ts';
 import { createPool } from './db/pool.ts';
-import { explainDatabaseError } from './db/startup-error.ts';
+import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { silentLog } from './lib/log.ts';
 
 /** What commands use. */
@@ -13,9 +15,10 @@ export type CommandContext = {
   config(): Config;
   /**
    * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the
-   * duration of the command if it is not running. Applies pending migrations first.
+   * duration of the command if it is not running. Applies pending migrations first. If DATA_DIR has no database, it is
+   * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one.
    */
-  withDatabase<T>(work: (pool: Pool) => Promise<T>): Promise<T>;
+  withDatabase<T>(work: (pool: Pool) => Promise<T>, options?: { readonly create: boolean }): Promise<T>;
   /**
    * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. With `ok` false the
    * exit code is 1, for a command that found a problem.
@@ -44,7 +47,7 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   const print = (text: string): unknown => process.stdout.write(`${text}\n`);
   const context: CommandContext = {
     config: () => loadConfig(process.env),
-    withDatabase: (work) => withDatabase(loadConfig(process.env), work),
+    withDatabase: (work, { create } = { create: false }) => withDatabase(loadConfig(process.env), work, create),
     report(result, human, good = true) {
       print(program.opts()['json'] === true ? JSON.stringify(result) : human(result));
       ok &&= good;
@@ -71,8 +74,16 @@ function createProgram({ stdout, stderr }: Process): Command {
     .exitOverride();
 }
 
-async function withDatabase<T>({ databaseUrl, dataDir }: Config, work: (pool: Pool) => Promise<T>): Promise<T> {
+async function withDatabase<T>(
+  { databaseUrl, dataDir }: Config,
+  work: (pool: Pool) => Promise<T>,
+  create: boolean,
+): Promise<T> {
   if (databaseUrl !== undefined) return withPool(databaseUrl, work);
+  if (!create && !(await hasCluster(dataDir)))
+    throw new StartupError(
+      `There is no installation in ${resolve(dataDir)}: set DATA_DIR or DATABASE_URL as for the program, or create one with serve or migrate.`,
+    );
   const server = await attachEmbedded({ dataDir, log: silentLog });
   try {
     return await withPool(server.connectionString, work);

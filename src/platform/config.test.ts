@@ -13,8 +13,24 @@ const problemsOf = (env: Record<string, string>): string => {
   return '';
 };
 
-const none = (...platforms: string[]) =>
-  Object.fromEntries(platforms.map((platform) => [platform, { clientId: '', clientSecret: '' }]));
+/** The social apps without any setting. */
+const app = (apiVersion: string, ...scopes: string[]) => ({
+  clientId: '',
+  clientSecret: '',
+  scopes,
+  configId: null,
+  apiVersion,
+  simulated: null,
+});
+const APPS = {
+  facebook: app('v25.0', 'pages_show_list', 'pages_read_engagement', 'business_management'),
+  instagram: app('v25.0', 'instagram_business_basic'),
+  linkedin: app('202608', 'openid', 'profile', 'email', 'w_member_social'),
+  google: app('', 'https://www.googleapis.com/auth/business.manage', 'openid', 'email', 'profile'),
+  tiktok: app('', 'user.info.basic'),
+};
+
+const SIMULATED = { apiUrl: 'http://127.0.0.1:9000', pagesUrl: 'http://127.0.0.1:9000' };
 
 test('without any variable the program serves this machine only, with its own database', () => {
   expect(loadConfig({})).toEqual({
@@ -26,15 +42,18 @@ test('without any variable the program serves this machine only, with its own da
     databasePool: 20,
     tls: undefined,
     trustProxy: [],
+    bounds: { connections: 5000, connectionsPerAddress: 500, bodyBytes: 256 * 1024 * 1024 },
     secretKey: undefined,
     sandbox: 'auto',
     logLevel: 'info',
+    maxScheduleDays: 366,
     publicUrl: 'http://127.0.0.1:8080',
     retentionDays: 90,
     failoverSeconds: 30,
     webhooks: { allowedBlocks: [], ports: [443, 8443], caFile: undefined },
+    singleSignOnPorts: [443],
     storage: { kind: 'file' },
-    social: { baseUrl: undefined, clients: { ...none('facebook', 'instagram', 'linkedin', 'google', 'tiktok') } },
+    social: APPS,
   });
 });
 
@@ -49,6 +68,9 @@ test('every variable reaches its setting', () => {
     TLS_CERT: '/etc/cert.pem',
     TLS_KEY: '/etc/key.pem',
     TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
+    MAX_CONNECTIONS: '20000',
+    MAX_CONNECTIONS_PER_ADDRESS: '1000',
+    MAX_BODY_MIB: '1024',
     SECRET_KEY: 'ab'.repeat(32),
     SANDBOX: 'off',
     LOG_LEVEL: 'warn',
@@ -57,10 +79,15 @@ test('every variable reaches its setting', () => {
     FAILOVER_SECONDS: '5',
     WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8,::1',
     WEBHOOK_PORTS: '443, 9443',
+    SINGLE_SIGN_ON_PORTS: '443, 10443',
     WEBHOOK_CA_FILE: '/etc/ca.pem',
     STORAGE: 's3',
     FACEBOOK_CLIENT_ID: 'fb',
     FACEBOOK_CLIENT_SECRET: 'its secret',
+    FACEBOOK_CONFIG_ID: '42',
+    FACEBOOK_API_VERSION: 'v26.0',
+    LINKEDIN_SCOPES: 'r_basicprofile, rw_organization_admin',
+    LINKEDIN_API_VERSION: '202610',
     TIKTOK_CLIENT_ID: 'tt',
     SOCIAL_URL: 'http://127.0.0.1:9000/',
     S3_BUCKET: 'files',
@@ -79,13 +106,16 @@ test('every variable reaches its setting', () => {
     databasePool: 40,
     tls: { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' },
     trustProxy: ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32'],
+    bounds: { connections: 20_000, connectionsPerAddress: 1000, bodyBytes: 1024 * 1024 * 1024 },
     secretKey: Buffer.alloc(32, 0xab),
     sandbox: 'off',
     logLevel: 'warn',
+    maxScheduleDays: 366,
     publicUrl: 'https://sms.example.com',
     retentionDays: 30,
     failoverSeconds: 5,
     webhooks: { allowedBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
+    singleSignOnPorts: [443, 10443],
     storage: {
       kind: 's3',
       bucket: 'files',
@@ -96,12 +126,23 @@ test('every variable reaches its setting', () => {
       prefix: 'heliograph/',
     },
     social: {
-      baseUrl: 'http://127.0.0.1:9000',
-      clients: {
-        ...none('instagram', 'linkedin', 'google'),
-        facebook: { clientId: 'fb', clientSecret: 'its secret' },
-        tiktok: { clientId: 'tt', clientSecret: '' },
+      facebook: {
+        ...APPS.facebook,
+        clientId: 'fb',
+        clientSecret: 'its secret',
+        configId: '42',
+        apiVersion: 'v26.0',
+        simulated: SIMULATED,
       },
+      instagram: { ...APPS.instagram, simulated: SIMULATED },
+      linkedin: {
+        ...APPS.linkedin,
+        scopes: ['r_basicprofile', 'rw_organization_admin'],
+        apiVersion: '202610',
+        simulated: SIMULATED,
+      },
+      google: { ...APPS.google, simulated: SIMULATED },
+      tiktok: { ...APPS.tiktok, clientId: 'tt', simulated: SIMULATED },
     },
   });
 });
@@ -140,10 +181,17 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],
   [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be comma-separated ports from 1 to 65535'],
   [{ WEBHOOK_PORTS: '443,0' }, 'WEBHOOK_PORTS must be'],
+  [{ SINGLE_SIGN_ON_PORTS: '443,0' }, 'SINGLE_SIGN_ON_PORTS must be'],
   [{ STORAGE: 'disk' }, 'STORAGE must be one of file, s3'],
   [{ STORAGE: 's3' }, 'S3_BUCKET must be set'],
   [{ STORAGE: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'us' }, 'S3_SECRET_ACCESS_KEY must be set'],
   [{ S3_ENDPOINT: 's3.example.com' }, 'S3_ENDPOINT must be a URL'],
+  [{ FACEBOOK_SCOPES: 'pages_manage_posts' }, 'FACEBOOK_SCOPES must be scopes that include pages_show_list'],
+  [{ LINKEDIN_SCOPES: 'openid' }, 'LINKEDIN_SCOPES must be scopes that include profile'],
+  [{ TIKTOK_SCOPES: 'user.info.basic,"x"' }, 'TIKTOK_SCOPES must be comma-separated scopes'],
+  [{ LINKEDIN_API_VERSION: '202613' }, 'LINKEDIN_API_VERSION must be such as 202608'],
+  [{ INSTAGRAM_API_VERSION: '25' }, 'INSTAGRAM_API_VERSION must be such as v25.0'],
+  [{ FACEBOOK_CONFIG_ID: 'mine' }, 'FACEBOOK_CONFIG_ID must be such as 1234567890123456'],
   [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be comma-separated IP addresses'],
 ];
 test.each(REFUSED)('%o is rejected with what to set', (env, sentence) => {

@@ -2,9 +2,9 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
 import type { Platform } from './lib/social-platform.ts';
-import { addressBlocks, integer, oneOf, optional, ports, secretKey, text, url } from './lib/setting-rules.ts';
+import { type Key, KEYS, type LOG_LEVELS } from './setting-table.ts';
+import { trimCharacterEnd } from './lib/trim.ts';
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The validated settings. The rest of the program reads its settings only from here. */
@@ -23,6 +23,13 @@ export type Config = {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy: readonly string[];
+  /** What clients may hold at the same time, per process. */
+  readonly bounds: {
+    readonly connections: number;
+    readonly connectionsPerAddress: number;
+    /** Bytes of request bodies of callers with valid credentials. */
+    readonly bodyBytes: number;
+  };
   /** 32 bytes; undefined: generated and kept in `dataDir`. */
   readonly secretKey: Buffer | undefined;
   readonly sandbox: 'auto' | 'on' | 'off';
@@ -31,6 +38,8 @@ export type Config = {
   readonly publicUrl: string;
   readonly retentionDays: number;
   readonly failoverSeconds: number;
+  /** How far ahead messages may be scheduled. */
+  readonly maxScheduleDays: number;
   readonly webhooks: {
     /** Addresses and CIDR blocks that may be posted to in addition to public addresses. */
     readonly allowedBlocks: readonly string[];
@@ -38,17 +47,38 @@ export type Config = {
     /** Absolute path of a PEM file. */
     readonly caFile: string | undefined;
   };
+  /** The ports that the providers of single sign-on may have. */
+  readonly singleSignOnPorts: readonly number[];
   /** Where uploaded and exported files are stored. */
   readonly storage: { readonly kind: 'file' } | S3Config;
-  readonly social: {
-    /** Undefined: the networks themselves. */
-    readonly baseUrl: string | undefined;
-    /** Our credentials at each network; empty strings where they are not set. */
-    readonly clients: Readonly<Record<Platform, SocialClient>>;
-  };
+  /** Our app at each social network. */
+  readonly social: Readonly<Record<Platform, SocialApp>>;
+  /** The mail server and our address; undefined: no mails are sent. */
+  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
 };
 
-export type SocialClient = { readonly clientId: string; readonly clientSecret: string };
+/** Our app at a social network. */
+export type SocialApp = {
+  /** Empty if not set, like the secret. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The scopes that people are asked for. */
+  readonly scopes: readonly string[];
+  /** The configuration of Facebook Login for Business, which replaces the scopes; null: none. */
+  readonly configId: string | null;
+  /** The version of the network's API; empty for networks whose version is not a setting. */
+  readonly apiVersion: string;
+  /** Where the network is simulated; null: it is the real one. */
+  readonly simulated: SimulatedNetwork | null;
+};
+
+/** Base URLs below which `https://host/path` is found as `/host/path`. */
+export type SimulatedNetwork = {
+  /** For requests of this program. */
+  readonly apiUrl: string;
+  /** For the browsers of people. */
+  readonly pagesUrl: string;
+};
 
 type S3Config = {
   readonly kind: 's3';
@@ -63,178 +93,6 @@ type S3Config = {
   /** Prefix of each key: empty, or ending with a slash. */
   readonly prefix: string;
 };
-
-/** One setting. `parse` returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
-type Key<T> = { readonly type: string; readonly fallback: string; readonly help: string; parse(text: string): T };
-
-/** The client ID of our app at a social network. */
-const appId = (network: string): Key<string> => ({
-  type: 'name',
-  fallback: '',
-  help: `Client ID of your ${network} app, through which profiles are connected. Its redirect URI is PUBLIC_URL followed by /oauth/${network.toLowerCase()}/callback.`,
-  parse: text,
-});
-const appSecret = (network: string): Key<string> => ({
-  type: 'secret',
-  fallback: '',
-  help: `Client secret of your ${network} app.`,
-  parse: text,
-});
-
-/** The only table of settings, with types, defaults and descriptions; docs/configuration.md is generated from it. */
-const KEYS = {
-  HOST: {
-    type: 'address',
-    fallback: '127.0.0.1',
-    help: 'Address to listen on. Any address other than loopback needs TLS_CERT and TLS_KEY, or TRUST_PROXY.',
-    parse: text,
-  },
-  PORT: { type: 'number', fallback: '8080', help: 'Port to listen on; 0 picks a free one.', parse: integer(0, 65535) },
-  WORKER_PORT: {
-    type: 'number',
-    fallback: '',
-    help: 'Port on HOST on which a `worker` process serves /health/live, /health/ready and /metrics, and nothing else, under the same rules as PORT; 0 picks a free one. If empty, it does not listen.',
-    parse: optional(integer(0, 65535)),
-  },
-  DATA_DIR: {
-    type: 'path',
-    fallback: './data',
-    help: 'Folder for everything that the program keeps on disk: the built-in PostgreSQL, the secret key, stored files.',
-    parse: (value: string) => resolve(value),
-  },
-  DATABASE_URL: {
-    type: 'URL',
-    fallback: '',
-    help: 'URL of your own PostgreSQL 18. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
-    parse: url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database'),
-  },
-  DATABASE_POOL: {
-    type: 'number',
-    fallback: '20',
-    help: 'Maximum number of PostgreSQL connections per process.',
-    parse: integer(2, 1000),
-  },
-  TLS_CERT: {
-    type: 'path',
-    fallback: '',
-    help: 'PEM file with the certificate chain; together with TLS_KEY it enables HTTPS (TLS 1.2 or newer).',
-    parse: text,
-  },
-  TLS_KEY: { type: 'path', fallback: '', help: 'PEM file with the private key of TLS_CERT.', parse: text },
-  TRUST_PROXY: {
-    type: 'list',
-    fallback: '',
-    help: 'Comma-separated addresses or CIDR blocks of the HTTPS proxies in front. Only their X-Forwarded-For and X-Forwarded-Proto headers are trusted.',
-    parse: addressBlocks,
-  },
-  SECRET_KEY: {
-    type: 'secret',
-    fallback: '',
-    help: 'Key that encrypts stored passwords and tokens: 32 bytes in hex or base64url. If empty, a key is generated once and kept in DATA_DIR/secret.key. All processes on one database need the same key.',
-    parse: secretKey,
-  },
-  SANDBOX: {
-    type: 'auto, on or off',
-    fallback: 'auto',
-    help: 'Whether to run the built-in sandbox carriers, which deliver to nobody; auto: while no other carrier is configured.',
-    parse: oneOf<Config['sandbox']>(['auto', 'on', 'off']),
-  },
-  LOG_LEVEL: {
-    type: LOG_LEVELS.join(', '),
-    fallback: 'info',
-    help: 'Minimum level that is logged.',
-    parse: oneOf(LOG_LEVELS),
-  },
-  PUBLIC_URL: {
-    type: 'URL',
-    fallback: '',
-    help: 'URL at which others reach the server, used in links and callback URLs. If empty, it is built from HOST and PORT.',
-    parse: url(['http:', 'https:'], 'https://messages.example.com'),
-  },
-  RETENTION_DAYS: {
-    type: 'number',
-    fallback: '90',
-    help: 'Days after which messages, their history and receipts, inbound messages, campaign recipients, imports and exports are deleted. The audit log, the ledger, figures and contacts are kept.',
-    parse: integer(1, 3650),
-  },
-  FAILOVER_SECONDS: {
-    type: 'number',
-    fallback: '30',
-    help: 'Seconds without any bind after which a connection counts as down: its waiting messages move to the next connection of their route.',
-    parse: integer(1, 86_400),
-  },
-  WEBHOOK_ALLOW_CIDRS: {
-    type: 'list',
-    fallback: '',
-    help: 'Comma-separated addresses or CIDR blocks to which webhooks may be posted in addition to public addresses: for receivers in a private network. Anyone who may register a webhook can reach every host in them.',
-    parse: addressBlocks,
-  },
-  WEBHOOK_PORTS: {
-    type: 'list',
-    fallback: '443,8443',
-    help: 'Comma-separated ports that a webhook URL may use.',
-    parse: ports,
-  },
-  WEBHOOK_CA_FILE: {
-    type: 'path',
-    fallback: '',
-    help: 'PEM file with certificate authorities that are accepted for webhook receivers in addition to the public ones.',
-    parse: text,
-  },
-  STORAGE: {
-    type: 'file or s3',
-    fallback: 'file',
-    help: 'Where media and exports are stored: in the folder `files` of DATA_DIR, or in a bucket of an S3-compatible store, which processes on several machines need.',
-    parse: oneOf<Config['storage']['kind']>(['file', 's3']),
-  },
-  S3_BUCKET: {
-    type: 'name',
-    fallback: '',
-    help: 'Name of the bucket, which must exist. Required with STORAGE=s3.',
-    parse: text,
-  },
-  S3_REGION: { type: 'name', fallback: 'us-east-1', help: 'Region of the bucket.', parse: text },
-  S3_ENDPOINT: {
-    type: 'URL',
-    fallback: '',
-    help: 'URL of the store, if it is not AWS. Path-style addressing is used.',
-    parse: url(['http:', 'https:'], 'https://s3.example.com'),
-  },
-  S3_ACCESS_KEY_ID: {
-    type: 'name',
-    fallback: '',
-    help: 'Access key ID. If empty, the default AWS credential chain is used (the machine’s role or the AWS_… variables).',
-    parse: text,
-  },
-  S3_SECRET_ACCESS_KEY: {
-    type: 'secret',
-    fallback: '',
-    help: 'Secret access key that belongs to S3_ACCESS_KEY_ID.',
-    parse: text,
-  },
-  S3_PREFIX: {
-    type: 'path',
-    fallback: '',
-    help: 'Folder within the bucket, if the bucket also contains other files.',
-    parse: (value: string) => value.replace(/^\/+|\/+$/g, ''),
-  },
-  FACEBOOK_CLIENT_ID: appId('Facebook'),
-  FACEBOOK_CLIENT_SECRET: appSecret('Facebook'),
-  INSTAGRAM_CLIENT_ID: appId('Instagram'),
-  INSTAGRAM_CLIENT_SECRET: appSecret('Instagram'),
-  LINKEDIN_CLIENT_ID: appId('LinkedIn'),
-  LINKEDIN_CLIENT_SECRET: appSecret('LinkedIn'),
-  GOOGLE_CLIENT_ID: appId('Google'),
-  GOOGLE_CLIENT_SECRET: appSecret('Google'),
-  TIKTOK_CLIENT_ID: appId('TikTok'),
-  TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  SOCIAL_URL: {
-    type: 'URL',
-    fallback: '',
-    help: 'For tests: base URL of a server that replaces the social networks; https://host/path is requested as <SOCIAL_URL>/host/path.',
-    parse: url(['http:', 'https:'], 'http://127.0.0.1:9000'),
-  },
-} satisfies Record<string, Key<unknown>>;
 
 type KeyName = keyof typeof KEYS;
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -274,17 +132,32 @@ function readAll(read: Read): Config {
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
     tls,
     trustProxy: read('TRUST_PROXY', KEYS.TRUST_PROXY),
+    bounds: readBounds(read),
     secretKey: read('SECRET_KEY', KEYS.SECRET_KEY),
     sandbox: read('SANDBOX', KEYS.SANDBOX),
     logLevel: read('LOG_LEVEL', KEYS.LOG_LEVEL),
-    publicUrl: read('PUBLIC_URL', KEYS.PUBLIC_URL).replace(/\/+$/, '') || listenUrl(host, port, tls !== undefined),
+    publicUrl: trimCharacterEnd(read('PUBLIC_URL', KEYS.PUBLIC_URL), '/') || listenUrl(host, port, tls !== undefined),
     retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
     failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
+    maxScheduleDays: read('MAX_SCHEDULE_DAYS', KEYS.MAX_SCHEDULE_DAYS),
     webhooks: readWebhooks(read),
+    singleSignOnPorts: read('SINGLE_SIGN_ON_PORTS', KEYS.SINGLE_SIGN_ON_PORTS),
     storage: readStorage(read),
     social: readSocial(read),
+    mail: readMail(read),
   };
 }
+
+function readMail(read: Read): Config['mail'] {
+  const [smtpUrl, from] = [read('SMTP_URL', KEYS.SMTP_URL), read('MAIL_FROM', KEYS.MAIL_FROM)];
+  return smtpUrl === '' || from === undefined ? undefined : { smtpUrl, from };
+}
+
+const readBounds = (read: Read): Config['bounds'] => ({
+  connections: read('MAX_CONNECTIONS', KEYS.MAX_CONNECTIONS),
+  connectionsPerAddress: read('MAX_CONNECTIONS_PER_ADDRESS', KEYS.MAX_CONNECTIONS_PER_ADDRESS),
+  bodyBytes: read('MAX_BODY_MIB', KEYS.MAX_BODY_MIB) * 1024 * 1024,
+});
 
 function readWebhooks(read: Read): Config['webhooks'] {
   const caFile = read('WEBHOOK_CA_FILE', KEYS.WEBHOOK_CA_FILE);
@@ -313,18 +186,27 @@ function readStorage(read: Read): Config['storage'] {
 }
 
 function readSocial(read: Read): Config['social'] {
-  const clientOf = (network: Uppercase<Platform>): SocialClient => {
-    const [id, secret] = [`${network}_CLIENT_ID`, `${network}_CLIENT_SECRET`] as const;
-    return { clientId: read(id, KEYS[id]), clientSecret: read(secret, KEYS[secret]) };
+  const url = trimCharacterEnd(read('SOCIAL_URL', KEYS.SOCIAL_URL), '/');
+  const simulated = url === '' ? null : { apiUrl: url, pagesUrl: url };
+  const appOf = (network: Uppercase<Platform>, apiVersion: string, configId: string | null = null): SocialApp => {
+    const [id, secret, scopes] = [`${network}_CLIENT_ID`, `${network}_CLIENT_SECRET`, `${network}_SCOPES`] as const;
+    return {
+      clientId: read(id, KEYS[id]),
+      clientSecret: read(secret, KEYS[secret]),
+      scopes: read(scopes, KEYS[scopes]),
+      configId,
+      apiVersion,
+      simulated,
+    };
   };
-  const clients = {
-    facebook: clientOf('FACEBOOK'),
-    instagram: clientOf('INSTAGRAM'),
-    linkedin: clientOf('LINKEDIN'),
-    google: clientOf('GOOGLE'),
-    tiktok: clientOf('TIKTOK'),
+  const configId = read('FACEBOOK_CONFIG_ID', KEYS.FACEBOOK_CONFIG_ID) || null;
+  return {
+    facebook: appOf('FACEBOOK', read('FACEBOOK_API_VERSION', KEYS.FACEBOOK_API_VERSION), configId),
+    instagram: appOf('INSTAGRAM', read('INSTAGRAM_API_VERSION', KEYS.INSTAGRAM_API_VERSION)),
+    linkedin: appOf('LINKEDIN', read('LINKEDIN_API_VERSION', KEYS.LINKEDIN_API_VERSION)),
+    google: appOf('GOOGLE', ''),
+    tiktok: appOf('TIKTOK', ''),
   };
-  return { baseUrl: read('SOCIAL_URL', KEYS.SOCIAL_URL).replace(/\/+$/, '') || undefined, clients };
 }
 
 const listenUrl = (host: string, port: number, secure: boolean): string =>
@@ -342,6 +224,8 @@ function combinationProblems(config: Config, env: Environment): string[] {
     problems.push(`${cert === '' ? 'TLS_CERT' : 'TLS_KEY'} must be set too: a certificate and its key go together`);
   }
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
+  if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
+    problems.push('SMTP_URL and MAIL_FROM must be set together');
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
@@ -367,7 +251,7 @@ export function configurationMarkdown(): string {
   return [
     '# Configuration',
     '',
-    'Settings are environment variables. This page is generated from `src/platform/config.ts`',
+    'Settings are environment variables. This page is generated from `src/platform/setting-table.ts`',
     '(`node scripts/generate-configuration.ts`).',
     '',
     '| Variable | Type | Default | Description |',

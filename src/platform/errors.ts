@@ -7,6 +7,8 @@ export const ERRORS = {
   malformed_json: [400, 'The body is not valid JSON'],
   unauthenticated: [401, 'Missing or invalid credentials'],
   forbidden: [403, 'Not allowed'],
+  step_up_required: [403, 'Confirm first that it is you: with your password, a code or a passkey'],
+  second_factor_required: [403, 'The account requires a second factor: add one first'],
   plaintext_refused: [403, 'Use HTTPS: plaintext requests are refused'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed on this path'],
@@ -55,4 +57,10 @@ export class AppError extends Error {
 
 /** Creates a 400 error that names every invalid field. */
 export const invalidFields = (details: readonly FieldError[]): AppError =>
-  new AppError('invalid', { details, message: details.map((d) => `${d.field}: ${d.message}`).join('; ') });
+  new AppError('invalid', { details, message: summary(details) });
+
+/** What holds for several fields is said once. */
+function summary(details: readonly FieldError[]): string {
+  const fields = Map.groupBy(details, ({ message }) => message);
+  return [...fields].map(([message, at]) => `${at.map(({ field }) => field).join(', ')}: ${message}`).join('; ');
+}

@@ -20,7 +20,7 @@ async function footprint(): Promise<Record<string, number>> {
   const { rows } = await program.pool.query(
     `SELECT relname AS name FROM pg_class
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-       AND relname NOT IN ('connection_status', 'worker_process')`,
+       AND relname NOT IN ('worker_process', 'connection_status', 'connection_down', 'connection_error', 'connection_minute')`,
   );
   const counts = rows.map(({ name }) => `SELECT '${name}' AS name, count(*)::int AS count FROM ${name}`);
   const found = await program.pool.query(counts.join(' UNION ALL '));
@@ -60,7 +60,12 @@ function expectError({ status, headers, body }: Answer, wanted: number, fields: 
 function expectWholesaleError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
   expect(headers.get('x-request-id')).toMatch(UUID);
-  expect(body).toEqual({ status: 'error', message: expect.any(String), code: wanted });
+  expect(body).toEqual({
+    status: 'error',
+    message: expect.any(String),
+    code: wanted,
+    requestId: headers.get('x-request-id'),
+  });
   for (const field of fields) expect(body).toHaveProperty('message', expect.stringContaining(field));
 }
 
@@ -106,7 +111,7 @@ describe('a single send', () => {
     ['a number without country', { ...good, phoneNumber: '+0331234567' }, ['phoneNumber']],
     ['a number of 16 digits', { ...good, phoneNumber: '+3933312345678901' }, ['phoneNumber']],
     ['a number of 6 digits', { ...good, phoneNumber: '+393331' }, ['phoneNumber']],
-    ['spaces in a number', { ...good, phoneNumber: '+39 333 1234567' }, ['phoneNumber']],
+    ['letters in a number', { ...good, phoneNumber: '+39 333 CALLME' }, ['phoneNumber']],
     ['digits in another script', { ...good, phoneNumber: '+٣٩٣٣٣١٢٣٤٥٦٧' }, ['phoneNumber']],
     ['a number with a line break', { ...good, phoneNumber: '+393331234567\n' }, ['phoneNumber']],
     ['a sender of 12 letters', { ...good, senderName: 'Heliographic' }, ['senderName']],
@@ -127,8 +132,8 @@ describe('a single send', () => {
     ['the two forms mixed, one of them wrong', { ...goodOther, phoneNumber: 5 }, ['phoneNumber']],
     [
       'two faults that the schema does not find',
-      { ...goodOther, udhData: '00', body: 'ж', scheduledDate: 'now' },
-      ['body', 'scheduledDate'],
+      { ...goodOther, udhData: 'ff', customerMessageId: 'a', messageId: 'b', scheduledDate: 'now' },
+      ['messageId', 'udhData', 'scheduledDate'],
     ],
     [
       "the message server's number and sender wrong",
@@ -145,8 +150,17 @@ describe('a single send', () => {
     ['a validity in fractions', { ...goodOther, validityPeriod: 1.5 }, ['validityPeriod']],
     ['a header that is not hex', { ...goodOther, udhData: 'xyz' }, ['udhData']],
     ['half a byte', { ...goodOther, udhData: '050' }, ['udhData']],
-    ['a text that binary data cannot hold', { ...goodOther, udhData: '00', body: 'ж' }, ['body']],
-    ['too much binary data', { ...goodOther, udhData: '00'.repeat(100), body: 'x'.repeat(41) }, ['udhData']],
+    ['a header with a wrong length', { ...goodOther, udhData: '0300' }, ['udhData']],
+    ['a header with an element that is too long', { ...goodOther, udhData: '0500040102ff' }, ['udhData']],
+    ['a header for part 3 of 2', { ...goodOther, udhData: '050003010203' }, ['udhData']],
+    [
+      'a text that does not fit beside its header',
+      { ...goodOther, udhData: '050003010201', body: 'x'.repeat(154) },
+      ['body'],
+    ],
+    ['two senders', { ...good, senderName: 'Acme', sender: 'Other' }, ['sender']],
+    ['a sender that is too long under its other name', { ...good, sender: 'ThisSenderIsWayTooLong' }, ['sender']],
+    ['a national number', { ...good, phoneNumber: '3331234567' }, ['phoneNumber']],
     ['a placeholder that is not a text', { ...goodOther, placeholders: { name: 5 } }, ['placeholders.name']],
     [
       'placeholders that extend the text beyond its limit',

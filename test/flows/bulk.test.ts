@@ -43,6 +43,16 @@ test('each destination has its own result, and an invalid one does not stop the 
   ]);
   expect(accepted).toBe(2);
   expect(results.map(({ statusCode }) => statusCode)).toEqual([200, 400, 400, 200, 400, 400, 400, 400]);
+  expect(results.map(({ reason }) => reason)).toEqual([
+    undefined,
+    'the number is not a phone number: write it with + and the country code',
+    'the number begins with a country code that does not exist',
+    undefined,
+    'the number is not a phone number: write it with + and the country code',
+    'the number is not a phone number: write it with + and the country code',
+    'the text needs too many parts',
+    'the text is empty',
+  ]);
   expect(results.map((result) => result.accepted && result.id !== null)).toEqual(
     results.map((result) => result.accepted),
   );
@@ -123,17 +133,27 @@ describe('texts and binary data', () => {
     ]);
   });
 
-  test("the message server's udhData is placed before the bytes of the body", async () => {
+  test('parts that the client concatenates itself reach the handset as one text, in their own alphabet', async () => {
     const { client, smsc } = program;
-    const sent = await client.sendAsMessageServer({
+    const first = await client.sendAsMessageServer({
       destination: '+393710000001',
       sender: 'Acme',
-      body: 'né',
-      udhData: '0401020304',
+      body: 'é'.repeat(153),
+      udhData: '0500035c0201',
     });
-    await client.untilStatus(sent.messageId ?? '', 'DELIVERED');
-    const [submit] = smsc.ledger.submits().filter(({ destination }) => destination === '393710000001');
-    expect(submit).toMatchObject({ esmClass: 0x40, octets: '0401020304' + '6ee9' });
+    const { results } = await bulkOf([
+      { destinations: ['+393710000001'], sender: 'Acme', body: 'end', udhData: '0500035c0202' },
+      { destinations: ['+393710000002'], sender: 'Acme', body: 'ê'.repeat(67), udhData: '0500035c0101' },
+    ]);
+    await client.untilAll([first.messageId ?? '', ...idsOf(results)], 'DELIVERED');
+    const submits = smsc.ledger.submits().filter(({ destination }) => destination.startsWith('39371'));
+    expect(submits.map(({ esmClass, dataCoding }) => [esmClass, dataCoding]).toSorted()).toEqual([
+      [0x40, 0],
+      [0x40, 0],
+      [0x40, 8],
+    ]);
+    expect(taken('393710000001')).toMatchObject([{ text: `${'é'.repeat(153)}end`, parts: 2 }]);
+    expect(submits.find(({ dataCoding }) => dataCoding === 8)?.octets).toBe('0500035c0101' + '00ea'.repeat(67));
   });
 });
 

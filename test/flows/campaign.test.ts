@@ -55,5 +55,6 @@ test('a campaign cancelled in the middle withdraws and counts what was not sent,
   const sent = new Set(taken('39335')).size;
   expect(taken('39335')).toHaveLength(sent);
   expect(sent).toBeLessThan(6000);
-  expect(campaign).toMatchObject({ status: 3, totalSuccess: sent, totalPending: 0 });
+  expect(campaign).toMatchObject({ status: 3, totalSuccess: sent, totalFailed: 0, totalPending: 0, totalSkipped: 0 });
+  expect(campaign.totalCancelled).toBe(6000 - sent);
 });

@@ -87,7 +87,7 @@ describe('while the carrier is away', () => {
     const settings = { throttlePauseMs: 20 };
     await using program = await startTestProgram({ carriers: { main: { settings, script: { throttleShare: 0.1 } } } });
     const ids = await sendMany(program, 200);
-    await program.client.untilAll(ids, 'DELIVERED', 15_000);
+    await program.client.untilAll(ids, 'DELIVERED');
     const taken = numbersTaken(program);
     expect(taken.length).toBe(200);
     expect(new Set(taken).size).toBe(200);
@@ -112,7 +112,7 @@ describe('the operator', () => {
 
     await runOperatorCommand(program, 'connection', 'update', 'main', '--password', PASSWORD, '--set', 'window=7');
     await program.client.untilAll(ids, 'DELIVERED');
-    expect(await connectionOf(program)).toMatchObject({ up: true, fault: null });
+    await expect.poll(() => connectionOf(program)).toMatchObject({ up: true, fault: null });
     expect(await runOperatorCommand(program, 'connection', 'test', 'main')).toMatchObject({
       code: 0,
       answer: { ok: true },

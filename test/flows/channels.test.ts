@@ -25,9 +25,7 @@ async function firstOf({ client }: TestProgram, path: string): Promise<Record<st
   return (answer.body as { data: Record<string, unknown>[] }).data[0] ?? {};
 }
 
-test('an account without a contract sends on WhatsApp and RCS through the sandbox, and reads the outcomes', {
-  timeout: 60_000,
-}, async () => {
+test('an account without a contract sends on WhatsApp and RCS through the sandbox, and reads the outcomes', async () => {
   await using program = await startSandboxed();
   const { client } = program;
   const { phoneNumberId } = await firstOf(program, '/whatsapp/phone-numbers');
@@ -51,9 +49,7 @@ test('an account without a contract sends on WhatsApp and RCS through the sandbo
   });
 });
 
-test('a process without workers accepts the callbacks, and a worker in another one processes them', {
-  timeout: 60_000,
-}, async () => {
+test('a process without workers accepts the callbacks, and a worker in another one processes them', async () => {
   await using program = await startTestProgram({ carriers: {}, roles: { worker: false } });
   const { graph, number: phoneNumberId } = await connectGraph(program);
   const worker = startWorkerProcess(program);
@@ -78,9 +74,7 @@ test('a process without workers accepts the callbacks, and a worker in another o
   await graph.close();
 });
 
-test('inbound messages arrive on every channel and open the window, and STOP takes effect on its channel', {
-  timeout: 60_000,
-}, async () => {
+test('inbound messages arrive on every channel and open the window, and STOP takes effect on its channel', async () => {
   await using program = await startSandboxed();
   const { pool, account, client } = program;
   for (const name of ['sandbox', 'sandbox-whatsapp', 'sandbox-rcs']) {

@@ -21,25 +21,19 @@ async function sendAll({ client }: TestProgram): Promise<string[]> {
 }
 
 const untilTaken = ({ smsc }: TestProgram, count: number) =>
-  until(`${count} submits`, () => smsc.ledger.counts().submits >= count, 20_000);
+  until(`${count} submits`, () => smsc.ledger.counts().submits >= count);
 
 /** Waits until every message has ended; returns the records by status. */
 async function untilEnded({ client }: TestProgram, ids: readonly string[]) {
-  const records = await until(
-    'an end of all messages',
-    async () => {
-      const all = await client.statuses(ids);
-      return all.every(({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED') && all;
-    },
-    20_000,
-  );
+  const records = await until('an end of all messages', async () => {
+    const all = await client.statuses(ids);
+    return all.every(({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED') && all;
+  });
   const by = Map.groupBy(records, ({ deliveryStatus }) => deliveryStatus);
   return { records, delivered: by.get('DELIVERED') ?? [], unknown: by.get('UNKNOWN') ?? [] };
 }
 
-test('workers killed in the middle lose nothing, send nothing twice, and list unknown outcomes', {
-  timeout: 60_000,
-}, async () => {
+test('workers killed in the middle lose nothing, send nothing twice, and list unknown outcomes', async () => {
   await using program = await startApi();
   const ids = await sendAll(program);
   const kills = [200, 700, 1200];
@@ -67,7 +61,7 @@ test('workers killed in the middle lose nothing, send nothing twice, and list un
   }
 });
 
-test('a worker stopped in the middle exits with 0 and leaves no outcome unknown', { timeout: 60_000 }, async () => {
+test('a worker stopped in the middle exits with 0 and leaves no outcome unknown', async () => {
   await using program = await startApi();
   const ids = await sendAll(program);
   const first = startWorkerProcess(program);

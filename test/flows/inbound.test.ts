@@ -42,9 +42,7 @@ test('inbound messages in every form arrive complete, for the account to which t
   expect(program.smsc.ledger.violations()).toEqual([]);
 });
 
-test('a worker killed between the parts loses none, and a part that the carrier repeats counts once', {
-  timeout: 30_000,
-}, async () => {
+test('a worker killed between the parts loses none, and a part that the carrier repeats counts once', async () => {
   await using program = await startTestProgram({
     roles: { worker: false },
     carriers: { main: { script: { deliverWindow: 1 } } },

@@ -19,9 +19,7 @@ type Message = {
 };
 type Conversation = { readonly chatId: string; readonly unreadCount: number; readonly windowExpiresAt: string | null };
 
-test('a person writes on WhatsApp, sends a picture, gets a reply and reads it', {
-  timeout: 60_000,
-}, async () => {
+test('a person writes on WhatsApp, sends a picture, gets a reply and reads it', async () => {
   await using program = await startTestProgram({ carriers: {} });
   const { graph, number } = await connectGraph(program);
   const callback = `${program.origin()}/api/callbacks/whatsapp/meta`;

@@ -46,7 +46,13 @@ test('beyond the limit, 429 says how long to wait, in the form of either API', a
     retryAfter: seconds,
   });
   const wholesale = await client.request('POST', BULK, { body: {} });
-  expect(wholesale.body).toEqual({ status: 'error', message: 'Too many requests', code: 429 });
+  expect(wholesale.body).toEqual({
+    status: 'error',
+    message: 'Too many requests',
+    code: 429,
+    requestId: expect.any(String),
+    retryAfter: Number(wholesale.headers.get('retry-after')),
+  });
   expect(Number(wholesale.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 

@@ -1,5 +1,7 @@
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
+import { HOUR_MS } from '../../src/platform/lib/time.ts';
 import { type Client } from '../support/client.ts';
 import { readBooks } from '../support/money.ts';
 import { runOperatorCommand } from '../support/operator.ts';
@@ -61,7 +63,12 @@ test('a bulk send beyond the credit refuses the last messages with 402, and more
   const single = await client.send({ phoneNumber: '+393331230001', message: 'Hello' });
   expect(single).toMatchObject({
     messageId: null,
-    results: [{ statusCode: 402, reasons: ['insufficient credit'] }],
+    results: [
+      {
+        statusCode: 402,
+        reasons: [expect.stringMatching(/^insufficient credit: .* 0.035 EUR, and 0.015 is available$/)],
+      },
+    ],
   });
   await client.untilAll(
     first.results.flatMap(({ id }) => id ?? []),
@@ -85,6 +92,42 @@ test('messages that the carrier refuses are refunded, and the timeline shows it'
   expect(await readBooks(program.pool, account.accountId)).toMatchObject({ available: 100_000, earned: 0 });
 });
 
+test('the prices in status, history and export add up to what was spent by the ledger', async () => {
+  const { account, client } = await payer(1_000_000);
+  const refused = ['+393331239909', '+393331249909'];
+  const { results } = await client.bulk(bulk([...numbers(3), ...refused]));
+  const books = await until('all are settled', async () => {
+    const now = await readBooks(program.pool, account.accountId);
+    return now.frozen === 0 && now;
+  });
+  const spent = books.earned / 1_000_000;
+  expect(spent).toBe(0.105);
+  const statuses = await Promise.all(results.map(({ id }) => client.status(id ?? '')));
+  expect(statuses.map(({ price }) => price)).toEqual([0.035, 0.035, 0.035, 0, 0]);
+  expect(sumOf(statuses.map(({ price }) => price ?? Number.NaN))).toBe(spent);
+  expect(sumOf((await exportedLines(client)).map((line) => Number(line['price'])))).toBe(spent);
+  expect((await timelineOf(client, results[4]?.id ?? null)).find(({ kind }) => kind === 'PRICED')?.amount).toBe(0.035);
+});
+
+const sumOf = (prices: readonly number[]): number =>
+  prices.reduce((sum, price) => sum + Math.round(price * 1e6), 0) / 1e6;
+
+/** Exports the messages of the last hour and returns the lines of the file. */
+async function exportedLines(client: Client): Promise<Record<string, string>[]> {
+  const now = Date.now();
+  const [startDateTime, endDateTime] = [now - HOUR_MS, now + HOUR_MS].map((at) => new Date(at).toISOString());
+  const asked = await client.request('POST', '/api/partner-gateway/v1/messages/history/export', {
+    body: { startDateTime, endDateTime },
+  });
+  const { exportId } = asked.body as { exportId: string };
+  const url = await until('the file', async () => {
+    const { body } = await client.request('GET', `/api/partner-gateway/v1/exports/${exportId}`);
+    return (body as { downloadUrl: string | null }).downloadUrl ?? undefined;
+  });
+  const { pathname, search } = new URL(url, program.origin());
+  return parse(await (await fetch(`${program.origin()}${pathname}${search}`)).text(), { columns: true });
+}
+
 test("a throttled message is retried and paid once; its timeline shows every attempt with the carrier's text", async () => {
   const { client } = await payer(100_000);
   const { messageId } = await client.send({ phoneNumber: '+393331239910', message: 'Hello' });
@@ -102,7 +145,7 @@ test("a throttled message is retried and paid once; its timeline shows every att
 describe('prices', () => {
   const unit = async (client: Client): Promise<number> => {
     const { messageId } = await client.send({ phoneNumber: '+447700900123', message: 'Hello' });
-    return messageId === null ? Number.NaN : (await client.status(messageId)).price;
+    return messageId === null ? Number.NaN : ((await client.status(messageId)).price ?? Number.NaN);
   };
 
   test('set by the operator take effect at once in the running program; a number without a price is refused', async () => {
@@ -176,7 +219,12 @@ describe('the wholesale API', () => {
     const other = await client.request('POST', '/services/sms/send', { body: { ...body, ...bulk(numbers(3)) } });
     expect([other.status, other.body]).toEqual([
       409,
-      { status: 'error', message: 'This globalId was used for another body within 24 hours', code: 409 },
+      {
+        status: 'error',
+        message: 'This globalId was used for another body within 24 hours',
+        code: 409,
+        requestId: expect.any(String),
+      },
     ]);
     await until('both are settled', async () => (await readBooks(program.pool, account.accountId)).earned === 70_000);
   });
@@ -194,7 +242,12 @@ describe('the wholesale API', () => {
     ]);
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 401, 413, 415, 401]);
     for (const { status, body } of answers)
-      expect(body).toEqual({ status: 'error', message: expect.any(String), code: status });
+      expect(body).toEqual({
+        status: 'error',
+        message: expect.any(String),
+        code: status,
+        requestId: expect.any(String),
+      });
   });
 });
 

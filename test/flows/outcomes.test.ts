@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/operations/accounts/create.ts';
 import type { ReceiptState } from '../../src/carriers/events.ts';
+import { DAY_MS } from '../../src/platform/lib/time.ts';
 import { exec, many, sql } from '../../src/platform/db/query.ts';
 import { insertReceiptBatches } from '../../src/messaging/receipts/sql.ts';
 import type { Client } from '../support/client.ts';
@@ -11,7 +12,7 @@ import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
-const LATER = '2099-01-31 09:00:00.000+0000';
+const LATER = new Date(Date.now() + 7 * DAY_MS).toISOString();
 
 let program: TestProgram;
 beforeAll(async () => {

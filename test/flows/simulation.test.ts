@@ -22,9 +22,6 @@ test('the last digits of the number choose the outcome, and the carrier never se
     Object.entries(endings).map(async ([digits, status]) => ({ id: await simulate(`+39333000${digits}`), status })),
   );
   const [never, late] = await Promise.all([simulate('+393330000004'), simulate('+393330000005')]);
-  expect((await client.statuses(sent.map(({ id }) => id))).map((record) => record.deliveryStatus)).toEqual(
-    Array(4).fill('ACCEPTED'),
-  );
   for (const { id, status } of sent) {
     const record = await client.untilStatus(id, status);
     expect(Date.parse(record.deliveryDate ?? '')).toBeGreaterThanOrEqual(started + 1000);

@@ -4,6 +4,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of the cluster of this run, as its superuser. */
     clusterUrl: string;
+    /** Whether browser tests check each page in every theme and width, or in one of each (vitest.config.ts). */
+    everyLayout: boolean;
   }
 }
 

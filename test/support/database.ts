@@ -1,31 +1,55 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { createPool } from '../../src/platform/db/pool.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
 import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 
-export type TestDatabase = AsyncDisposable & { readonly pool: Pool; readonly connectionString: string };
+export type TestDatabase = { readonly pool: Pool; readonly connectionString: string };
+
+type Options = { readonly empty?: boolean };
 
 /**
- * Creates a database with every migration applied and no other rows, and a pool on it. Disposing of it ends the pool,
- * closes all other connections, and drops the database:
+ * Gives the test file a database of its own, with every migration applied and no other rows, from its first test to its
+ * last (`empty`: without any tables). To be called at the top of the file or of a `describe`, before its own hooks, which
+ * may then use the database:
  *
- *     const database = await createTestDatabase();
- *     afterAll(() => database[Symbol.asyncDispose]());
+ *     const { pool } = testDatabase();
  */
-export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
+export function testDatabase(options: Options = {}): TestDatabase {
+  const database = nameDatabase(options);
+  beforeAll(() => database.create());
+  afterAll(() => database.drop());
+  return database;
+}
+
+/**
+ * Creates a database with every migration applied and no other rows (`empty`: without any tables), for tests that need
+ * one of their own. Disposing of it ends the pool, closes all other connections, and
+ * drops the database:
+ *
+ *     await using database = await createTestDatabase();
+ */
+export async function createTestDatabase(options: Options = {}): Promise<AsyncDisposable & TestDatabase> {
+  const { pool, connectionString, create, drop } = nameDatabase(options);
+  await create();
+  return { pool, connectionString, [Symbol.asyncDispose]: drop };
+}
+
+/** A database that does not exist yet, with a pool that connects at its first query. */
+function nameDatabase({ empty = false }: Options): TestDatabase & { create(): Promise<void>; drop(): Promise<void> } {
   const clusterUrl = inject('clusterUrl');
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await runOn(
-    clusterUrl,
-    `CREATE DATABASE ${name} TEMPLATE ${options.empty ? 'template0' : TEMPLATE} STRATEGY file_copy`,
-  );
   const connectionString = databaseUrl(clusterUrl, name);
   const pool = createPool(connectionString, { max: 10, applicationName: 'test', log: silentLog });
-  const dispose = async (): Promise<void> => {
-    await pool.end();
-    await runOn(clusterUrl, `DROP DATABASE ${name} WITH (FORCE)`);
+  return {
+    pool,
+    connectionString,
+    create: () =>
+      runOn(clusterUrl, `CREATE DATABASE ${name} TEMPLATE ${empty ? 'template0' : TEMPLATE} STRATEGY file_copy`),
+    async drop() {
+      await pool.end();
+      await runOn(clusterUrl, `DROP DATABASE ${name} WITH (FORCE)`);
+    },
   };
-  return { pool, connectionString, [Symbol.asyncDispose]: dispose };
 }

@@ -1,5 +1,6 @@
 import type { Actor } from '../../src/platform/lib/actor.ts';
 import { CHANNELS } from '../../src/platform/lib/channel.ts';
+import { DEFAULT_NUMBER_RULES } from '../../src/platform/lib/phone/number-rules.ts';
 import { SCOPES } from '../../src/platform/lib/scope.ts';
 import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
 import type { Lookups } from '../../src/messaging/sending/prepare.ts';
@@ -16,10 +17,11 @@ export const actor = (accountId = 1): Actor => ({
   keyId: 1,
   userId: 1,
   username: 'owner',
-  role: 'owner',
+  role: 'admin',
   operations: new Set(SCOPES),
   plan: 'production',
   channels: new Set(CHANNELS),
+  numberRules: DEFAULT_NUMBER_RULES,
 });
 
 /** Returns these routes with a price of zero for every number. */

@@ -1,23 +1,29 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../../src/app/commands.ts';
+import { runCommand } from '../../src/platform/cli.ts';
 import type { TestProgram } from './program.ts';
 import { PASSWORD } from './program.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
 type Environment = Pick<TestProgram, 'environment'>;
 export type OperatorResult = { readonly code: number; readonly answer: unknown; readonly stderr: string };
 
-/** Runs an operator command with --json in a process of its own, against the database of a running program. */
-export const runOperatorCommand = (
+/**
+ * Runs an operator command with --json against the database of a running program. It runs in this process, because a
+ * process of its own takes a second of CPU time; `src/platform/cli.test.ts` runs commands as an operator does.
+ */
+export async function runOperatorCommand(
   { environment }: Environment,
   ...command: readonly string[]
-): Promise<OperatorResult> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...command, '--json'], { env: environment }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), answer: stdout === '' ? null : JSON.parse(stdout), stderr }),
-    );
+): Promise<OperatorResult> {
+  const out = { stdout: '', stderr: '' };
+  const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
+  const code = await runCommand(COMMANDS, {
+    argv: ['node', 'main.ts', ...command, '--json'],
+    env: environment,
+    stdout: writer('stdout'),
+    stderr: writer('stderr'),
   });
+  return { code, answer: out.stdout === '' ? null : JSON.parse(out.stdout), stderr: out.stderr };
+}
 
 /** Runs `connection add smpp` for a carrier on this machine whose system_id is its name. */
 export const addConnection = (

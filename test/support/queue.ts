@@ -43,6 +43,8 @@ export type Queued = {
   readonly availableAt?: Date | null;
   readonly alternates?: readonly number[];
   readonly campaignId?: number | null;
+  /** Who sends the messages, in turns. */
+  readonly senders?: readonly string[];
 };
 
 /** Stores messages and their queue chunks; returns the ids in order. */
@@ -58,9 +60,12 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
     availableAt = null,
     alternates = [],
     campaignId = null,
+    senders = ['ACME'],
   } = queued;
   const message = { accountId, connectionId, parts, priceMicros, campaignId };
-  const messages = Array.from({ length: count }, () => newMessage(message));
+  const messages = Array.from({ length: count }, (_, n) =>
+    newMessage({ ...message, sender: senders[n % senders.length] ?? '' }),
+  );
   const ids = messages.map(({ id }) => id);
   const chunks = Array.from({ length: Math.ceil(count / size) }, (_, n) => ids.slice(n * size, (n + 1) * size));
   await transaction(pool, async (tx) => {

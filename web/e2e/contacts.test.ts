@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createAccount } from '../../src/operations/accounts/create.ts';
 import { until } from '../../test/support/until.ts';
-import { checkPage } from './check-page.ts';
+import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
+
 let site: Site;
 beforeAll(async () => {
   site = await openSite();
@@ -28,9 +29,10 @@ const addContact = (body: object = {}): Promise<Made> => {
   return post('', { phoneNumber: `+3933320${String(made).padStart(5, '0')}`, ...body });
 };
 
-const MANY = 100_000;
+/** Far more than the page can render, and in the full tests as many as it is made for. */
+const MANY = inject('everyLayout') ? 100_000 : 10_000;
 
-test('a hundred thousand contacts can be scrolled to the end while only visible rows are rendered', async () => {
+test('all of many thousand contacts can be scrolled to the end while only visible rows are rendered', async () => {
   const { pool } = site.program;
   const person = await createAccount(pool, { name: 'Large', plan: 'unlimited' });
   await pool.query(
@@ -40,6 +42,7 @@ test('a hundred thousand contacts can be scrolled to the end while only visible 
   );
   await pool.query('UPDATE contact_book SET contacts = contacts + $2 WHERE account_id = $1', [person.accountId, MANY]);
   await pool.query('ANALYZE contact');
+  const last = String(MANY).padStart(6, '0');
   const { page, watch } = await site.signIn(person);
   await page.goto(site.url('/contacts'));
   await page.getByRole('link', { name: 'Person 000001' }).waitFor();
@@ -53,19 +56,19 @@ test('a hundred thousand contacts can be scrolled to the end while only visible 
   const before = await page.evaluate<number>('frames');
   for (let turn = 0; turn < 40; turn += 1) await page.mouse.wheel(0, 1500);
   await until('frames while it scrolls', async () => (await page.evaluate<number>('frames')) > before + 10);
-  expect(await page.getByRole('row').count()).toBeLessThan(80);
+  await expect.poll(() => page.getByRole('row').count()).toBeLessThan(80);
 
   await pane.locator('..').focus();
   await page.keyboard.press('End');
-  await page.getByRole('link', { name: 'Person 100000' }).waitFor();
-  expect(await page.getByRole('row').count()).toBeLessThan(80);
+  await page.getByRole('link', { name: `Person ${last}` }).waitFor();
+  await expect.poll(() => page.getByRole('row').count()).toBeLessThan(80);
   const long = (await page.evaluate<number[]>('tasks')).filter((duration) => duration > 200);
-  if (long.length > 0) console.warn(`scripts held frames up for ${long.join(', ')} ms while 100,000 contacts scrolled`);
+  if (long.length > 0) console.warn(`scripts held frames up for ${long.join(', ')} ms while the contacts scrolled`);
 
-  await page.getByRole('searchbox', { name: 'Name, number or email' }).fill('Person 0777');
+  await page.getByRole('searchbox', { name: 'Name, number or email' }).fill('Person 0077');
   await page.getByText('100 contacts').waitFor();
-  await page.getByRole('link', { name: 'Person 077700' }).waitFor();
-  expect(new URL(page.url()).searchParams.get('q')).toBe('Person 0777');
+  await page.getByRole('link', { name: 'Person 007700' }).waitFor();
+  await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('Person 0077');
   expect(watch.problems()).toEqual([]);
 });
 
@@ -91,11 +94,13 @@ test('a value is edited in its cell: Enter saves, Esc cancels, and errors are sh
   await page.getByRole('button', { name: 'Stamps of Edit Me: 12. Edit' }).waitFor();
   await edit(page, /^Edit the name of/, 'Edited Name', 'Enter');
   await page.getByRole('link', { name: 'Edited Name' }).waitFor();
-  expect(await get(`/${id}`)).toMatchObject({
-    fullName: 'Edited Name',
-    email: 'new@example.com',
-    customFields: { Town: 'Bari', Stamps: 12 },
-  });
+  await expect
+    .poll(() => get(`/${id}`))
+    .toMatchObject({
+      fullName: 'Edited Name',
+      email: 'new@example.com',
+      customFields: { Town: 'Bari', Stamps: 12 },
+    });
   expect(watch.problems()).toEqual([]);
 });
 
@@ -126,7 +131,7 @@ test('all matching contacts, and no others, are deleted once their number is typ
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete 119 contacts?' });
   const confirm = dialog.getByRole('button', { name: 'Delete 119 contacts' });
-  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByRole('button', { name: 'Delete 119 contacts', disabled: true }).waitFor();
   await dialog.getByRole('textbox').fill('119');
   await confirm.click();
   await page.getByText('119 contacts deleted').waitFor();
@@ -264,7 +269,7 @@ test('a custom field is deleted with its values once its name is typed', async (
   await dialog.getByRole('textbox').fill('Shirt');
   await dialog.getByRole('button', { name: 'Delete field and values' }).click();
   await page.getByRole('row', { name: /Shirt/ }).waitFor({ state: 'detached' });
-  expect(await get(`/${id}`)).toMatchObject({ customFields: {} });
+  await expect.poll(() => get(`/${id}`)).toMatchObject({ customFields: {} });
   expect(watch.problems()).toEqual([]);
 });
 
@@ -273,11 +278,12 @@ test('viewers see everything and can change nothing', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/contacts?q=Seen+Only'));
   await page.getByRole('link', { name: 'Seen Only' }).waitFor();
-  expect(await page.getByRole('button', { name: /^Email of/ }).count()).toBe(0);
   await page.getByRole('button', { name: 'New contact' }).hover();
   await page.getByText('Your role is read-only').waitFor();
+  expect(await page.getByRole('button', { name: /^Email of/ }).count()).toBe(0);
   await page.goto(site.url(`/contacts/${id}`));
-  await page.getByRole('switch', { name: 'SMS messages' }).press('Space');
+  await page.getByRole('switch', { name: 'SMS messages', disabled: true }).press('Space');
+  await page.getByRole('tooltip').getByText('Your role is read-only').waitFor();
   expect(await get(`/${id}`)).toMatchObject({ optedOut: [] });
 });
 
@@ -288,10 +294,11 @@ test('a full name next to the test badge is not cut off', async () => {
   const link = page.getByRole('link', { name: 'Maria Antonietta Rossi' });
   await link.waitFor();
   await page.getByRole('row').filter({ has: link }).getByText('Test', { exact: true }).waitFor();
-  expect(await link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBeLessThanOrEqual(0);
+  const cutOff = (): Promise<number> => link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  await expect.poll(cutOff).toBeLessThanOrEqual(0);
 });
 
-test('the pages of contacts are accessible in both themes and at both widths', async () => {
+testLayouts('the pages of contacts are accessible and no wider than the window', async () => {
   const { id } = await addContact({ fullName: 'Pictured Person', email: 'p@example.com', optedOut: ['SMS'] });
   const window = await site.signIn();
   const { page } = window;
@@ -310,7 +317,7 @@ test('the pages of contacts are accessible in both themes and at both widths', a
   await checkPage(window, 'contact-fields');
 });
 
-test('the pages of lists are accessible in both themes and at both widths', async () => {
+testLayouts('the pages of lists are accessible and no wider than the window', async () => {
   await post('/list', { name: 'For the picture', description: 'Everybody who asked for the letter', isTest: true });
   const window = await site.signIn();
   const { page } = window;

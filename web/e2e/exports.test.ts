@@ -20,6 +20,11 @@ async function download(page: Page, row: ReturnType<Page['getByRole']>): Promise
   return readFile(await file.path());
 }
 
+async function countExports(): Promise<number> {
+  const { body } = await site.program.client.request('GET', '/api/partner-gateway/v1/exports');
+  return Number(Object(body).total);
+}
+
 test('without exports, the page says what exports are for', async () => {
   const window = await site.signIn();
   await window.page.goto(site.url('/exports'));
@@ -72,8 +77,8 @@ test('contacts are exported compressed, and exported again when the file has exp
 test('a date range that ends before it starts is rejected at the field, and no export is requested', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/exports'));
-  await page.getByRole('row', { name: /Ready/ }).first().waitFor();
-  const rows = await page.getByRole('row').count();
+  const before = await countExports();
+  expect(before).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'New export' }).click();
   const dialog = page.getByRole('dialog', { name: 'New export' });
   await dialog.getByLabel('From').fill('2026-05-02');
@@ -83,7 +88,7 @@ test('a date range that ends before it starts is rejected at the field, and no e
   await dialog.getByText(/must not be before/).waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  expect(await page.getByRole('row').count()).toBe(rows);
+  expect(await countExports()).toBe(before);
   expect(watch.problems()).toEqual([]);
 });
 

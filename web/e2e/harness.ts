@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { vi } from 'vitest';
+import type { Page } from 'playwright-core';
 import { createAccount } from '../../src/operations/accounts/create.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import type { Role } from '../../src/platform/lib/scope.ts';
@@ -11,20 +9,14 @@ import { assignSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { createUserWithRandomPassword } from '../../src/identity/users/create.ts';
 import { launchBrowser } from './browser.ts';
-import { watch, type Watch } from './watch.ts';
+import { createWindows, type Window, type WindowOptions } from './windows.ts';
 
-// A browser, a program and its carriers, on a shared machine.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
-
-export const SHOTS = join(import.meta.dirname, 'shots');
 const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');
+const SESSION = '/api/partner-gateway/v1/session';
 const run = promisify(execFile);
 
 /** The credentials of a user. */
 export type Person = { readonly username: string; readonly password: string };
-
-/** A browser window of one user, with the problems seen in it so far. */
-export type Window = { readonly page: Page; readonly context: BrowserContext; readonly watch: Watch };
 
 export type Site = AsyncDisposable & {
   readonly program: TestProgram;
@@ -34,51 +26,45 @@ export type Site = AsyncDisposable & {
   person(role: Role): Promise<Person>;
   /** The owner of another account who is an operator of the installation. */
   operator(): Promise<Person>;
-  /** A new window with its own cookies, by default 1440 pixels wide and in English, without a session. */
+  /** A new window with its own cookies, without a session, for the rest of the test. */
   window(options?: WindowOptions): Promise<Window>;
-  /** Signs in a user, by default the owner, on the sign-in page of a new window. */
+  /**
+   * A new window, still empty, in which a user has signed in: by default the owner, and through the API, without the
+   * sign-in page, which has its own tests.
+   */
   signIn(person?: Person, options?: WindowOptions): Promise<Window>;
   /** The URL of a page of the console. */
   url(path: string): string;
 };
 
-type WindowOptions = { readonly width?: number; readonly height?: number; readonly locale?: string };
 type SiteOptions = NonNullable<Parameters<typeof startTestProgram>[0]>;
 
 /**
  * Starts the real program with the sandbox carriers of all channels, serving the built console, and a browser:
  *
  *     await using site = await openSite();
- *     const { page } = await site.signIn();
- *     await page.goto(site.url('/api-keys'));
+ *     const window = await site.signIn();
+ *     await window.page.goto(site.url('/api-keys'));
  *     await checkPage(window, 'api-keys');
+ *
+ * What is on a page changes by itself. Read it with a step that waits: `locator.waitFor()`, or
+ * `expect.poll(() => locator.inputValue())`. That something is absent shows only once something else is there.
  */
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
-  await run(process.execPath, [BUILD]);
-  await mkdir(SHOTS, { recursive: true });
-  const program = await startTestProgram({
-    carriers: {},
-    ...options,
-    roles: { sandbox: true, ...options.roles },
-    environment: { SANDBOX: 'on', ...options.environment },
-  });
-  await assignSandboxNumbers(program.pool, program.account);
-  const browser = await launchBrowser();
+  const [program, browser] = await Promise.all([startProgram(options), launchBrowser()]);
   const url = (path: string): string => `${program.origin()}${path}`;
-  const open = (size?: WindowOptions): Promise<Window> => openWindow(browser, size);
+  const window = createWindows(browser);
   return {
     program,
     owner: program.account,
     person: (role) => addPerson(program, role),
     operator: () => createAccount(program.pool, { name: 'Operations', plan: 'unlimited', operator: true }),
-    window: open,
+    window,
     url,
     async signIn(person = program.account, size) {
-      const window = await open(size);
-      await window.page.goto(url('/sign-in'));
-      await enter(window.page, person);
-      await window.page.getByRole('banner').waitFor();
-      return window;
+      const opened = await window(size);
+      await startSession(opened, url(SESSION), person);
+      return opened;
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
@@ -87,10 +73,30 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
   };
 }
 
-async function openWindow(browser: Browser, { width = 1440, height = 900, locale = 'en-GB' }: WindowOptions = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, locale, timezoneId: 'Europe/Rome' });
-  const page = await context.newPage();
-  return { page, context, watch: watch(page) };
+async function startProgram(options: SiteOptions): Promise<TestProgram> {
+  await built();
+  const program = await startTestProgram({
+    carriers: {},
+    ...options,
+    roles: { sandbox: true, ...options.roles },
+    environment: { SANDBOX: 'on', ...options.environment },
+  });
+  await assignSandboxNumbers(program.pool, program.account);
+  return program;
+}
+
+let build: Promise<unknown> | undefined;
+
+/** Builds the console if it has changed, once for all files that this worker runs. */
+const built = (): Promise<unknown> => (build ??= run(process.execPath, [BUILD]));
+
+/** The request has the user agent of the browser, and its answer sets the cookie of the window. */
+async function startSession({ context }: Window, url: string, { username, password }: Person): Promise<void> {
+  const answer = await context.request.post(url, {
+    data: { username, password },
+    headers: { 'x-heliograph-console': '1', origin: new URL(url).origin },
+  });
+  if (answer.status() !== 200) throw new Error(`${username} cannot sign in: ${answer.status()} ${await answer.text()}`);
 }
 
 /** Fills in and submits the sign-in form. */

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage } from './check-page.ts';
+import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 let site: Site;
@@ -52,7 +52,8 @@ test('revoked links stop working, and a deleted file is gone', async () => {
   await page.getByRole('button', { name: /^Details of given\.png/ }).click();
   const panel = page.getByRole('dialog', { name: 'given.png' });
   await panel.getByText('400 × 200 pixels').waitFor();
-  const link = new URL((await panel.getByRole('link', { name: 'Open' }).getAttribute('href')) ?? '', site.url('/'));
+  const href = await panel.getByRole('link', { name: 'Open' }).getAttribute('href');
+  const link = new URL(href ?? '', site.url('/'));
   expect((await fetch(link)).status).toBe(200);
   await panel.getByRole('button', { name: 'Revoke all links' }).click();
   await page
@@ -91,7 +92,7 @@ test('viewers cannot upload and see why', async () => {
   expect(await page.locator('input[type=file]').count()).toBe(0);
 });
 
-test('the library, a file and its dialog are accessible in both themes and at both widths', async () => {
+testLayouts('the library, a file and its dialog are accessible and no wider than the window', async () => {
   const { page, watch, files } = await openLibrary();
   await files.setInputFiles([picture('a rather long name of a picture that was taken on a Saturday.png')]);
   await page.getByText('Uploaded', { exact: true }).waitFor();

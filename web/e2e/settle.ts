@@ -8,8 +8,10 @@ const IS_STILL =
 
 const NEXT_FRAME = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
 
+const STILL_WITHIN_MS = 60_000;
+
 /** Waits until changes are rendered, nothing is loading and nothing is animated. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate(NEXT_FRAME);
-  await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
+  await until('the page to be still', () => page.evaluate<boolean>(IS_STILL), STILL_WITHIN_MS);
 }

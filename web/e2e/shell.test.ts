@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { enter, openSite, SHOTS, type Site } from './harness.ts';
+import { takeShot } from './check-page.ts';
+import { enter, openSite, type Site } from './harness.ts';
 
 let site: Site;
 beforeAll(async () => {
@@ -11,6 +11,7 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 test('an operator switches to another account, sees a banner on every page, and switches back', async () => {
   const { page, watch } = await site.signIn(await site.operator());
+  await page.goto(site.url('/'));
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Switch account' }).click();
   await page.getByRole('button', { name: 'Switch to Acme' }).click();
@@ -26,6 +27,7 @@ test('an operator switches to another account, sees a banner on every page, and 
 
 test('other users are not offered to switch the account', async () => {
   const { page } = await site.signIn();
+  await page.goto(site.url('/'));
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
   expect(await page.getByRole('menuitem', { name: 'Switch account' }).count()).toBe(0);
@@ -38,7 +40,7 @@ test('when a session ends while a page is open, the user signs in and returns to
   await context.clearCookies();
   watch.expect('401');
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
   await enter(page, site.owner);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   expect(watch.problems()).toEqual([]);
@@ -63,8 +65,10 @@ test('a failure shows the error with the request ID, and a retry recovers from i
 
 test('on a phone, the navigation opens over the page and closes after a choice', async () => {
   const { page } = await site.signIn(site.owner, { width: 390, height: 844 });
+  await page.goto(site.url('/'));
   const link = page.getByRole('link', { name: 'API keys' });
-  expect(await link.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Open navigation' }).waitFor();
+  await link.waitFor({ state: 'hidden' });
   await page.getByRole('button', { name: 'Open navigation' }).click();
   await link.click();
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
@@ -80,8 +84,10 @@ const isWhole = async (page: Page, name: string): Promise<boolean> => {
 
 test('on a laptop, the navigation of an account fits without scrolling', async () => {
   const { page } = await site.signIn(site.owner, { width: 1280, height: 800 });
+  await page.goto(site.url('/'));
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  for (const name of ['Overview', 'Contacts', 'Security']) expect(await isWhole(page, name), name).toBe(true);
+  for (const name of ['Overview', 'Contacts', 'Security'])
+    await expect.poll(() => isWhole(page, name), { message: name }).toBe(true);
 });
 
 test('on a laptop, the navigation of an operator scrolls to the active page and back to the first', async () => {
@@ -89,28 +95,28 @@ test('on a laptop, the navigation of an operator scrolls to the active page and 
   await page.goto(site.url('/operator/log'));
   await page.getByRole('heading', { name: 'Gateway log' }).waitFor();
   await expect.poll(() => isWhole(page, 'Gateway log')).toBe(true);
-  await page.screenshot({ path: join(SHOTS, 'shell-operator-1280-light.png') });
+  await takeShot(page, 'shell-operator-1280-light', { fullPage: false });
   const first = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Overview', exact: true });
   await first.click();
   await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   await expect.poll(() => isWhole(page, 'Overview')).toBe(true);
   await page.emulateMedia({ colorScheme: 'dark' });
-  await page.screenshot({ path: join(SHOTS, 'shell-operator-1280-dark.png') });
+  await takeShot(page, 'shell-operator-1280-dark', { fullPage: false });
   expect(watch.problems()).toEqual([]);
 });
 
 test('keyboard users can skip the navigation, and navigating focuses the heading', async () => {
   const { page } = await site.signIn();
-  await page.reload();
+  await page.goto(site.url('/'));
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press('Tab');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
   await page.keyboard.press('Enter');
-  expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
   await page.getByRole('link', { name: 'API keys' }).press('Enter');
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
-  expect(await page.title()).toBe('API keys · Heliograph');
+  await expect.poll(() => page.title()).toBe('API keys · Heliograph');
 });
 
 test('an unknown URL shows a message and a link back', async () => {
@@ -123,6 +129,8 @@ test('an unknown URL shows a message and a link back', async () => {
 
 test('markup written by a script and scripts from other origins are blocked', async () => {
   const { page, watch } = await site.signIn();
+  await page.goto(site.url('/'));
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
   watch.expect(/Markup is refused|Content Security Policy|TrustedScriptURL|failed:|foreign:/);
   const wroteMarkup = await page.evaluate(
     '(() => { try { document.body.appendChild(document.createElement("div")).innerHTML = "<img src=x onerror=alert(1)>"; return true } catch { return false } })()',

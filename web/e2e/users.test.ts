@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage } from './check-page.ts';
+import { checkPage, testLayouts } from './check-page.ts';
 import { enter, openSite, type Site } from './harness.ts';
+import { textOf } from './text-of.ts';
 
 let site: Site;
 beforeAll(async () => {
@@ -17,12 +18,13 @@ test('a user is added, signs in with the given password, and changes it', async 
   await page.getByRole('radio', { name: 'Viewer' }).check();
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByRole('button', { name: 'I’ve copied it' }).waitFor();
-  const password = (await page.getByLabel('Password', { exact: true }).textContent()) ?? '';
+  const password = await textOf(page.getByLabel('Password', { exact: true }));
   expect(password.length).toBeGreaterThanOrEqual(12);
   await page.getByRole('button', { name: 'I’ve copied it' }).click();
   await page.getByRole('row', { name: /anna.*Viewer/ }).waitFor();
 
   const anna = await site.signIn({ username: 'anna', password });
+  await anna.page.goto(site.url('/'));
   await anna.page.getByRole('button', { name: /sign out/ }).click();
   await anna.page.getByRole('menuitem', { name: 'Your profile' }).click();
   const own = 'a password of her own';
@@ -39,12 +41,54 @@ test('a user is added, signs in with the given password, and changes it', async 
   await anna.page.getByText('is not the current password').waitFor();
   await fill(password, own);
   await anna.page.getByText('Password changed').waitFor();
-  expect((await site.signIn({ username: 'anna', password: own })).watch.problems()).toEqual([]);
+  await site.signIn({ username: 'anna', password: own });
   expect([...watch.problems(), ...anna.watch.problems()]).toEqual([]);
 });
 
+test('what is shown only once stays until its button is pressed', async () => {
+  const { page, watch } = await site.signIn();
+  const dialog = page.getByRole('dialog');
+  const close = async (name: string): Promise<void> => {
+    const button = dialog.getByRole('button', { name });
+    await button.waitFor();
+    await page.keyboard.press('Escape');
+    expect(await dialog.getByRole('button', { name: 'Close' }).count()).toBe(0);
+    await button.click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+  await page.goto(site.url('/users'));
+  await page.getByRole('button', { name: 'Invite person' }).click();
+  await page.getByLabel('Mail address').fill('carla@example.com');
+  await page.getByRole('button', { name: 'Invite', exact: true }).click();
+  const first = await textOf(dialog.getByLabel('Invitation link', { exact: true }));
+  await close('Done');
+
+  await page.getByRole('button', { name: 'Send the invitation to carla@example.com again' }).click();
+  const second = await textOf(dialog.getByLabel('Invitation link', { exact: true }));
+  expect(second).not.toBe(first);
+  await close('Done');
+
+  await page.getByRole('button', { name: 'Add user' }).click();
+  await page.getByLabel('Username').fill('carla');
+  await page.getByRole('button', { name: 'Suggest password' }).click();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await close('I’ve copied it');
+
+  await page.getByRole('button', { name: 'Set a new password for carla' }).click();
+  await page.getByRole('button', { name: 'Suggest password' }).click();
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await close('I’ve copied it');
+
+  // Another dialog closes again as usual.
+  await page.getByRole('button', { name: 'Add user' }).click();
+  await dialog.getByRole('button', { name: 'Close' }).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
 test('a role is changed, a password is set, and the user must sign in at their next request', async () => {
-  const person = await site.person('operator');
+  const person = await site.person('sender');
   const theirs = await site.signIn(person);
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/users'));
@@ -95,20 +139,21 @@ test('before a user is removed, their keys are listed, and then revoked', async 
 });
 
 test('actions that are not allowed on a user are disabled and say why', async () => {
-  const { page, watch } = await site.signIn(await site.person('admin'));
+  const admin = await site.person('admin');
+  const { page, watch } = await site.signIn(admin);
   await page.goto(site.url('/users'));
-  const remove = page.getByRole('button', { name: `Remove ${site.owner.username}`, exact: true });
-  expect(await remove.getAttribute('aria-disabled')).toBe('true');
+  const remove = page.getByRole('button', { name: `Remove ${admin.username}`, exact: true, disabled: true });
   await remove.focus();
-  await page.getByRole('tooltip').getByText('Only owners can do this.').waitFor();
+  await page.getByRole('tooltip').getByText('You cannot remove yourself. Ask another administrator.').waitFor();
   await remove.press('Enter');
-  expect(await page.getByRole('dialog').count()).toBe(0);
   await page.getByRole('button', { name: 'Add user' }).click();
-  expect(await page.getByRole('radio', { name: 'Owner' }).isDisabled()).toBe(true);
+  await page.getByRole('radio', { name: 'Manager' }).waitFor();
+  // The one for the new user, and none to remove oneself.
+  expect(await page.getByRole('dialog').count()).toBe(1);
   expect(watch.problems()).toEqual([]);
 });
 
-test('the pages and their dialogs are accessible in both themes and at both widths', async () => {
+testLayouts('the pages and their dialogs are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/users'));

@@ -7,6 +7,7 @@ import { type Receiver, startReceiver } from '../../test/support/http/receiver.t
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
+import { textOf } from './text-of.ts';
 
 let site: Site;
 let receiver: Receiver;
@@ -58,7 +59,7 @@ test('a webhook is registered, its secret verifies a test event, and a rotated s
   await page.getByRole('button', { name: 'Register webhook' }).click();
   await page.getByLabel('URL').fill(`${receiver.url}/events`);
   await page.getByRole('dialog').getByRole('button', { name: 'Register' }).click();
-  const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  const secret = await textOf(page.getByLabel('Signing secret', { exact: true }));
   await page.getByRole('button', { name: 'I’ve copied it' }).click();
 
   receiver.answer({ status: 202, body: 'thank you' });
@@ -74,7 +75,7 @@ test('a webhook is registered, its secret verifies a test event, and a rotated s
 
   await page.getByRole('button', { name: 'Rotate secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
-  const next = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  const next = await textOf(page.getByLabel('Signing secret', { exact: true }));
   expect(next).not.toBe(secret);
   await page.getByRole('button', { name: 'I’ve copied it' }).click();
   await page.getByRole('button', { name: 'Send test event' }).click();
@@ -135,16 +136,15 @@ test('a range of events is resent after they were counted', async () => {
   const ids = idsOf(0);
   await dialog.getByRole('button', { name: 'Resend' }).click();
   await page.getByText(/^Resending \d+ events?$/).waitFor();
-  await expect.poll(() => idsOf(before), { timeout: 30_000 }).toEqual(ids);
+  await expect.poll(() => idsOf(before)).toEqual(ids);
   expect(watch.problems()).toEqual([]);
 });
 
 test('a viewer can read the log and sees why nothing can be changed', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/webhooks'));
-  const button = page.getByRole('button', { name: 'Send test event' });
+  const button = page.getByRole('button', { name: 'Send test event', disabled: true });
   await button.waitFor();
-  expect(await button.getAttribute('aria-disabled')).toBe('true');
   await page
     .getByRole('row', { name: /Acknowledged/ })
     .first()

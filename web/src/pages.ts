@@ -3,6 +3,7 @@ import {
   AtSign,
   Building2,
   Cable,
+  CalendarClock,
   CircleQuestionMark,
   CircleUser,
   FileDown,
@@ -75,6 +76,12 @@ export const PAGES: readonly PageEntry[] = [
     need: { scope: 'tracking' },
   },
   {
+    path: '/scheduled',
+    feature: 'messages',
+    load: () => import('./messages/scheduled/page.tsx'),
+    nav: { group: 'traffic', label: 'scheduled', icon: CalendarClock },
+  },
+  {
     path: '/inbox',
     feature: 'inbox',
     load: () => import('./inbox/page.tsx'),
@@ -137,6 +144,7 @@ export const PAGES: readonly PageEntry[] = [
     path: '/social',
     feature: 'social',
     load: () => import('./social/page.tsx'),
+    need: { scope: 'social' },
     nav: { group: 'files', label: 'social', icon: Share2 },
   },
   {
@@ -151,6 +159,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./account/campaigns-page.tsx'),
     need: { scope: 'campaigns' },
   },
+  { path: '/account/numbers', feature: 'account', load: () => import('./account/numbers-page.tsx') },
   { path: '/account/senders', feature: 'account', load: () => import('./account/senders-page.tsx') },
   { path: '/account/templates', feature: 'account', load: () => import('./account/templates-page.tsx') },
   {
@@ -179,6 +188,12 @@ export const PAGES: readonly PageEntry[] = [
     feature: 'security',
     load: () => import('./security/page.tsx'),
     nav: { group: 'access', label: 'security', icon: ShieldCheck },
+  },
+  {
+    path: '/security/single-sign-on',
+    feature: 'single-sign-on',
+    load: () => import('./single-sign-on/page.tsx'),
+    need: { scope: 'keys' },
   },
   { path: '/profile', feature: 'users', load: () => import('./users/profile-page.tsx') },
   {

@@ -1,3 +1,5 @@
+import { trimCharacterEnd } from '../../platform/lib/trim.ts';
+
 /** The base address of an API: everything before the path of a request. */
 export type BaseUrl = {
   /** Scheme, host and port. */
@@ -19,5 +21,5 @@ export function parseBaseUrl(field: string, text: string): BaseUrl {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new Error(`${field}: must be a host and a path only`);
   }
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+  return { origin: url.origin, prefix: trimCharacterEnd(url.pathname, '/') };
 }

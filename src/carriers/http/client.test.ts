@@ -38,6 +38,18 @@ test('an answer of any status has its headers and its complete body', async () =
   expect(answer.kind === 'answered' && answer.body.toString()).toBe('Olá');
 });
 
+test('a request says which program sends it, unless the caller does', async () => {
+  const agents: unknown[] = [];
+  const origin = await serve(({ headers }, response) => {
+    agents.push(headers['user-agent']);
+    response.end();
+  });
+  const request = client();
+  await request({ origin });
+  await request({ origin, headers: { 'user-agent': 'facebookexternalua' } });
+  expect(agents).toEqual([expect.stringMatching(/^Heliograph\/\d+\.\d+\.\d+$/), 'facebookexternalua']);
+});
+
 test('a redirect is an answer and is not followed', async () => {
   const paths: (string | undefined)[] = [];
   const origin = await serve(({ url }, response) => {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
+import { USER_AGENT } from '../../platform/lib/user-agent.ts';
 
 /** One HTTP request of a carrier. */
 export type HttpRequest = {
@@ -9,6 +10,7 @@ export type HttpRequest = {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
+  /** In lower case; `user-agent` is that of this program by default. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /** Limit for the whole exchange, the wait for a connection included; defaults to the client's setting. */
@@ -81,7 +83,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
 type Bounded = HttpRequest & { readonly timeoutMs: number; readonly maxBytes: number };
 
-function exchange(agent: Agent, { timeoutMs, maxBytes, ...request }: Bounded): Promise<HttpAnswer> {
+function exchange(agent: Agent, { timeoutMs, maxBytes, ...given }: Bounded): Promise<HttpAnswer> {
+  const request = { ...given, headers: { 'user-agent': USER_AGENT, ...given.headers } };
   return new Promise((resolve) => {
     const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
     const answer = createCollector(maxBytes);

@@ -17,7 +17,7 @@ export type Gate = {
   setOpen(open: boolean): void;
   /** Returns whether the gate is open and not stopping. */
   isOpen(): boolean;
-  /** Pauses for at least `minMs`, because the network is throttling. */
+  /** Pauses for at least `minMs`, because the network is not available. */
   pause(minMs?: number): void;
   /** Makes the next pause a short one again, because the network took a message. */
   messageAccepted(): void;
@@ -60,7 +60,7 @@ export function createGate(
   }
 
   function room(): number {
-    return open && !stop.signal.aborted && throttle.remainingMs() === 0 ? Math.max(0, options.slots - used) : 0;
+    return open && !stop.signal.aborted && throttle.pauseMs() === 0 ? Math.max(0, options.slots - used) : 0;
   }
 
   async function pass(submission: Submission, send: (submission: Submission) => Promise<Outcome>): Promise<Outcome> {
@@ -99,8 +99,8 @@ export function createGate(
     },
     isOpen: () => open && !stop.signal.aborted,
     pause: throttle.pause,
-    messageAccepted: throttle.resetBackoff,
-    pauseMs: throttle.remainingMs,
+    messageAccepted: () => throttle.accepted(),
+    pauseMs: throttle.pauseMs,
     stopping: stop.signal,
     drain,
   };

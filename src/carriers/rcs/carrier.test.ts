@@ -61,6 +61,25 @@ describe('sending', () => {
     expect(entry?.message).toMatchObject({ messageTrafficType: 'PROMOTION', ttl: '1296000s' });
   });
 
+  test('a message has its own traffic type rather than that of the settings', async () => {
+    const { rbm, carrier } = await connected({ requireTrafficType: true }, { trafficType: 'TRANSACTION' });
+    const content = { channel: 'RCS', message: { text: 'Sale' }, trafficType: 'PROMOTION' } as const;
+    expect(await carrier.submit(submission({ content }))).toMatchObject({ kind: 'accepted' });
+    expect(rbm.ledger.messages()[0]?.message).toMatchObject({ messageTrafficType: 'PROMOTION' });
+  });
+
+  test('a message without a traffic type is refused for an agent that needs one', async () => {
+    const { carrier } = await connected({ requireTrafficType: true });
+    expect(await carrier.submit(submission())).toMatchObject({ kind: 'refused', code: 'INVALID_ARGUMENT' });
+  });
+
+  test('a message with less than ten seconds left is expired, and is not sent', async () => {
+    const { rbm, carrier } = await connected();
+    const validUntil = new Date(Date.now() + 9000);
+    expect(await carrier.submit(submission({ validUntil }))).toMatchObject({ kind: 'refused', status: 'EXPIRED' });
+    expect(rbm.ledger.messages()).toEqual([]);
+  });
+
   test('rich content is sent unchanged', async () => {
     const { rbm, carrier } = await connected();
     const cardContent = { title: 'Sale', suggestions: [{ reply: { text: 'Buy', postbackData: 'buy' } }] };
@@ -147,7 +166,8 @@ describe('doubt', () => {
 
   test('nothing is repeated after the validity', async () => {
     const { rbm, carrier } = await connected({}, { ...QUICK, resends: 10 });
-    const validUntil = new Date(Date.now() + 400);
+    // Ten seconds before its end, a message is too late.
+    const validUntil = new Date(Date.now() + 10_400);
     expect(await carrier.submit(submission({ destination: '+351912349914', validUntil }))).toMatchObject({
       kind: 'unknown',
     });
@@ -231,7 +251,10 @@ describe('revoking a message', () => {
   });
 
   test('is inconclusive when the network revoked the message without an answer and forgot it', async () => {
-    const { rbm, carrier } = await connected({ forgetsRevoked: true, dropRevokeShare: 1 });
+    const { rbm, carrier } = await connected(
+      { forgetsRevoked: true, dropRevokeShare: 1 },
+      { requestTimeoutSeconds: 1 },
+    );
     const message = submission({ destination: '+351912340004' });
     await carrier.submit(message);
     const asked = carrier.revoke?.(message);

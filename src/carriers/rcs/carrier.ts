@@ -1,5 +1,6 @@
 import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.ts';
 import { createGate } from '../http/gate.ts';
+import { createThrottles } from '../throttle.ts';
 import type { Outcome } from '../outcome.ts';
 import { createReachability } from './capabilities.ts';
 import { createConnections, createRbmClient, messagePath } from './client.ts';
@@ -26,6 +27,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   const gate = createGate({ slots: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, () =>
     host?.changed(),
   );
+  const throttles = createThrottles(settings.throttlePauseMs, () => host?.changed());
   const tokens = createTokenSource({
     account: secrets,
     http,
@@ -75,7 +77,9 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
 
   function submit(submission: Submission): Promise<Outcome> {
     if (submission.content && submission.content.channel !== 'RCS') return Promise.resolve(NOT_RCS);
-    return gate.pass(submission, (next) => sendMessage({ settings, client, gate, onVerdict: handleVerdict }, next));
+    return gate.pass(submission, (next) =>
+      sendMessage({ settings, client, gate, throttles, onVerdict: handleVerdict }, next),
+    );
   }
 
   /**
@@ -104,13 +108,15 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     await gate.drain(deadlineMs);
     clearTimeout(faultTimer);
     tokens.stop();
+    throttles.stop();
     await http.close();
   }
 
   return {
     channels: ['RCS'],
     start,
-    room: gate.room,
+    room: () => (throttles.allPaused() ? 0 : gate.room()),
+    paceOf: throttles.of,
     submit,
     state,
     stop,

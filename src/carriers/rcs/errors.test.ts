@@ -13,7 +13,7 @@ test.each([
   [403, { status: 'PERMISSION_DENIED' }, { act: 'refuse', status: 'ERROR', account: true }],
   [404, { status: 'NOT_FOUND' }, { act: 'refuse', status: 'UNSUPPORTED', account: false, code: 'NOT_FOUND' }],
   [413, {}, { act: 'refuse', status: 'ERROR', code: 'HTTP_413' }],
-  [429, { status: 'RESOURCE_EXHAUSTED' }, { act: 'busy', minPauseMs: 0 }],
+  [429, { status: 'RESOURCE_EXHAUSTED' }, { act: 'throttled', minPauseMs: 0 }],
   [500, {}, { act: 'later', code: 'HTTP_500' }],
   [502, {}, { act: 'later' }],
   [503, {}, { act: 'busy' }],
@@ -24,7 +24,7 @@ test.each([
 });
 
 test('Retry-After is respected', () => {
-  expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'busy', minPauseMs: 3000 });
+  expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'throttled', minPauseMs: 3000 });
 });
 
 test('an answer without an error text still has a code and a text', () => {

@@ -15,6 +15,8 @@ export type Verdict =
   | ({ readonly act: 'refuse'; readonly status: 'ERROR' | 'UNSUPPORTED'; readonly account: boolean } & ErrorDetails)
   /** The token was refused, and so was a fresh one. */
   | ({ readonly act: 'token' } & ErrorDetails)
+  /** The agent has sent too many messages: it must slow down, or wait for `minPauseMs` if that is not 0. */
+  | ({ readonly act: 'throttled'; readonly minPauseMs: number } & ErrorDetails)
   /** All messages must wait for at least `minPauseMs`. */
   | ({ readonly act: 'busy'; readonly minPauseMs: number } & ErrorDetails)
   /** Only this message must wait. */
@@ -43,6 +45,7 @@ function refusal(status: number, details: ErrorDetails, minPauseMs: number): Ver
     case 404:
       return { act: 'refuse', status: 'UNSUPPORTED', account: false, ...details };
     case 429:
+      return { act: 'throttled', minPauseMs, ...details };
     case 503:
       return { act: 'busy', minPauseMs, ...details };
     default:

@@ -12,6 +12,7 @@ export type ServiceAccount = {
   readonly clientEmail: string;
   /** An RSA key in PEM. */
   readonly privateKey: string;
+  /** Empty when it is not known: the network then tries all keys of the account. */
   readonly privateKeyId: string;
   readonly tokenUri: string;
 };
@@ -22,7 +23,8 @@ export type ServiceAccount = {
  */
 export function createAssertions(account: ServiceAccount): (now?: number) => string {
   const key = readKey(account.privateKey);
-  const header = encode({ alg: 'RS256', typ: 'JWT', kid: account.privateKeyId });
+  const { privateKeyId: kid } = account;
+  const header = encode({ alg: 'RS256', typ: 'JWT', ...(kid !== '' && { kid }) });
   return (now = Date.now()) => {
     const iat = Math.floor(now / 1000);
     const claims = { iss: account.clientEmail, scope: SCOPE, aud: account.tokenUri, iat, exp: iat + LIFETIME_SECONDS };

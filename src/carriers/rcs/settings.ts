@@ -2,12 +2,19 @@ import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http/base-url.ts';
 import { getMember } from '../json.ts';
 import { parseSettings } from '../parse-settings.ts';
+import { TRAFFIC_TYPES } from '../traffic-type.ts';
 
 const seconds = (description: string, fallback: number, maximum = 3600) =>
   Type.Number({ description, minimum: 0.05, maximum, default: fallback });
 
 /** The longest lifetime of a message that the network accepts, in seconds: 15 days. */
 export const MAX_TTL_SECONDS = 1_296_000;
+
+/**
+ * The shortest lifetime that is sent. The network knows no minimum, but recommends ten seconds: below, it often reports a
+ * message both as delivered and as revoked (guide "Send messages", set a message expiration).
+ */
+export const MIN_TTL_SECONDS = 10;
 
 /** How one Google RBM partner account is reached (protocol sheet rcs). */
 export const RcsSettings = Type.Object(
@@ -30,15 +37,16 @@ export const RcsSettings = Type.Object(
       default: 0,
     }),
     trafficType: Type.Optional(
-      Type.Enum(['AUTHENTICATION', 'TRANSACTION', 'PROMOTION', 'SERVICEREQUEST', 'ACKNOWLEDGEMENT'], {
+      Type.Enum([...TRAFFIC_TYPES], {
         description:
-          "The purpose of the messages, required for agents with several uses. By default the agent's own use applies.",
+          'The purpose of messages that do not state their own: agents with several uses need one. By default, the use of ' +
+          'the agent applies.',
       }),
     ),
     defaultTtlSeconds: Type.Integer({
       description:
         'Lifetime of a message without a validity of its own: without one, it would end unreported after 30 days.',
-      minimum: 10,
+      minimum: MIN_TTL_SECONDS,
       maximum: MAX_TTL_SECONDS,
       default: MAX_TTL_SECONDS,
     }),
@@ -55,7 +63,8 @@ export const RcsSettings = Type.Object(
       default: 2,
     }),
     throttlePauseMs: Type.Integer({
-      description: 'First pause when the network throttles; doubles up to 30 s.',
+      description:
+        'First pause of an agent when the network throttles it and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
       minimum: 1,
       maximum: 30_000,
       default: 1000,

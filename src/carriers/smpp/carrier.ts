@@ -87,7 +87,7 @@ export function createSmppCarrier(
     const counted = submitting.length > 0 ? submitting : sessions;
     const bindsUp = counted.filter((session) => session.up()).length;
     const fault = sessions.find((session) => session.fault() !== null)?.fault() ?? null;
-    const allLinksUp = sessions.every((session) => session.up());
+    const allLinksUp = sessions.every((session) => session.up() && !session.stuck());
     return {
       up: bindsUp > 0,
       bindsUp,
@@ -105,5 +105,5 @@ export function createSmppCarrier(
     await Promise.all(sessions.map((session) => session.stop(Math.max(0, until - performance.now()))));
   }
 
-  return { channels: ['SMS'], start, room: pool.room, submit, state, stop };
+  return { channels: ['SMS'], start, room: pool.room, paceOf: () => pool.throttle, submit, state, stop };
 }

@@ -62,6 +62,21 @@ test('a binary message goes out as it is, with its own header', () => {
   expect(() => encode({ body: '', binary: { udh: new Uint8Array(0), data: new Uint8Array(141) } })).toThrow(RangeError);
 });
 
+test('a text behind a header of the client keeps its alphabet, in one part', () => {
+  const udh = Uint8Array.of(5, 0, 3, 0x5c, 2, 1);
+  for (const [body, dataCoding] of [
+    ['x'.repeat(153), 0],
+    ['ê'.repeat(67), 8],
+  ] as const) {
+    const [part, ...others] = encode({ body, udh });
+    expect(others).toEqual([]);
+    expect(part).toMatchObject({ esmClass: 0x40, dataCoding });
+    expect(part?.shortMessage.subarray(0, 6)).toEqual(Buffer.from(udh));
+    expect(part && [textOf(part, 'gsm'), concatOf(part)]).toEqual([body, { ref: 0x5c, total: 2, seq: 1 }]);
+    expect(() => encode({ body: `${body}x`, udh })).toThrow(RangeError);
+  }
+});
+
 test('the validity is written in the form that the carrier wants', () => {
   expect(encode({ validUntil: DAY })[0]?.validity).toBe('261231235900000+');
   expect(encode({ validUntil: DAY }, { validity: 'empty' })[0]?.validity).toBe('');

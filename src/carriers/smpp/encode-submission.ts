@@ -2,7 +2,7 @@ import type { Submission } from '../carrier.ts';
 import { destinationAddress, sourceAddress } from './addresses.ts';
 import { encodePdu, type Tlvs } from './pdu.ts';
 import type { SmppSettings } from './settings.ts';
-import { countParts, type EncodedText, encodeText, udhConcat } from './text.ts';
+import { countParts, type EncodedText, encodeText, roomBeside, udhConcat } from './text.ts';
 import { absoluteTime, relativeTime } from './times.ts';
 import { NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
 
@@ -32,7 +32,7 @@ export function encodeSubmission(
   settings: SmppSettings,
   nextRef: (destination: string) => number,
 ): Frames {
-  const parts = submission.binary ? [binaryPart(submission.binary)] : textParts(submission, settings, nextRef);
+  const parts = partsOf(submission, settings, nextRef);
   const source = sourceAddress(submission.sender, settings);
   const destination = destinationAddress(submission.destination, settings);
   const validity = validityPeriod(submission.validUntil, settings.validity);
@@ -63,6 +63,26 @@ export function encodeSubmission(
   const [first, ...others] = parts;
   if (!first) throw new RangeError('a message has at least one part');
   return [encode(first), ...others.map(encode)];
+}
+
+function partsOf(
+  submission: Submission,
+  settings: SmppSettings,
+  nextRef: (destination: string) => number,
+): readonly Part[] {
+  const { binary, udh, body } = submission;
+  if (binary) return [binaryPart(binary)];
+  return udh ? [headedPart(udh, body, settings)] : textParts(submission, settings, nextRef);
+}
+
+/** Builds a text behind a header. In GSM 03.38 it is not packed: the carrier adds the fill bits (section 7). */
+function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part {
+  const { alphabet, units } = countParts(body, settings);
+  const room = roomBeside(udh, alphabet);
+  if (units > room) throw new RangeError(`a text beside this header takes at most ${room} units, not ${units}`);
+  const { dataCoding, parts } = encodeText(body, settings);
+  const shortMessage = Buffer.concat([udh, ...parts]);
+  return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
 function binaryPart({ udh, data }: { readonly udh: Uint8Array; readonly data: Uint8Array }): Part {

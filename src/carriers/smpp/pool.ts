@@ -1,5 +1,5 @@
 import type { Session } from './session.ts';
-import { createThrottle } from '../throttle.ts';
+import { createThrottle, type Throttle } from '../throttle.ts';
 
 /** A bind that takes submits, and the number of messages that hold one of its window slots. */
 export type PoolBind = { readonly session: Session; used: number };
@@ -24,12 +24,8 @@ export type Pool = {
    * that is up. Resolves with `expired` at `until`, and with `stopped` when the pool stops.
    */
   ready(slot: Slot, delayMs: number, until: Date | null): Promise<'go' | 'expired' | 'stopped'>;
-  /** Pauses all binds, because the carrier is throttling. */
-  pause(): void;
-  /** Makes the next pause a short one again, because the carrier took a message. */
-  messageAccepted(): void;
-  /** Returns how much longer the pause lasts; 0 when there is none. */
-  pauseMs(): number;
+  /** The limit of all binds, since carriers count per account. */
+  readonly throttle: Throttle;
   /** Must be called when a bind comes up, goes down, or takes octets again. */
   changed(): void;
   /** Stops claims; resolves when every slot is free, or after `deadlineMs`, when waiting parts give up. */
@@ -42,7 +38,7 @@ const VALIDITY_CHECK_MS = 1000;
 /** Creates the pool of a carrier's binds. `onChange` is called, at most once per tick, when `room()` may have grown. */
 export function createPool(
   sessions: readonly Session[],
-  options: { readonly window: number; readonly throttlePauseMs: number },
+  options: { readonly throttlePauseMs: number },
   onChange: () => void,
 ): Pool {
   const binds: PoolBind[] = sessions.map((session) => ({ session, used: 0 }));
@@ -52,11 +48,11 @@ export function createPool(
   let notified = false;
 
   function freeSlots({ session, used }: PoolBind): number {
-    return session.up() && session.writable() ? Math.max(0, options.window - used) : 0;
+    return session.up() && session.writable() ? Math.max(0, session.window() - used) : 0;
   }
 
   function room(): number {
-    if (phase !== 'running' || throttle.remainingMs() > 0) return 0;
+    if (phase !== 'running' || throttle.pauseMs() > 0) return 0;
     let free = 0;
     for (const bind of binds) free += freeSlots(bind);
     return free;
@@ -81,7 +77,7 @@ export function createPool(
   }
 
   function claim(): Slot | null {
-    const bind = phase !== 'running' || throttle.remainingMs() > 0 ? null : bindWithMostRoom();
+    const bind = phase !== 'running' || throttle.pauseMs() > 0 ? null : bindWithMostRoom();
     if (!bind) return null;
     bind.used += 1;
     return { bind };
@@ -118,7 +114,7 @@ export function createPool(
     const notBefore = performance.now() + delayMs;
     while (phase !== 'stopped') {
       if (until !== null && until.getTime() <= Date.now()) return 'expired';
-      const waitMs = Math.max(throttle.remainingMs(), Math.ceil(notBefore - performance.now()));
+      const waitMs = Math.max(throttle.pauseMs(), Math.ceil(notBefore - performance.now()));
       if (waitMs <= 0 && moveToLiveBind(slot)) return 'go';
       await nextChange(waitMs > 0 ? Math.min(waitMs, VALIDITY_CHECK_MS) : VALIDITY_CHECK_MS);
     }
@@ -157,8 +153,6 @@ export function createPool(
     changed,
     drain,
     bindsUp: () => binds.reduce((up, { session }) => up + (session.up() ? 1 : 0), 0),
-    pause: throttle.pause,
-    messageAccepted: throttle.resetBackoff,
-    pauseMs: throttle.remainingMs,
+    throttle,
   };
 }

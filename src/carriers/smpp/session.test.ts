@@ -149,7 +149,7 @@ describe('reconnecting', () => {
     started(peer, {}, { ...FAST, reconnectBaseMs: 20, reconnectMaxMs: 10_000 });
     await until(() => times.length === 6);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    expect(gaps[4]).toBeGreaterThan(2 * (gaps[0] ?? 0));
+    // The fifth delay is at least half of 20 ms * 2^4, however busy the machine is; the first is at most 20 ms.
     expect(gaps[4]).toBeGreaterThanOrEqual(160);
   });
 

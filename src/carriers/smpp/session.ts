@@ -21,6 +21,11 @@ export type Timing = {
   readonly stableMs: number;
   /** The delay after a wrong password or system id: a person must act, and frequent attempts get an account locked. */
   readonly faultRetryMs: number;
+  /**
+   * The delay after a bind that did not answer submits, doubled each time up to `faultRetryMs`. Longer than the time
+   * after which waiting messages move to another connection.
+   */
+  readonly stuckRetryMs: number;
 };
 
 /** The delays used in production. */
@@ -29,6 +34,7 @@ export const TIMING: Timing = {
   reconnectMaxMs: 60_000,
   stableMs: 60_000,
   faultRetryMs: 300_000,
+  stuckRetryMs: 60_000,
 };
 
 /** What one bind needs to connect. */
@@ -58,6 +64,10 @@ export type Session = {
   up(): boolean;
   /** Returns false while the peer does not read fast enough. */
   writable(): boolean;
+  /** Returns how many messages it takes at a time: the window, or one as long as it is stuck. */
+  window(): number;
+  /** Returns whether it was closed because it answered no submits, and has answered none since. */
+  stuck(): boolean;
   /**
    * Returns why a person must act while the carrier refuses the credentials or its certificate is not trusted; else
    * null.
@@ -73,6 +83,8 @@ export type Session = {
 
 /** Why a bind ended. `fault` is true when a person must act. */
 type SessionEnd = { readonly reason: string; readonly fault: boolean };
+
+const STUCK = 'the carrier does not answer submits';
 
 const NOT_CONNECTED: Answer = { kind: 'closed', written: false };
 const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
@@ -100,6 +112,8 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   let openRequests = 0;
   let openDeliveries = 0;
   let consecutiveTimeouts = 0;
+  /** How often in a row a bind was closed because no submit was answered. */
+  let timesStuck = 0;
   let resolveIdle: () => void = () => undefined;
   let ended: Promise<void> = Promise.resolve();
 
@@ -110,13 +124,16 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
       const end = await runConnection();
       if (stopping.signal.aborted) return;
       if (performance.now() - since > timing.stableMs) failures = 0;
-      const retryInMs = end.fault ? timing.faultRetryMs : backoffMs(failures, timing);
+      const retryInMs = end.fault ? timing.faultRetryMs : Math.max(stuckMs(end), backoffMs(failures, timing));
       failures += 1;
       events.failed(end.reason);
       events.log('warn', 'SMPP bind is down', { bind: kind, reason: end.reason, retryInMs });
       await sleep(retryInMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
+
+  const stuckMs = ({ reason }: SessionEnd): number =>
+    reason === STUCK ? Math.min(timing.faultRetryMs, timing.stuckRetryMs * 2 ** (timesStuck - 1)) : 0;
 
   /** Runs one connection from its start to its end. */
   async function runConnection(): Promise<SessionEnd> {
@@ -167,12 +184,25 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     openRequests += 1;
     connection.requestWithCallback(frame, submitTimeoutMs, (answer) => {
       openRequests -= 1;
-      consecutiveTimeouts = answer.kind === 'timeout' ? consecutiveTimeouts + 1 : 0;
-      // A whole window without an answer: the carrier is stuck although the link is alive.
-      if (consecutiveTimeouts >= settings.window) rebind('the carrier does not answer submits');
+      watchTimeouts(answer);
       resolveIfIdle();
       onAnswer(answer);
     });
+  }
+
+  /** A link that is alive says nothing about submits: as long as none is answered, each new bind is tried with one. */
+  function watchTimeouts({ kind: answered }: Answer): void {
+    if (answered === 'response' && timesStuck > 0) {
+      timesStuck = 0;
+      events.changed();
+    }
+    consecutiveTimeouts = answered === 'timeout' ? consecutiveTimeouts + 1 : 0;
+    const limit = timesStuck > 0 ? 1 : Math.min(settings.window, settings.maxSubmitTimeouts);
+    if (consecutiveTimeouts < limit || closing) return;
+    timesStuck += 1;
+    events.failed(STUCK);
+    events.log('error', 'SMPP bind answers no submits', { bind: kind, timeouts: consecutiveTimeouts });
+    rebind(STUCK);
   }
 
   function receive(pdu: Pdu): void {
@@ -260,6 +290,8 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     },
     up: () => bound && !closing,
     writable: () => connection?.writable() ?? false,
+    window: () => (timesStuck > 0 ? 1 : settings.window),
+    stuck: () => timesStuck > 0,
     fault: () => fault,
   };
 }

@@ -84,9 +84,17 @@ export const SmppSettings = Type.Object(
 
     enquireSeconds: seconds('Idle time after which enquire_link checks that the carrier is still there.', 30),
     submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a submit is "unknown".', 60),
+    maxSubmitTimeouts: Type.Integer({
+      description:
+        'Submits in a row without an answer after which a bind counts as stuck, although the link is alive: it is closed, and then tried again, at first with one message at a time. Never more than the window.',
+      minimum: 1,
+      maximum: 10_000,
+      default: 10,
+    }),
     bindTimeoutSeconds: seconds('Time without an answer after which a bind is tried again.', 30),
     throttlePauseMs: Type.Integer({
-      description: 'First pause when the carrier throttles; doubles up to 30 s while it keeps refusing.',
+      description:
+        'First pause when the carrier throttles and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
       minimum: 1,
       maximum: 30_000,
       default: 1000,

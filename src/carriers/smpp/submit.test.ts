@@ -196,6 +196,37 @@ describe('a lost connection', () => {
     expect(kinds(outcomes)).toEqual({ unknown: 3 });
     await until(() => peer.links.length === 2);
   });
+
+  test('a carrier that answers only enquiries is taken down, reported, and tried with one message until it answers', async () => {
+    const settings = { window: 5, maxSubmitTimeouts: 2, submitTimeoutSeconds: 0.1, enquireSeconds: 0.05 };
+    const { carrier, peer, host } = await bound(({ command }) => command === 'submit_sm', settings);
+    const outcomes = submitMany(carrier, 2);
+    await until(() => !carrier.state().up);
+    expect(carrier.room()).toBe(0);
+    expect(kinds(await Promise.all(outcomes))).toEqual({ unknown: 2 });
+    expect(host.failures).toContain('the carrier does not answer submits');
+    expect(host.logs).toContain('error: SMPP bind answers no submits');
+    expect(peer.links[0]?.received.some(({ command }) => command === 'enquire_link')).toBe(true);
+
+    await until(() => carrier.room() > 0);
+    expect([carrier.room(), carrier.state()]).toMatchObject([1, { up: true, allLinksUp: false }]);
+    const [again] = submitMany(carrier, 1);
+    await until(() => !carrier.state().up);
+    expect(await again).toMatchObject({ kind: 'unknown' });
+
+    peer.script = () => false;
+    await until(() => carrier.room() > 0);
+    expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
+    expect([carrier.room(), carrier.state()]).toMatchObject([5, { up: true, allLinksUp: true }]);
+  });
+
+  test('a submit that is answered in between starts the count again', async () => {
+    let count = 0;
+    const settings = { maxSubmitTimeouts: 2, submitTimeoutSeconds: 0.1 };
+    const { carrier, peer } = await bound(({ command }) => command === 'submit_sm' && ++count % 2 === 1, settings);
+    for (let i = 0; i < 6; i++) await carrier.submit(submission());
+    expect([carrier.state().up, peer.links.length]).toEqual([true, 1]);
+  });
 });
 
 describe('several parts', () => {
@@ -324,7 +355,7 @@ describe('several parts', () => {
     const script = onSubmit((pdu, nth) => (nth === 1 ? accept(pdu, 'one') : refuse(pdu, STATUS.ESME_RTHROTTLED)));
     const { carrier, peer } = await bound(script, { throttlePauseMs: 30_000 });
     const outcome = carrier.submit(submission({ body: LONG }));
-    await until(() => peer.submits().length === 2 && carrier.room() === 0);
+    await until(() => peer.submits().length === 2);
     await carrier.stop(50);
     expect(await outcome).toMatchObject({ kind: 'unknown', carrierIds: ['one'] });
   });
@@ -338,6 +369,8 @@ test('a later part that stays throttled is given up after 20 attempts, with the 
     start: () => undefined,
     up: () => true,
     writable: () => true,
+    window: () => 1,
+    stuck: () => false,
     fault: () => null,
     rebind: () => undefined,
     stop: () => Promise.resolve(),
@@ -346,14 +379,18 @@ test('a later part that stays throttled is given up after 20 attempts, with the 
       answer({ kind: 'response', pdu: answers[asked - 1] ?? PDU });
     },
   };
-  const pool = {
-    ...createPool([session], { window: 1, throttlePauseMs: 1 }, () => undefined),
-    pause: () => undefined,
+  const real = createPool([session], { throttlePauseMs: 1 }, () => undefined);
+  const waits: number[] = [];
+  const retryMs = (tries = 0): number => {
+    waits.push(real.throttle.retryMs(tries));
+    return 0;
   };
+  const pool = { ...real, throttle: { ...real.throttle, retryMs } };
   const slot = pool.claim();
   const outcome = slot && (await sendParts(pool, slot, [Buffer.alloc(16), Buffer.alloc(16)], null));
   expect(outcome).toMatchObject({ kind: 'refused', status: 'REJECTED', code: 'ESME_RTHROTTLED', carrierIds: ['one'] });
   expect(asked).toBe(21);
+  expect([waits.length, waits[0], waits.at(-1)]).toEqual([19, 1, 30_000]);
 });
 
 describe('window', () => {

@@ -50,10 +50,11 @@ async function sendRemainingParts(
 
 function sendPart(pool: Pool, slot: Slot, frame: Buffer, done: (result: PartResult) => void): void {
   const { session } = slot.bind;
+  const ticket = pool.throttle.begin();
   session.request(frame, (answer) => {
     const result = partResultOf(answer);
-    if (result.kind === 'accepted') pool.messageAccepted();
-    else if (result.kind === 'retry' && result.cause === 'throttle') pool.pause();
+    if (result.kind === 'accepted') pool.throttle.accepted(ticket);
+    else if (result.kind === 'retry' && result.cause === 'throttle') pool.throttle.refused(ticket);
     else if (result.kind === 'retry' && result.cause === 'rebind') session.rebind(result.text);
     done(result);
   });
@@ -74,7 +75,7 @@ async function sendPartWithRetries(
     if (result.kind !== 'retry') return result;
     if (tries === MAX_TRIES)
       return { kind: 'refused', status: 'REJECTED', elsewhere: false, code: result.code, text: result.text };
-    delayMs = delayOf(result, pool);
+    delayMs = delayOf(result, pool, tries);
   }
 }
 
@@ -103,10 +104,11 @@ function outcomeOf(
   return { kind: 'retry', afterMs: delayOf(result, pool), counts, code: result.code, text: result.text };
 }
 
-function delayOf(result: Extract<PartResult, { kind: 'retry' }>, pool: Pool): number {
+/** A later part waits longer after each try, because giving up would leave a part of the message at the carrier. */
+function delayOf(result: Extract<PartResult, { kind: 'retry' }>, { throttle }: Pool, tries = 0): number {
   switch (result.cause) {
     case 'throttle':
-      return pool.pauseMs();
+      return throttle.retryMs(tries);
     case 'later':
     case 'rebind':
       return RETRY_LATER_MS;

@@ -38,6 +38,8 @@ export type EncodedText = {
 };
 
 const UCS2 = 8;
+/** The user data of one message. */
+const MAX_OCTETS = 140;
 
 /** Maximum units of a single message, and of a part next to a header of 6 or 7 octets. */
 const LIMITS = {
@@ -216,6 +218,27 @@ export function readUdh(octets: Uint8Array): Udh | null {
   }
   return { ies, length };
 }
+
+/** What is wrong with the user data header of a client; null when nothing is (TS 23.040 section 9.2.3.24). */
+export function udhFault(header: Uint8Array): string | null {
+  if (header[0] !== header.length - 1) return 'must begin with its length: the first octet counts the octets after it';
+  const udh = readUdh(header);
+  if (udh === null) return 'has an element that is longer than the header';
+  return udh.ies.every(isPossibleElement) ? null : 'has a concatenation element without a possible part number';
+}
+
+function isPossibleElement({ iei, data }: Udh['ies'][number]): boolean {
+  if (iei !== CONCAT_8 && iei !== CONCAT_16) return true;
+  const [total = 0, seq = 0] = data.slice(-2);
+  return data.length === (iei === CONCAT_8 ? 3 : 4) && seq >= 1 && seq <= total;
+}
+
+/**
+ * Returns how many units of a text fit into one message beside a user data header, counted as in `countParts`. In GSM
+ * 03.38 the text begins at a septet, so the bits that fill up the last septet of the header count too.
+ */
+export const roomBeside = (header: Uint8Array, alphabet: PartCount['alphabet']): number =>
+  Math.floor(alphabet === 'gsm7' ? ((MAX_OCTETS - header.length) * 8) / 7 : (MAX_OCTETS - header.length) / 2);
 
 type Content = Pick<Message, 'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs'>;
 

@@ -270,7 +270,7 @@ describe('a change of a template', () => {
     ['REJECTED', 'REJECTED'],
     ['PAUSED', 'PAUSED'],
     ['REINSTATED', 'APPROVED'],
-    ['LOCKED', 'DISABLED'],
+    ['LOCKED', null],
     ['FLAGGED', null],
     ['toString', null],
   ])('%s makes it %s', (event, status) => {
@@ -281,6 +281,7 @@ describe('a change of a template', () => {
         language: 'pt_PT',
         event,
         status,
+        quality: null,
         category: 'UTILITY',
         reason: null,
       },
@@ -296,9 +297,30 @@ describe('a change of a template', () => {
     expect(read(change(value)).templateChanges[0]?.reason).toBe('SCAM · FIRST_PAUSE · Three hours.');
   });
 
+  test.each([
+    ['LOCKED', 'FIRST_PAUSE', 'PAUSED'],
+    ['LOCKED', 'DISABLED', 'DISABLED'],
+    ['UNLOCKED', 'UNPAUSE', 'APPROVED'],
+    ['PAUSED', 'SECOND_PAUSE', 'PAUSED'],
+  ])('%s with the title %s makes it %s', (event, title, status) => {
+    expect(read(change({ event, other_info: { title } })).templateChanges[0]?.status).toBe(status);
+  });
+
   test('keeps an id that is longer than a double can hold', () => {
     const body = change({ event: 'APPROVED' }).replace('12345', '12345678901234567891');
     expect(read(body).templateChanges[0]?.templateId).toBe('12345678901234567891');
+  });
+
+  test.each([
+    ['GREEN', 'GREEN'],
+    ['YELLOW', 'YELLOW'],
+    ['RED', 'RED'],
+    ['UNKNOWN', 'UNKNOWN'],
+    ['BLUE', 'UNKNOWN'],
+  ])('of its quality to %s is read as %s, and leaves its status', (score, quality) => {
+    const value = { new_quality_score: score, message_template_id: 12345, message_template_name: 'order_update' };
+    const body = notification({ field: 'message_template_quality_update', value });
+    expect(read(body).templateChanges).toMatchObject([{ templateId: '12345', status: null, quality }]);
   });
 
   test('of another kind is listed as other', () => {
@@ -307,6 +329,54 @@ describe('a change of a template', () => {
       { field: 'template_category_update', wabaId: WABA, phoneNumberId: null, why: 'field' },
     ]);
   });
+});
+
+test.each([
+  ['account_update', { event: 'ACCOUNT_RESTRICTION' }, 'account_update ACCOUNT_RESTRICTION', true],
+  [
+    'account_update',
+    { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: 'DISABLE' } },
+    'account_update DISABLED_UPDATE',
+    true,
+  ],
+  [
+    'account_update',
+    { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: 'REINSTATE' } },
+    'account_update DISABLED_UPDATE',
+    false,
+  ],
+  ['account_review_update', { decision: 'REJECTED' }, 'account_review_update', true],
+  [
+    'phone_number_quality_update',
+    { display_phone_number: '1555', event: 'FLAGGED' },
+    'phone_number_quality_update 1555',
+    true,
+  ],
+  [
+    'phone_number_quality_update',
+    { display_phone_number: '1555', event: 'UNFLAGGED' },
+    'phone_number_quality_update 1555',
+    false,
+  ],
+  [
+    'account_alerts',
+    { alert_type: 'OBA_APPROVED', alert_severity: 'INFORMATIONAL' },
+    'account_alerts OBA_APPROVED',
+    false,
+  ],
+  ['security', null, 'security', false],
+])('%s %j is about "%s", and whether it is serious is %s', (field, value, subject, serious) => {
+  expect(read(notification({ field, value })).notices).toMatchObject([{ subject, serious }]);
+});
+
+test('a change of the account or a number is in the words of the network', () => {
+  const value = {
+    event: 'ACCOUNT_RESTRICTION',
+    restriction_info: [{ restriction_type: 'RESTRICTED_BIZ_INITIATED_MESSAGING' }],
+  };
+  const { notices, other } = read(notification({ field: 'account_update', value }));
+  expect(notices.map(({ text }) => text)).toEqual([`account_update: ${JSON.stringify(value)}`]);
+  expect(other).toEqual([]);
 });
 
 describe('a notification for others', () => {

@@ -1,16 +1,19 @@
-import type { Inbound, Receipt } from '../events.ts';
+import type { Inbound, Notice, Receipt } from '../events.ts';
 import { getList, getMember, getText } from '../json.ts';
+import { readAccountChange } from './account-changes.ts';
 import { readInbound } from './inbound.ts';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 import { isSigned } from './signature.ts';
 import { readStatus } from './statuses.ts';
-import { readTemplateChange, type TemplateChange } from './template-changes.ts';
+import { readQualityChange, readTemplateChange, type TemplateChange } from './template-changes.ts';
 
 /** The content of one callback request, in its order; any list may be empty. */
 export type WhatsappCallback = {
   readonly receipts: readonly Receipt[];
   readonly inbounds: readonly Inbound[];
   readonly templateChanges: readonly TemplateChange[];
+  /** Changes of the account or its numbers. */
+  readonly notices: readonly Notice[];
   readonly other: readonly OtherChange[];
 };
 
@@ -64,7 +67,7 @@ export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
   if (!isSigned(request.rawBody, request.signature, request.appSecret)) return { kind: 'forbidden' };
   const json = parseExactly(Buffer.from(request.rawBody).toString('utf8'));
   if (getMember(json, 'object') !== 'whatsapp_business_account') return { kind: 'malformed' };
-  const found: Found = { receipts: [], inbounds: [], templateChanges: [], other: [] };
+  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], other: [] };
   for (const entry of getList(json, 'entry')) readEntry(entry, request, found);
   return { kind: 'ok', callback: found };
 }
@@ -73,6 +76,7 @@ type Found = {
   readonly receipts: Receipt[];
   readonly inbounds: Inbound[];
   readonly templateChanges: TemplateChange[];
+  readonly notices: Notice[];
   readonly other: OtherChange[];
 };
 type Owner = Pick<CallbackRequest, 'wabaId' | 'phoneNumberIds'>;
@@ -102,16 +106,26 @@ function readEntry(entry: unknown, owner: Owner, found: Found): void {
     const value = getMember(change, 'value');
     if (wabaId !== owner.wabaId) found.other.push({ field, wabaId, phoneNumberId: null, why: 'foreign' });
     else if (field === 'messages') readMessages(value, wabaId, owner, found);
-    else if (field === 'message_template_status_update') readTemplate(value, wabaId, found);
-    else found.other.push({ field, wabaId, phoneNumberId: null, why: 'field' });
+    else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
+    else readOther(field, value, wabaId, found);
   }
 }
 
-function readTemplate(value: unknown, wabaId: string, found: Found): void {
-  const change = readTemplateChange(value);
-  const field = 'message_template_status_update';
+const TEMPLATE_FIELDS: ReadonlyMap<string, (value: unknown) => TemplateChange | null> = new Map([
+  ['message_template_status_update', readTemplateChange],
+  ['message_template_quality_update', readQualityChange],
+]);
+
+function readTemplate(field: string, value: unknown, wabaId: string, found: Found): void {
+  const change = TEMPLATE_FIELDS.get(field)?.(value);
   if (change) found.templateChanges.push(change);
   else found.other.push({ field, wabaId, phoneNumberId: null, why: 'unreadable' });
+}
+
+function readOther(field: string, value: unknown, wabaId: string, found: Found): void {
+  const notice = readAccountChange(field, value);
+  if (notice) found.notices.push(notice);
+  else found.other.push({ field, wabaId, phoneNumberId: null, why: 'field' });
 }
 
 function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found): void {

@@ -1,17 +1,18 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Carrier } from '../carrier.ts';
 import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
 import { type SandboxGraph, startSandboxGraph } from '../../simulators/graph/server.ts';
-import { type SandboxAnswer, startServer } from '../../simulators/http/server.ts';
+import type { SandboxAnswer } from '../../simulators/http/server.ts';
 import { createTestHost, submission, until } from '../../../test/support/carriers/smpp-harness.ts';
 import {
   bound,
+  carrierFacing,
   FAST,
   sandbox,
   secretsFor,
   settingsFor,
   templateTo,
   TEMPLATES,
+  THERE,
 } from '../../../test/support/carriers/whatsapp-harness.ts';
 import { createWhatsappCarrier } from './carrier.ts';
 
@@ -169,6 +170,23 @@ describe('the state', () => {
     expect(carrier.room()).toBe(0);
   });
 
+  test('is up when the app requires the app secret, because every call proves it', async () => {
+    const { carrier } = await bound({ script: { requireProof: true } });
+    expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
+  });
+
+  test('has a fault that names the app secret when it is that of another app, and no message is lost', async () => {
+    const graph = await sandbox({ script: { requireProof: true } });
+    const carrier = createWhatsappCarrier(settingsFor(graph), secretsFor(graph, { appSecret: 'other' }), FAST);
+    onTestFinished(() => carrier.stop(0));
+    carrier.start(createTestHost());
+    await until(() => carrier.state().fault !== null);
+    expect(carrier.state().fault).toContain('The app secret of the connection is not that of the app that issued');
+    expect(carrier.room()).toBe(0);
+    const outcome = await carrier.submit(templateTo('+351912345678'));
+    expect(outcome).toMatchObject({ kind: 'retry', counts: false });
+  });
+
   test('has a fault when the token expires, which loses no message and clears when the token is valid again', async () => {
     const { graph, carrier } = await bound({ script: { refuse: 190 } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'retry', counts: false });
@@ -180,27 +198,6 @@ describe('the state', () => {
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
   });
 });
-
-type Answering = () => SandboxAnswer | Promise<SandboxAnswer>;
-
-/** Something at the address of the API that answers messages as told, and a carrier that has found it. */
-async function facing(onMessage: Answering, onLook: Answering = () => THERE): Promise<Carrier> {
-  const server = await startServer({
-    maxBytes: 10_000,
-    handle: ({ method }) => (method === 'GET' ? onLook() : onMessage()),
-  });
-  const graph = await sandbox();
-  const carrier = createWhatsappCarrier(settingsFor(graph, { baseUrl: server.url }), secretsFor(graph), FAST);
-  onTestFinished(async () => {
-    await carrier.stop(0);
-    await server.close();
-  });
-  carrier.start(createTestHost());
-  await until(() => carrier.room() > 0);
-  return carrier;
-}
-
-const THERE: SandboxAnswer = { status: 200, body: { data: [] } };
 
 describe('an answer that is not from the API', () => {
   test.each<[string, SandboxAnswer, object]>([
@@ -216,12 +213,12 @@ describe('an answer that is not from the API', () => {
     ],
     ['404: refused', { status: 404, body: 'no' }, { kind: 'refused', status: 'ERROR', code: 'HTTP_404' }],
   ])('%s', async (_, answer, expected) => {
-    const carrier = await facing(() => answer);
+    const carrier = await carrierFacing(() => answer);
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject(expected);
   });
 
   test('pauses the number for as long as it says', async () => {
-    const carrier = await facing(() => ({ status: 429, body: '', headers: { 'retry-after': '20' } }));
+    const carrier = await carrierFacing(() => ({ status: 429, body: '', headers: { 'retry-after': '20' } }));
     const outcome = await carrier.submit(templateTo('+351912345678'));
     expect(outcome.kind === 'retry' && outcome.afterMs).toBeGreaterThan(19_000);
   });
@@ -230,7 +227,7 @@ describe('an answer that is not from the API', () => {
 test('messages that fail one after another lead to a single probe of the API', async () => {
   let [looks, messages] = [0, 0];
   const [look, later] = [Promise.withResolvers<SandboxAnswer>(), Promise.withResolvers<SandboxAnswer>()];
-  const carrier = await facing(
+  const carrier = await carrierFacing(
     () => (++messages === 1 ? 'cut' : later.promise),
     () => (++looks === 1 ? THERE : look.promise),
   );

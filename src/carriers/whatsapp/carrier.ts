@@ -2,9 +2,11 @@ import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.
 import { createGate } from '../http/gate.ts';
 import type { Outcome } from '../outcome.ts';
 import { createGraphClient } from './client.ts';
+import { createCopies, sendWithCopy } from './copies.ts';
 import { createLink } from './link.ts';
 import { createNumbers, type SendingNumber } from './numbers.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
+import { NO_LIMIT, type Pace } from '../throttle.ts';
 import { notSendable, sendMessage, type Timing } from './submit.ts';
 
 const TIMING: Timing = {
@@ -35,6 +37,7 @@ export function createWhatsappCarrier(
   const client = createGraphClient(settings, secrets);
   const gate = createGate({ slots: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, changed);
   const numbers = createNumbers(settings, changed);
+  const copies = createCopies(client, (level, message, fields) => host?.log(level, message, fields));
   const failed = (reason: string): void => host?.failed(reason);
   const link = createLink(client, times, updateState, failed);
 
@@ -73,7 +76,7 @@ export function createWhatsappCarrier(
       return Promise.resolve(notSendable('The content does not belong to this channel'));
     }
     return gate.pass(submission, async (next) => {
-      const outcome = await sendMessage(deps, number, next);
+      const outcome = await sendWithCopy(copies, number.id, next, (message) => sendMessage(deps, number, message));
       if (outcome.kind === 'accepted') link.messageAccepted();
       return outcome;
     });
@@ -101,5 +104,6 @@ export function createWhatsappCarrier(
   }
 
   const room = (): number => (numbers.allPaused() ? 0 : gate.room());
-  return { channels: ['WHATSAPP'], start, room, submit, state, stop };
+  const paceOf = (sender: string): Pace => numbers.get(sender)?.pace ?? NO_LIMIT;
+  return { channels: ['WHATSAPP'], start, room, paceOf, submit, state, stop };
 }

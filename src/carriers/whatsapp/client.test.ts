@@ -3,17 +3,11 @@ import { startServer } from '../../simulators/http/server.ts';
 import type { SandboxGraph } from '../../simulators/graph/server.ts';
 import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { sandbox, secretsFor, settingsFor, TEMPLATES } from '../../../test/support/carriers/whatsapp-harness.ts';
+import { isAppSubscribed, listPhoneNumbers, registerNumber, subscribeApp } from './account.ts';
 import { createGraphClient, type GraphClient } from './client.ts';
 import { downloadMedia, uploadMedia } from './media.ts';
 import { uploadSample } from './samples.ts';
-import {
-  createTemplate,
-  deleteTemplate,
-  editTemplate,
-  listPhoneNumbers,
-  listTemplates,
-  type NetworkTemplate,
-} from './templates.ts';
+import { createTemplate, deleteTemplate, editTemplate, listTemplates, type NetworkTemplate } from './templates.ts';
 
 function clientOf(graph: SandboxGraph, settings: object = {}, secrets: object = {}): GraphClient {
   const client = createGraphClient(settingsFor(graph, settings), secretsFor(graph, secrets));
@@ -62,7 +56,7 @@ describe('templates', () => {
     expect(created).toMatchObject({ ok: true, value: { status: 'PENDING', category: 'UTILITY' } });
     const id = created.ok ? created.value.id : '';
     const status = async (): Promise<unknown> => (await listed(client)).find((one) => one.id === id)?.status;
-    await expect.poll(status, { interval: 5, timeout: 5000 }).toBe('APPROVED');
+    await expect.poll(status, { interval: 5 }).toBe('APPROVED');
     const components = [{ type: 'BODY', text: 'Goodbye.' }];
     expect(await editTemplate(client, id, { components })).toEqual({ ok: true, value: true });
     expect((await listed(client)).find((one) => one.id === id)?.components).toEqual(components);
@@ -93,9 +87,40 @@ test('numbers are listed as the network shows them', async () => {
         displayNumber: '+351 900 000 001',
         verifiedName: 'Heliograph sandbox',
         quality: 'GREEN',
+        registered: true,
       },
     ],
   });
+});
+
+test('a number is registered with its PIN, and the code of the network says why it is not', async () => {
+  const numbers = [{ id: '106', displayNumber: '+351 1', verifiedName: 'X', registered: false, pin: '123456' }];
+  const client = clientOf(await sandbox({ numbers }));
+  const registered = async () => {
+    const answer = await listPhoneNumbers(client);
+    return answer.ok && answer.value.map((number) => number.registered);
+  };
+  expect(await registered()).toEqual([false]);
+  expect(await registerNumber(client, { id: '106', pin: '654321' })).toMatchObject({ fault: { code: '133005' } });
+  expect(await registerNumber(client, { id: '106', pin: '123456' })).toEqual({ ok: true, value: true });
+  expect(await registered()).toEqual([true]);
+});
+
+test('the app is subscribed to the account, and another app of the account does not count', async () => {
+  const graph = await sandbox({ subscribed: false });
+  const client = clientOf(graph);
+  expect(await isAppSubscribed(client)).toEqual({ ok: true, value: false });
+  expect(await subscribeApp(client)).toEqual({ ok: true, value: true });
+  expect(await isAppSubscribed(client)).toEqual({ ok: true, value: true });
+  const server = await startServer({
+    maxBytes: 1000,
+    handle: ({ path }) => ({
+      status: 200,
+      body: path.endsWith('/app') ? { id: '42' } : { data: [{ whatsapp_business_api_data: { id: '43' } }] },
+    }),
+  });
+  onTestFinished(() => server.close());
+  expect(await isAppSubscribed(clientOf(graph, { baseUrl: server.url }))).toEqual({ ok: true, value: false });
 });
 
 describe('files', () => {

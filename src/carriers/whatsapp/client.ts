@@ -3,6 +3,7 @@ import { parseBaseUrl } from '../http/base-url.ts';
 import { createHttpClient, type HttpAnswer, type HttpRequest } from '../http/client.ts';
 import { getMember, parseJson } from '../json.ts';
 import { classOf, classOfHttp, type GraphError, readGraphError } from './errors.ts';
+import { appSecretProof } from './signature.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
 
 /** One request to the Graph API. */
@@ -36,7 +37,7 @@ export type GraphAnswer =
 /** A client of the Graph API with one access token. */
 export type GraphClient = {
   readonly settings: WhatsappSettings;
-  /** Sends a request to the API; never rejects. */
+  /** Sends a request to the API with the token and the proof of the app secret; never rejects. */
   call(request: GraphRequest): Promise<GraphAnswer>;
   /** Fetches a file with the token; the caller has verified that the host may receive it. Never rejects. */
   fetch(request: Pick<HttpRequest, 'origin' | 'path' | 'timeoutMs' | 'maxBytes'>): Promise<HttpAnswer>;
@@ -55,6 +56,7 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
   const { origin, prefix } = parseBaseUrl('baseUrl', settings.baseUrl);
   const base = `${prefix}/${settings.apiVersion}`;
   const authorization = `Bearer ${secrets.accessToken}`;
+  const proof = `appsecret_proof=${appSecretProof(secrets.accessToken, secrets.appSecret)}`;
   const http = createHttpClient({
     connections: settings.concurrency,
     connectTimeoutMs: settings.connectTimeoutSeconds * 1000,
@@ -79,7 +81,7 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
     const answer = await http.request({
       method,
       origin,
-      path: `${base}${path}`,
+      path: `${base}${path}${path.includes('?') ? '&' : '?'}${proof}`,
       headers: headersOf(request),
       ...(body === undefined ? {} : { body }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -131,7 +133,7 @@ function faultOf(answer: GraphAnswer): GraphFault {
   if (answer.kind === 'failed') return { code: 'UNREACHABLE', text: answer.reason, status: null, retry: true };
   const { status, json } = answer;
   const error = errorIn(json);
-  const { act } = error ? classOf(error.code, status) : classOfHttp(status);
+  const { act } = error ? classOf(error, status) : classOfHttp(status);
   const retry = act === 'busy' || act === 'later' || act === 'repeat';
   if (error) return { code: String(error.code), text: error.text, status, retry };
   return { code: `HTTP_${status}`, text: `The API answered ${status} with an unexpected body`, status, retry };

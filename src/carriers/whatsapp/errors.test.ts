@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { classOf, classOfHttp, statusOfFailure, readGraphError } from './errors.ts';
+import { KNOWN_ERRORS } from './error-table.ts';
+import { classOf, classOfHttp, explain, readGraphError, statusOfFailure } from './errors.ts';
+
+const error = (code: number, text = 'text') => ({ code, text });
 
 describe('a code', () => {
   test.each([
@@ -22,8 +25,10 @@ describe('a code', () => {
     [131026, 'refuse'],
     [131049, 'refuse'],
     [133010, 'refuse'],
+    [131005, 'hold'],
+    [134101, 'later'],
   ])('%i asks for %s, whatever the HTTP status', (code, act) => {
-    expect([200, 400, 401, 500].map((status) => classOf(code, status).act)).toEqual([act, act, act, act]);
+    expect([200, 400, 401, 500].map((status) => classOf(error(code), status).act)).toEqual([act, act, act, act]);
   });
 
   test.each([
@@ -37,8 +42,36 @@ describe('a code', () => {
     [500, 'later'],
     [503, 'later'],
   ])('that is not listed is classified by the HTTP status: %i is %s', (status, act) => {
-    expect(classOf(987_654, status).act).toBe(act);
+    expect(classOf(error(987_654), status).act).toBe(act);
     expect(classOfHttp(status).act).toBe(act);
+  });
+
+  test.each([
+    [130497, 'message'],
+    [131063, 'message'],
+    [131030, 'message'],
+    [131031, 'account'],
+    [131042, 'account'],
+    [133010, 'account'],
+  ])('%i blames the %s', (code, blames) => {
+    expect(classOf(error(code), 400)).toMatchObject({ act: 'refuse', blames });
+  });
+
+  test('100 waits for a person when it concerns the app secret or an object that the token cannot see', () => {
+    const texts = [
+      'Invalid appsecret_proof provided in the API argument',
+      'API calls from the server require an appsecret_proof argument',
+      "Unsupported post request. Object with ID '1' does not exist, cannot be loaded due to missing permissions",
+      '(#100) Invalid parameter',
+    ];
+    expect(texts.map((text) => classOf(error(100, text), 400).act)).toEqual(['token', 'token', 'hold', 'refuse']);
+  });
+
+  test('stands in one row of the table, with what it means and what to do', () => {
+    const codes = KNOWN_ERRORS.flatMap((known) => known.codes);
+    expect(codes.toSorted()).toEqual([...new Set(codes)].toSorted());
+    for (const { meaning, advice } of KNOWN_ERRORS)
+      for (const sentence of [meaning, advice]) expect(sentence).toMatch(/^[A-Z].*\.$/);
   });
 
   test('of a failure after acceptance leads to a final state', () => {
@@ -52,10 +85,18 @@ describe('a code', () => {
   });
 });
 
+test('an explanation has the text of the network, what it means and what to do', () => {
+  expect(explain(error(131042, 'Business eligibility payment issue'))).toBe(
+    'Business eligibility payment issue. There is a problem with the payment. ' +
+      'Check the payment method, credit line, currency and time zone of the account in WhatsApp Manager.',
+  );
+  expect(explain(error(987_654, 'Something new'))).toBe('Something new');
+});
+
 describe('an error object', () => {
   test('has its code and its text', () => {
-    const error = { message: '(#130429) Rate limit hit', code: 130429, error_data: { details: 'Too fast' } };
-    expect(readGraphError(error)).toEqual({ code: 130429, text: '(#130429) Rate limit hit: Too fast' });
+    const limit = { message: '(#130429) Rate limit hit', code: 130429, error_data: { details: 'Too fast' } };
+    expect(readGraphError(limit)).toEqual({ code: 130429, text: '(#130429) Rate limit hit: Too fast' });
   });
 
   test('may have its code as a number or as a string', () => {

@@ -1,5 +1,5 @@
 import { errorIn, type GraphAnswer, type GraphClient } from './client.ts';
-import { classOf, classOfHttp } from './errors.ts';
+import { classOf, classOfHttp, explain } from './errors.ts';
 import type { Timing } from './submit.ts';
 
 /** The state of the link to the API; see `createLink`. */
@@ -101,9 +101,9 @@ type ProbeResult = { readonly state: 'available' | 'unreachable' | 'refused'; re
 function stateOf(answer: GraphAnswer): ProbeResult {
   if (answer.kind === 'failed') return { state: 'unreachable', text: answer.reason };
   const error = errorIn(answer.json);
-  const text = error?.text ?? `The API answered ${answer.status}`;
+  const text = error ? explain(error) : `The API answered ${answer.status}`;
   if (answer.status === 200) return { state: 'available', text };
-  const { act } = error ? classOf(error.code, answer.status) : classOfHttp(answer.status);
+  const { act } = error ? classOf(error, answer.status) : classOfHttp(answer.status);
   if (act === 'token') return { state: 'refused', text };
   return { state: error ? 'available' : 'unreachable', text };
 }

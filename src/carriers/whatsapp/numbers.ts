@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
-import { createThrottle } from '../throttle.ts';
+import { createThrottle, HTTP_FIRST_RATE, type Pace } from '../throttle.ts';
 import type { WhatsappSettings } from './settings.ts';
 
 /** One of our numbers: the network counts and restricts each one separately. */
@@ -8,7 +8,13 @@ export type SendingNumber = {
   readonly id: string;
   /** Reserves the next turn within the rate and returns how long the message must wait for it, in ms. */
   takeTurn(): number;
-  /** Pauses this number for at least `minMs`, because the network is throttling it. */
+  /** How fast the network takes messages of this number. */
+  readonly pace: Pace;
+  /** Returns a ticket for a message that is sent now, to be given back when the network refuses it. */
+  begin(): number;
+  /** Notes that the network refused a message because there were too many; returns in how many ms it may be sent again. */
+  tooMany(ticket: number, minPauseMs: number): number;
+  /** Pauses this number for at least `minMs`, because the network takes nothing from it. */
   pause(minMs?: number): void;
   /** Returns how much longer the pause lasts; 0 when there is none. */
   pauseMs(): number;
@@ -17,7 +23,7 @@ export type SendingNumber = {
   /** Records why a person must act. */
   setFault(text: string): void;
   /** Clears the fault and the backoffs, because the network accepted a message to this person. */
-  messageAccepted(person: string): void;
+  messageAccepted(person: string, ticket: number): void;
   /** Counts one more message that was too many for this person; returns how long to wait before the next one, in ms. */
   pairPauseMs(person: string): number;
 };
@@ -60,7 +66,7 @@ function createNumber(
   changed: () => void,
 ): SendingNumber & { stop(): void } {
   const bucket = createTokenBucket(tps);
-  const throttle = createThrottle(throttlePauseMs, changed);
+  const throttle = createThrottle(throttlePauseMs, changed, { firstRate: HTTP_FIRST_RATE });
   /** How many times in a row each person had too many messages. */
   const pairs = new LRUCache<string, number>({ max: MAX_PAIRS });
   let fault: string | null = null;
@@ -71,14 +77,20 @@ function createNumber(
       bucket.take(1);
       return waitMs;
     },
+    pace: throttle,
+    begin: throttle.begin,
+    tooMany(ticket, minPauseMs) {
+      throttle.refused(ticket, minPauseMs);
+      return throttle.retryMs();
+    },
     pause: throttle.pause,
-    pauseMs: throttle.remainingMs,
+    pauseMs: throttle.pauseMs,
     fault: () => fault,
     setFault(text) {
       fault = text;
     },
-    messageAccepted(person) {
-      throttle.resetBackoff();
+    messageAccepted(person, ticket) {
+      throttle.accepted(ticket);
       fault = null;
       if (pairs.size > 0) pairs.delete(person);
     },

@@ -17,9 +17,10 @@ export const WhatsappSettings = Type.Object(
       default: 'https://graph.facebook.com',
     }),
     apiVersion: Type.String({
-      description: 'Version of the API, a part of each path.',
+      // The newest on developers.facebook.com/docs/graph-api/changelog in November 2026, since 29 July 2026.
+      description: 'Version of the API, a part of each path. Meta keeps each for about two years.',
       pattern: '^v[0-9]{1,3}\\.[0-9]$',
-      default: 'v23.0',
+      default: 'v26.0',
     }),
     wabaId: id('Id of the business account.'),
     appId: Type.Optional(id('Id of the app that uploads sample files for templates; only needed for that.')),
@@ -39,7 +40,8 @@ export const WhatsappSettings = Type.Object(
     submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     throttlePauseMs: Type.Integer({
-      description: 'First pause of a number when the network throttles it; doubles up to 30 s.',
+      description:
+        'First pause of a number when the network throttles it and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
       minimum: 1,
       maximum: 30_000,
       default: 1000,

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Submission } from '../carrier.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import type { Gate } from '../http/gate.ts';
 import { retryAfterMs } from '../http/client.ts';
 import { getList, getText } from '../json.ts';
 import type { Outcome } from '../outcome.ts';
 import { errorIn, type GraphAnswer, type GraphClient } from './client.ts';
-import { classOf, classOfHttp, type ErrorClass, type Refusal } from './errors.ts';
+import type { ErrorClass, Refusal } from './error-table.ts';
+import { classOf, classOfHttp, explain } from './errors.ts';
 import type { SendingNumber } from './numbers.ts';
 
 /** What sending a message needs from the carrier. */
@@ -44,6 +46,8 @@ type Verdict =
       readonly errorClass: ErrorClass;
       readonly code: string;
       readonly text: string;
+      /** The text for operators: with what to do. */
+      readonly advice: string;
       readonly minPauseMs: number;
     };
 
@@ -60,9 +64,11 @@ export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submi
   const turnMs = number.takeTurn();
   if (turnMs > 0 && !(await waitUnlessStopping(turnMs, deps.gate))) return NOT_SENT;
   for (const repeatMs of [...deps.timing.repeatMs, null]) {
+    const ticket = number.begin();
     const verdict = readAnswer(await post(deps, number, body), submission);
-    if (verdict.kind === 'done') return finish(deps, number, submission, verdict.outcome);
-    if (verdict.errorClass.act !== 'repeat' || repeatMs === null) return applyError(deps, number, submission, verdict);
+    if (verdict.kind === 'done') return finish(deps, number, submission, { ...verdict, ticket });
+    if (verdict.errorClass.act !== 'repeat' || repeatMs === null)
+      return applyError(deps, number, submission, { ...verdict, ticket });
     if (!(await waitUnlessStopping(repeatMs, deps.gate))) return later(verdict.code, verdict.text, 0);
   }
   return NOT_SENT;
@@ -81,12 +87,9 @@ async function waitUnlessStopping(ms: number, { stopping }: Gate): Promise<boole
   }
 }
 
-/** A business-scoped user id, which replaces a number (protocol sheet whatsapp, section 2). */
-const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9]+$/;
-
 /**
  * Builds the body of the request; statuses return `biz_opaque_callback_data`. Null for a message that cannot be
- * represented.
+ * represented. A user id in `to` would be read as a number: the message would be accepted and lost (chatwoot#15150).
  */
 function messageOf({ messageId, destination, body, content, binary }: Submission): object | null {
   if (binary) return null;
@@ -96,7 +99,7 @@ function messageOf({ messageId, destination, body, content, binary }: Submission
     ...message,
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    ...(USER_ID.test(destination) ? { recipient: destination } : { to: destination }),
+    ...(isUserId(destination) ? { recipient: destination } : { to: destination }),
     biz_opaque_callback_data: messageId,
   };
 }
@@ -109,14 +112,21 @@ function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
   const error = errorIn(json);
   const minPauseMs = retryAfterMs(headers);
   if (error) {
-    const errorClass = classOf(error.code, status);
-    return { kind: 'error', errorClass, code: String(error.code), text: error.text, minPauseMs };
+    const errorClass = classOf(error, status);
+    return {
+      kind: 'error',
+      errorClass,
+      code: String(error.code),
+      text: error.text,
+      advice: explain(error),
+      minPauseMs,
+    };
   }
   if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, messageId) };
   // A proxy in front of the API answers 5xx too, and then the message may have reached the API or not.
   const text = `The API answered ${status} with an unexpected body`;
   if (status >= 500) return { kind: 'done', outcome: unknown(text, messageId) };
-  return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, minPauseMs };
+  return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, advice: text, minPauseMs };
 }
 
 function accepted(json: unknown, messageId: string): Outcome {
@@ -133,9 +143,14 @@ const HELD_STATUSES: readonly string[] = ['held_for_quality_assessment', 'paused
 /** The message is known only by our id: a status that names it settles the outcome. */
 const unknown = (text: string, messageId: string): Outcome => ({ kind: 'unknown', text, carrierIds: [messageId] });
 
-function finish(deps: SubmitDeps, number: SendingNumber, { destination }: Submission, outcome: Outcome): Outcome {
+function finish(
+  deps: SubmitDeps,
+  number: SendingNumber,
+  { destination }: Submission,
+  { outcome, ticket }: { outcome: Outcome; ticket: number },
+): Outcome {
   if (outcome.kind === 'accepted') {
-    number.messageAccepted(destination);
+    number.messageAccepted(destination, ticket);
     deps.gate.messageAccepted();
   } else if (outcome.kind === 'unknown' || outcome === NOT_SENT) {
     deps.verifyLink(outcome.text);
@@ -148,22 +163,24 @@ function applyError(
   deps: SubmitDeps,
   number: SendingNumber,
   { destination }: Submission,
-  { errorClass, code, text, minPauseMs }: Extract<Verdict, { kind: 'error' }>,
+  { errorClass, code, text, advice, minPauseMs, ticket }: Extract<Verdict, { kind: 'error' }> & { ticket: number },
 ): Outcome {
   const { gate, timing } = deps;
   switch (errorClass.act) {
     case 'refuse':
-      if (errorClass.blames === 'account') pauseAndAlert(deps, number, code, text);
+      if (errorClass.blames === 'account') pauseAndAlert(deps, number, code, advice);
       return refused(errorClass.status, errorClass.blames === 'account', code, text);
     case 'repeat':
       return refused('ERROR', false, code, text);
     case 'token':
-      deps.tokenRefused(text);
+      deps.tokenRefused(advice);
       return later(code, text, timing.tokenRetryMs);
     case 'hold':
-      pauseAndAlert(deps, number, code, text, timing.holdMs);
+      pauseAndAlert(deps, number, code, advice, timing.holdMs);
       return { ...later(code, text, timing.holdMs), counts: true };
     case 'busy': {
+      const isRateLimit = errorClass.scope === 'number' && !errorClass.counts && errorClass.minPauseMs === 0;
+      if (isRateLimit) return later(code, text, number.tooMany(ticket, minPauseMs));
       const paused = errorClass.scope === 'number' ? number : gate;
       paused.pause(Math.max(errorClass.minPauseMs, minPauseMs));
       return { ...later(code, text, paused.pauseMs()), counts: errorClass.counts };

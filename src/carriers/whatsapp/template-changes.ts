@@ -13,6 +13,16 @@ export type TemplateStatus =
   | 'LIMIT_EXCEEDED'
   | 'ARCHIVED';
 
+/**
+ * How people react to messages with a template; UNKNOWN while the network has not rated it (protocol sheet whatsapp,
+ * section 4). Meta pauses a template that stays RED.
+ */
+export type TemplateQuality = 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN';
+
+/** Returns the quality that the network names; UNKNOWN for anything else. */
+export const templateQualityOf = (text: string): TemplateQuality =>
+  text === 'GREEN' || text === 'YELLOW' || text === 'RED' ? text : 'UNKNOWN';
+
 /** A change of one template that the network reports. */
 export type TemplateChange = {
   readonly templateId: string;
@@ -22,6 +32,8 @@ export type TemplateChange = {
   readonly event: string;
   /** The new status; null when it has not changed (a warning), or when the event is unknown. */
   readonly status: TemplateStatus | null;
+  /** The new quality; null when the change is not about it. */
+  readonly quality: TemplateQuality | null;
   readonly category: string | null;
   /** A readable reason. */
   readonly reason: string | null;
@@ -35,12 +47,23 @@ const STATUS_AFTER: ReadonlyMap<string, TemplateStatus> = new Map([
   ['REJECTED', 'REJECTED'],
   ['PAUSED', 'PAUSED'],
   ['DISABLED', 'DISABLED'],
-  ['LOCKED', 'DISABLED'],
   ['IN_APPEAL', 'IN_APPEAL'],
   ['PENDING_DELETION', 'PENDING_DELETION'],
   ['DELETED', 'DELETED'],
   ['LIMIT_EXCEEDED', 'LIMIT_EXCEEDED'],
   ['ARCHIVED', 'ARCHIVED'],
+]);
+
+/**
+ * The status by the title of a pause. LOCKED alone only means that the template cannot be edited
+ * (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/message_template_status_update).
+ */
+const STATUS_BY_TITLE: ReadonlyMap<string, TemplateStatus> = new Map([
+  ['FIRST_PAUSE', 'PAUSED'],
+  ['SECOND_PAUSE', 'PAUSED'],
+  ['RATE_LIMITING_PAUSE', 'PAUSED'],
+  ['UNPAUSE', 'APPROVED'],
+  ['DISABLED', 'DISABLED'],
 ]);
 
 /** Returns the status that an event or status text of the network stands for; null when it is unknown. */
@@ -57,10 +80,22 @@ export function readTemplateChange(value: unknown): TemplateChange | null {
     name,
     language: getText(value, 'message_template_language'),
     event,
-    status: templateStatusOf(event),
+    status: templateStatusOf(event) ?? STATUS_BY_TITLE.get(getText(getMember(value, 'other_info'), 'title')) ?? null,
+    quality: null,
     category: getText(value, 'message_template_category') || null,
     reason: reasonIn(value),
   };
+}
+
+/** Reads the value of `message_template_quality_update`; null when it names no template or no quality. */
+export function readQualityChange(value: unknown): TemplateChange | null {
+  const templateId = getText(value, 'message_template_id');
+  const name = getText(value, 'message_template_name');
+  const event = getText(value, 'new_quality_score');
+  if (event === '' || (templateId === '' && name === '')) return null;
+  const language = getText(value, 'message_template_language');
+  const quality = templateQualityOf(event);
+  return { templateId, name, language, event, status: null, quality, category: null, reason: null };
 }
 
 function reasonIn(value: unknown): string | null {

@@ -1,6 +1,7 @@
 import { getList, getMember, getText } from '../json.ts';
+import { readSuccess } from './account.ts';
 import { callAndRead, type GraphClient, type GraphResult } from './client.ts';
-import { type TemplateStatus, templateStatusOf } from './template-changes.ts';
+import { type TemplateQuality, templateQualityOf, type TemplateStatus, templateStatusOf } from './template-changes.ts';
 
 /** One template in one language, as the network lists it. */
 export type NetworkTemplate = {
@@ -10,13 +11,14 @@ export type NetworkTemplate = {
   /** Null for an unknown status: the template must not be sent. */
   readonly status: TemplateStatus | null;
   readonly category: string;
+  readonly quality: TemplateQuality;
   readonly parameterFormat: 'POSITIONAL' | 'NAMED';
   /** In the network's own format (protocol sheet whatsapp, section 4). */
   readonly components: readonly unknown[];
   readonly rejectedReason: string | null;
 };
 
-const FIELDS = 'id,name,language,status,category,components,rejected_reason,parameter_format';
+const FIELDS = 'id,name,language,status,category,components,quality_score,rejected_reason,parameter_format';
 const PAGE_SIZE = 100;
 /** The network allows an account 6,000 templates at most; a longer list is a loop. */
 const MAX_PAGES = 100;
@@ -56,6 +58,7 @@ function readTemplate(json: unknown): NetworkTemplate | null {
     language,
     status: templateStatusOf(getText(json, 'status')),
     category: getText(json, 'category'),
+    quality: templateQualityOf(getText(getMember(json, 'quality_score'), 'score')),
     parameterFormat: getText(json, 'parameter_format').toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
     components: getList(json, 'components'),
     rejectedReason: getText(json, 'rejected_reason').replace(/^NONE$/, '') || null,
@@ -121,30 +124,4 @@ export function deleteTemplate(
 ): Promise<GraphResult<true>> {
   const query = new URLSearchParams({ name, ...(id === undefined ? {} : { hsm_id: id }) });
   return callAndRead(client, { method: 'DELETE', path: `${templatesPath(client)}?${query}` }, readSuccess);
-}
-
-const readSuccess = (json: unknown): true | undefined => (getMember(json, 'success') === true ? true : undefined);
-
-/** A phone number of the account. */
-export type PhoneNumber = {
-  readonly id: string;
-  /** The number as people see it, with spaces and dashes. */
-  readonly displayNumber: string;
-  readonly verifiedName: string;
-  /** GREEN, YELLOW, RED or UNKNOWN. */
-  readonly quality: string;
-};
-
-/** Lists the first 100 phone numbers of the account (protocol sheet whatsapp, section 5). */
-export function listPhoneNumbers(client: GraphClient): Promise<GraphResult<PhoneNumber[]>> {
-  const query = 'fields=id,display_phone_number,verified_name,quality_rating&limit=100';
-  return callAndRead(client, { method: 'GET', path: `/${client.settings.wabaId}/phone_numbers?${query}` }, (json) =>
-    Array.isArray(getMember(json, 'data')) ? getList(json, 'data').flatMap(readNumber) : undefined,
-  );
-}
-
-function readNumber(json: unknown): PhoneNumber[] {
-  const id = getText(json, 'id');
-  const [displayNumber, verifiedName] = [getText(json, 'display_phone_number'), getText(json, 'verified_name')];
-  return id === '' ? [] : [{ id, displayNumber, verifiedName, quality: getText(json, 'quality_rating') || 'UNKNOWN' }];
 }

@@ -1,6 +1,8 @@
 import type { Static } from 'typebox';
+import { amountFor, type AmountReader } from '../../platform/lib/amounts.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { formatScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import { GIVE_UP_AFTER_MS } from '../../messaging/messages/validity.ts';
 import { isCombined } from './mode.ts';
 import type { CampaignOut, PriceOut } from './schema.ts';
 import type { CampaignEntry, CampaignRow } from './sql.ts';
@@ -13,8 +15,8 @@ export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSe
 
 export const NO_PACE: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
 
-/** Converts a campaign to its form in a list, without its destinations. */
-export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typeof CampaignOut> {
+/** Converts a campaign to its form in a list, without its destinations, as this caller may see it. */
+export function toEntryOut(row: CampaignEntry, reader: AmountReader, pace: Pace = NO_PACE): Static<typeof CampaignOut> {
   const { scheduledAt, goal, goalAt, goalFresh } = row;
   return {
     ...toSettingsOut(row),
@@ -23,9 +25,10 @@ export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typ
     scheduledDate: scheduledAt && formatScheduledDate(scheduledAt),
     ...toTotalsOut(row),
     ...pace,
+    ...toOpenOut(row),
     skipped: goal && toSkipped(goal.skipped),
-    estimatedCost: fromMicros(row.estimatedMicros),
-    actualCost: fromMicros(row.costMicros),
+    estimatedCost: amountFor(reader, row.estimatedMicros),
+    actualCost: amountFor(reader, row.costMicros),
     currency: row.currency,
     goalCalculatedAt: goalFresh || row.confirmedAt ? toIso(goalAt) : null,
     failureReason: row.failureReason,
@@ -39,15 +42,15 @@ export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typ
   };
 }
 
-/** Converts a campaign to its form in the API. */
-export const toCampaignOut = (row: CampaignRow, pace?: Pace): Static<typeof CampaignOut> => ({
-  ...toEntryOut(row, pace),
+/** Converts a campaign to its form in the API, as this caller may see it. */
+export const toCampaignOut = (row: CampaignRow, reader: AmountReader, pace?: Pace): Static<typeof CampaignOut> => ({
+  ...toEntryOut(row, reader, pace),
   destinations: row.destinations,
 });
 
 function toSettingsOut(row: CampaignEntry) {
   const { name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = row;
-  const { whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback } = row;
+  const { rcsTrafficType, whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback } = row;
   return {
     name,
     description,
@@ -56,6 +59,7 @@ function toSettingsOut(row: CampaignEntry) {
     smsBody,
     rcsAgentId,
     rcsTemplateId,
+    rcsTrafficType,
     whatsappPhoneNumberId,
     whatsappTemplateId,
     contactListIds,
@@ -65,6 +69,17 @@ function toSettingsOut(row: CampaignEntry) {
     quietHours: row.quietHours,
     rate: row.rate,
   };
+}
+
+/**
+ * How many messages still wait for their end, and when the last of them is given up: a campaign with one phone that is
+ * switched off is being sent until then.
+ */
+function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }: CampaignEntry) {
+  const openMessages = run ? Math.max(0, run.messages - delivered - failed) : 0;
+  const isWaiting = status === CAMPAIGN.SENDING && pausedAt === null && run?.produced === true && openMessages > 0;
+  const completesBy = isWaiting && lastMessagesAt && new Date(lastMessagesAt.getTime() + GIVE_UP_AFTER_MS);
+  return { openMessages, completesBy: completesBy ? completesBy.toISOString() : null };
 }
 
 const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<CampaignEntry['goal']>['skipped']) => ({
@@ -82,15 +97,19 @@ function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;
   const { totalSuccess, totalFailed } = countFinalStates(row);
   const { everybody, totalSkipped } = countAllRecipients(row);
-  const totalPending = Math.max(0, everybody - totalSkipped - totalSuccess - totalFailed);
-  const ended = totalSuccess + totalFailed;
+  const totalCancelled = row.run ? row.run.unmade + row.run.withdrawn : 0;
+  const ended = totalSuccess + totalFailed + totalCancelled;
+  const totalPending = Math.max(0, everybody - totalSkipped - ended);
   const progress = hasEnded(row) ? 1 : ended === 0 ? 0 : ended / (ended + totalPending);
-  return { totalDestinations, totalSuccess, totalFailed, totalPending, totalSkipped, progress };
+  const totalDeliveredTwice = row.run?.deliveredTwice ?? 0;
+  const reached = { totalSuccess, totalFailed, totalDeliveredTwice };
+  return { totalDestinations, ...reached, totalPending, totalSkipped, totalCancelled, progress };
 }
 
 function countFinalStates({ run, sendingMode, delivered, failed }: CampaignEntry) {
-  if (!isCombined(sendingMode)) return { totalSuccess: delivered, totalFailed: failed };
-  return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered : 0 };
+  const withdrawn = run?.withdrawn ?? 0;
+  if (!isCombined(sendingMode)) return { totalSuccess: delivered, totalFailed: failed - withdrawn };
+  return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered - withdrawn : 0 };
 }
 
 /** Counts all recipients, and those who are skipped; until they are created, as the goal counted them. */

@@ -65,6 +65,8 @@ function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
     const names = unknown.map((name) => `{{${name}}}`).join(', ');
     faults.push({ field: 'smsBody', message: `no contact has the field${unknown.length > 1 ? 's' : ''} ${names}` });
   }
+  if (body.lastIndexOf('{{') > body.lastIndexOf('}}'))
+    faults.push({ field: 'smsBody', message: 'has {{ without the }} that closes it' });
   if (countParts(leastText(pieces)).parts > MAX_PARTS)
     faults.push({ field: 'smsBody', message: `needs more than ${MAX_PARTS} parts` });
   return faults;
@@ -83,11 +85,19 @@ async function networkFaults(
   const [sender, template] = [settings[senderField], settings[templateField]];
   const faults: FieldError[] = [];
   if (sender && !(await findUsableSender(db, { accountId, channel, identity: sender })))
-    faults.push({ field: senderField, message: 'unknown' });
+    faults.push({ field: senderField, message: UNKNOWN[senderField] });
   if (template && !(await listTemplateVariables(db, { accountId, channel, templateId: template })))
-    faults.push({ field: templateField, message: 'unknown' });
+    faults.push({ field: templateField, message: UNKNOWN[templateField] });
   return faults;
 }
+
+/** Where the ids are that a campaign can use: its own description has only their names. */
+const UNKNOWN = {
+  rcsAgentId: 'unknown: GET /api/message-server/rcs/agents lists them, as agentId',
+  rcsTemplateId: 'unknown: GET /api/message-server/rcs/templates lists them, as id',
+  whatsappPhoneNumberId: 'unknown: GET /api/message-server/whatsapp/phone-numbers lists them, as phoneNumberId',
+  whatsappTemplateId: 'unknown: GET /api/message-server/whatsapp/templates lists them, as id',
+} as const;
 
 /** For each channel with templates: the field of its sender, and the field of its template. */
 export const NETWORK_FIELDS = {

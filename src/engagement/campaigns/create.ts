@@ -2,11 +2,15 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import { findBook } from '../contacts/book/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
+import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
+import { settleFrozen } from '../../money/credit/charge.ts';
 import { checkSettings } from './check.ts';
+import { updateJobDueNow } from './lifecycle/sql.ts';
+import { takeBackConfirmation } from './lifecycle/take-back.ts';
 import { readNumbers } from './numbers.ts';
 import { changeSettings, type ReadSettings, readNewSettings, changesGoal } from './settings.ts';
 import { type CampaignIn, CampaignPatch } from './schema.ts';
-import { claimCampaign, insertCampaign, updateSettings, type Settings } from './sql.ts';
+import { type CampaignRow, claimCampaign, insertCampaign, updateSettings, type Settings, wakeCampaign } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
 
 type AtTime = { readonly now: Date };
@@ -32,8 +36,10 @@ export async function createCampaign(
 }
 
 /**
- * Changes a campaign that is not confirmed; fields that are left out stay. Call it in a transaction.
- * Errors: 400 naming every faulty field, or the status when the campaign cannot be edited any more; 404.
+ * Changes a campaign that has not started; fields that are left out stay. A confirmed one stays confirmed if the same is
+ * still sent to the same people; otherwise its confirmation is taken back and its credit returned. Call it in a
+ * transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be edited any more;
+ * 404.
  */
 export async function updateCampaign(
   tx: Db,
@@ -43,31 +49,35 @@ export async function updateCampaign(
   const { accountId } = actor;
   const current = await claimCampaign(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
-  if (current.confirmedAt) throw notEditable(current.status);
+  if (current.status > CAMPAIGN.READY) throw notEditable(current.status);
   const settings = await checkedSettings(tx, accountId, changeSettings(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
-  const moved = await updateSettings(tx, {
-    accountId,
-    id,
-    settings,
-    numbers,
-    changesGoal: changesGoal(current, settings),
-  });
-  if (moved === 0) throw notEditable(current.status);
+  const confirmed = current.confirmedAt !== null && staysConfirmed(current, settings);
+  const takesBack = current.confirmedAt !== null && !confirmed;
+  if (takesBack && !(await takeBackConfirmation(tx, actor, current))) throw notEditable(current.status);
+  const change = { settings, numbers, changesGoal: changesGoal(current, settings), confirmed };
+  if ((await updateSettings(tx, { accountId, id, ...change })) === 0) throw notEditable(current.status);
+  if (confirmed) await wakeAgain(tx, { accountId, id });
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'campaign.update', subject: `campaign:${id}`, detail });
+  if (takesBack) await returnReserved(tx, current, accountId);
 }
 
+/** Whether a confirmation still holds: at another time, perhaps, the same is sent to the same people. */
+const staysConfirmed = (before: Settings, after: Settings): boolean =>
+  !changesGoal(before, after) && after.readyToSend && after.scheduledAt !== null;
+
+/** Makes the workers look at the campaign, which may have another date. */
+async function wakeAgain(tx: Db, one: { accountId: number; id: number }): Promise<void> {
+  await updateJobDueNow(tx, one);
+  await wakeCampaign(tx, { campaignId: one.id });
+}
+
+const returnReserved = (tx: Db, { id, reservedMicros: micros }: CampaignRow, accountId: number): Promise<void> =>
+  settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${id}` });
+
 const notEditable = (status: number) =>
-  invalidFields([
-    {
-      field: 'status',
-      message:
-        status === CAMPAIGN.READY
-          ? 'the campaign is confirmed: it can be deleted before its time, but not changed'
-          : `a campaign with status ${status} cannot be changed`,
-    },
-  ]);
+  invalidFields([{ field: 'status', message: `a campaign with status ${status} cannot be changed` }]);
 
 async function checkedSettings(tx: Db, accountId: number, { settings, faults }: ReadSettings): Promise<Settings> {
   const all = [...faults, ...(await checkSettings(tx, { accountId, settings }))];
@@ -77,5 +87,5 @@ async function checkedSettings(tx: Db, accountId: number, { settings, faults }: 
 
 async function numbersOf(tx: Db, accountId: number, { destinations }: Settings) {
   const book = destinations.length > 0 ? await findBook(tx, { accountId }) : undefined;
-  return readNumbers(destinations, book?.defaultCountry ?? null);
+  return readNumbers(destinations, book ?? DEFAULT_NUMBER_RULES);
 }

@@ -123,10 +123,16 @@ function apply(c: Campaign, { ready, ...change }: Change): void {
 }
 
 const update = (which: number, change: Change): Step =>
-  step(`update ${JSON.stringify(change)}`, which, async (_, id, c) => {
+  step(`update ${JSON.stringify(change)}`, which, async (model, id, c) => {
     const { status } = await call('PUT', `/${id}`, bodyOf(change));
-    expect(status).toBe(!c ? 404 : c.confirmed ? 400 : 200);
-    if (c && !c.confirmed) apply(c, change);
+    expect(status).toBe(!c ? 404 : c.status > 1 ? 400 : 200);
+    if (!c || c.status > 1) return;
+    const goal = c.goal;
+    apply(c, change);
+    // A confirmed campaign stays so if the same is sent to the same people at some time.
+    if (!c.confirmed || (c.goal === goal && c.status === 1 && c.scheduled)) return;
+    model.available += c.frozen;
+    Object.assign(c, { confirmed: false, frozen: 0 });
   });
 
 const calculate = (n: number): Step =>
@@ -164,7 +170,7 @@ const hold = (n: number, what: 'pause' | 'resume' | 'cancel'): Step =>
     expect(status).toBe(!c ? 404 : may ? 200 : 400);
     if (!c || !may) return;
     if (what === 'cancel') c.cancelled = true;
-    else c.paused = what === 'pause';
+    c.paused = what === 'pause';
   });
 
 /** What workers do, by the same WHERE clauses; the money that a campaign leaves is not looked at here. */

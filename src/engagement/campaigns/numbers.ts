@@ -1,29 +1,31 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { channelsOf } from '../contacts/channels.ts';
+import { mapInSlices, nextTurn } from '../../platform/lib/background/slices.ts';
+import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { type PhoneDetails, parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import type { Numbers } from './sql.ts';
 
-/** About 10 ms of work, after which other requests get their turn. */
-const NUMBERS_PER_TURN = 1000;
-
 /**
  * Reads the numbers that a client sends. Returns the valid ones, each once, in byte order, with their countries and
- * channels. National numbers are understood if the account has a default country (src/engagement/contacts/book/sql.ts).
+ * channels. They are read as sends and contacts read them.
  */
-export async function readNumbers(destinations: readonly string[], defaultCountry: string | null): Promise<Numbers> {
-  const found = new Map<string, PhoneDetails>();
+export async function readNumbers(destinations: readonly string[], rules: NumberRules): Promise<Numbers> {
+  const found = new Map<string, Pick<PhoneDetails, 'country'> & { channels: ReturnType<typeof channelsOf> }>();
   let unreadable = 0;
-  for (const [i, text] of destinations.entries()) {
-    const phone = parsePhone(text, defaultCountry);
-    if (phone?.isValid) found.set(phone.e164, phone);
+  await mapInSlices(destinations, (text) => {
+    const phone = parsePhone(text, rules);
+    if (phone?.isValid) found.set(phone.e164, { country: phone.country, channels: channelsOf(phone) });
     else unreadable++;
-    if (i % NUMBERS_PER_TURN === NUMBERS_PER_TURN - 1) await nextTurn();
-  }
-  const sorted = [...found.values()].sort((a, b) => (a.e164 < b.e164 ? -1 : 1));
-  return {
-    numbers: sorted.map(({ e164 }) => e164),
-    countries: sorted.map(({ country }) => country ?? ''),
-    channels: sorted.map(channelsOf),
-    unreadable,
-  };
+  });
+  // The plain sort takes 35 ms for 100,000 numbers, half the time of one with a function.
+  const numbers = [...found.keys()].sort();
+  await nextTurn();
+  const countries = await mapInSlices(numbers, (number) => found.get(number)?.country ?? '');
+  const channels = await mapInSlices(numbers, (number) => found.get(number)?.channels ?? 0);
+  return { numbers, countries, channels, unreadable };
+}
+
+/** Lists the destinations that are no valid number, as they were given. */
+export async function listUnreadable(destinations: readonly string[], rules: NumberRules): Promise<string[]> {
+  const wrong = await mapInSlices(destinations, (text) => (parsePhone(text, rules)?.isValid ? [] : [text]));
+  return wrong.flat();
 }

@@ -7,7 +7,18 @@ const START = Date.parse('2026-11-21T09:00:00Z');
 const at = (seconds: number): Date => new Date(START + seconds * 1000);
 const account = { accountId: 1 };
 
-const RUN = { expanded: true, recipients: 1100, skipped: 100, ended: 0, delivered: 0 };
+const RUN = {
+  expanded: true,
+  recipients: 1100,
+  skipped: 100,
+  ended: 0,
+  delivered: 0,
+  deliveredTwice: 0,
+  unmade: 0,
+  withdrawn: 0,
+  messages: 0,
+  produced: true,
+};
 const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   id: 7,
   status: CAMPAIGN.SENDING,
@@ -16,6 +27,7 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   goal: null,
   goalAt: null,
   goalFresh: true,
+  lastMessagesAt: null,
   totalDestinations: 1000,
   estimatedMicros: 0,
   reservedMicros: 0,
@@ -41,6 +53,7 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   smsBody: 'B',
   rcsAgentId: null,
   rcsTemplateId: null,
+  rcsTrafficType: null,
   whatsappPhoneNumberId: null,
   whatsappTemplateId: null,
   destinationType: 1,

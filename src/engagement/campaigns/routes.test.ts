@@ -55,6 +55,7 @@ describe('creating', () => {
       status: 0,
       rcsAgentId: null,
       rcsTemplateId: null,
+      rcsTrafficType: null,
       whatsappPhoneNumberId: null,
       whatsappTemplateId: null,
       contactListIds: [],
@@ -69,13 +70,17 @@ describe('creating', () => {
       progress: 0,
       ratePerSecond: null,
       estimatedSecondsLeft: null,
+      openMessages: 0,
+      completesBy: null,
       paused: false,
       cancelled: false,
       totalDestinations: 0,
       totalSuccess: 0,
       totalFailed: 0,
+      totalDeliveredTwice: 0,
       totalPending: 0,
       totalSkipped: 0,
+      totalCancelled: 0,
       estimatedCost: 0,
       actualCost: 0,
       currency: 'EUR',
@@ -178,6 +183,7 @@ describe('creating', () => {
       { scheduledDate: expect.stringContaining('must be a date such as') },
     ],
     [{ smsBody: 'x'.repeat(1531) }, { smsBody: 'needs more than 10 parts' }],
+    [{ smsBody: 'Hi {{name}}, {{firstName' }, { smsBody: 'has {{ without the }} that closes it' }],
     [{ quietHours: { from: '24:00', to: '08:00' } }, { 'quietHours.from': 'must be a time such as 21:00' }],
     [{ quietHours: { from: '08:00', to: '08:00' } }, { 'quietHours.to': 'must differ from quietHours.from' }],
     [{ rate: 0 }, { rate: 'must be at least 1' }],
@@ -208,7 +214,9 @@ describe('creating', () => {
     const ids = { rcsAgentId: 'none', rcsTemplateId: 'none', whatsappPhoneNumberId: '1', whatsappTemplateId: '2' };
     expect(await faultsOf(call('POST', '', { name: 'N', sendingMode: 'WHATSAPP_RCS', ...ids }))).toEqual([
       400,
-      Object.fromEntries(Object.keys(ids).map((field) => [field, 'unknown'])),
+      Object.fromEntries(
+        Object.keys(ids).map((field) => [field, expect.stringMatching(/^unknown: GET \/api\/message-server\//)]),
+      ),
     ]);
   });
 });
@@ -318,6 +326,21 @@ describe('the goal', () => {
     });
   });
 
+  test('leaves out contacts that the client restricted to other channels or marked as not valid', async () => {
+    const list = await newList();
+    await newContact([list], '+393331000011');
+    await newContact([list], '+393331000012', { communicationSupported: ['WHATSAPP'] });
+    await newContact([list], '+393331000013', { isValid: false });
+    for (const recipients of [
+      { destinations: undefined, contactListIds: [list] },
+      { destinations: ['+393331000011', '+393331000012', '+393331000013'] },
+    ]) {
+      const { id } = await create(recipients);
+      const { body } = await call('POST', `/${id}/calculateGoal`);
+      expect(body).toMatchObject({ totalDestinations: 1, skipped: { invalid: 1, unsupported: 1 } });
+    }
+  });
+
   test('counts each number once, and invalid numbers as skipped', async () => {
     const destinations = ['+393331000001', '00393331000001', '+393331000002', 'nonsense', '+39'];
     const { id } = await create({ destinations });
@@ -415,6 +438,7 @@ describe('listing', () => {
       'startDate=2020-01-01',
       'endDate=2020-01-01',
       'startDate=2020-02-30&endDate=2020-03-01',
+      'startDate=2020-03-02&endDate=2020-03-01',
       'sendingMode=FAX',
       'status=5',
       'direction=UP',
@@ -468,6 +492,22 @@ test('the policy of the account determines senders and quiet hours of its campai
   expect((await api.call(stranger.apiKey, 'GET', path)).body.smsSenders).toBeNull();
   const few = await api.newKey(account, ['campaigns']);
   expect((await api.call(few, 'PUT', path, policy)).status).toBe(403);
+});
+
+test('a key without the scope money sees no amounts, and cannot ask for the price', async () => {
+  const few = await api.newKey(account, ['campaigns', 'SMS']);
+  const id = await priced();
+  const one = (path: string, method: Method = 'GET') => api.call(few, method, `/campaigns${path}`);
+  const answers = [await one(`/${id}`), await one(`/${id}/calculateGoal`, 'POST')].map(({ body }) => body);
+  const listed = (await one('')).body.data;
+  const amounts = [...answers, ...listed].map((campaign) => [campaign.estimatedCost, campaign.actualCost]);
+  expect(amounts).toEqual([
+    [null, null],
+    [null, null],
+    [null, null],
+  ]);
+  expect((await one(`/${id}/price`)).status).toBe(403);
+  expect((await call('GET', `/${id}`)).body.estimatedCost).toBeGreaterThan(0);
 });
 
 test('a key without the scope can do nothing', async () => {

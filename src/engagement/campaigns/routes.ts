@@ -27,6 +27,7 @@ import * as schema from './schema.ts';
 import { type CampaignRow, findCampaign } from './sql.ts';
 import { TestIn, TestOut } from './test-send/schema.ts';
 import { sendTest } from './test-send/send.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 const ONE = `${PATH}/:id`;
@@ -81,7 +82,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       const now = clock.now();
       return pageOf(
         query,
-        rows.map((row) => toEntryOut(row, findPace(actor, row, now))),
+        rows.map((row) => toEntryOut(row, actor, findPace(actor, row, now))),
         total,
       );
     },
@@ -97,13 +98,13 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       description:
         'It is a draft, or ready to send. The fields of the channels in `sendingMode` are required, even for a draft; ' +
         'recipients can be added later.',
-      body: schema.CampaignIn,
+      body: withExamples(schema.CampaignIn, schema.CAMPAIGN_EXAMPLE),
       response: { 201: schema.CampaignOut },
     },
     handler: idempotentTx(deps, 201, async ({ actor, body }, tx) => {
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       const { id } = await createCampaign(tx, actor, body, { now: clock.now() });
-      return toCampaignOut(await findOrThrow(tx, actor, id));
+      return toCampaignOut(await findOrThrow(tx, actor, id), actor);
     }),
   });
 
@@ -112,7 +113,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
     schema: { ...one('findCampaign', 'Get a campaign'), response: { 200: schema.CampaignOut } },
     handler: async ({ actor, params }) => {
       const campaign = await findOrThrow(tenant(pool, actor), actor, params.id);
-      return toCampaignOut(campaign, findPace(actor, campaign, clock.now()));
+      return toCampaignOut(campaign, actor, findPace(actor, campaign, clock.now()));
     },
   });
 
@@ -120,15 +121,24 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
     onRequest: mayUse,
     bodyLimit: LIMIT_BYTES,
     schema: {
-      ...one('updateCampaign', 'Change a campaign that is not confirmed', 'Fields that are left out stay.'),
-      body: schema.CampaignPatch,
+      ...one(
+        'updateCampaign',
+        'Change a campaign that has not started',
+        'Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, ' +
+          'description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: ' +
+          '`confirmedAt` is null, the credit is returned, and it must be confirmed again.',
+      ),
+      body: withExamples(schema.CampaignPatch, {
+        smsBody: 'Hello {{firstName|there}}, our sale ends tomorrow',
+        readyToSend: true,
+      }),
       response: { 200: schema.CampaignOut },
     },
     handler: ({ actor, params, body }) =>
       tenantTransaction(pool, actor, async (tx) => {
         if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
         await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
-        return toCampaignOut(await findOrThrow(tx, actor, params.id));
+        return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
       }),
   });
 
@@ -154,6 +164,7 @@ async function findOrThrow(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: 
 function pricingRoutes(app: App, deps: PlatformDeps): void {
   app.post(`${ONE}/calculateGoal`, {
     onRequest: mayUse,
+    config: { takesTurns: true },
     schema: {
       ...one(
         'calculateCampaignGoal',
@@ -164,12 +175,12 @@ function pricingRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: idempotentTx(deps, 200, async ({ actor, params }, tx) => {
       await calculateGoal(tx, actor, params);
-      return toCampaignOut(await findOrThrow(tx, actor, params.id));
+      return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
     }),
   });
 
   app.get(`${ONE}/price`, {
-    onRequest: mayUse,
+    onRequest: [mayUse, requireScope('money')],
     schema: { ...one('findCampaignPrice', 'Get the maximum price of a campaign'), response: { 200: schema.PriceOut } },
     handler: async ({ actor, params }) => toPriceOut(await findOrThrow(tenant(deps.pool, actor), actor, params.id)),
   });
@@ -180,19 +191,19 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
 
   app.put(`${ONE}/confirm`, {
     onRequest: mayUse,
-    config: { idempotent: true },
+    config: { idempotent: true, takesTurns: true },
     schema: {
       ...one(
         'confirmCampaign',
         'Confirm a campaign',
-        'It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone. A 400 names every ' +
-          'precondition that is not met.',
+        'It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone once it has started; ' +
+          'before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.',
       ),
       response: { 202: schema.CampaignOut },
     },
     handler: idempotentTx(deps, 202, async ({ actor, params }, tx) => {
       await confirmCampaign(tx, actor, { ...params, now: clock.now() });
-      return toCampaignOut(await findOrThrow(tx, actor, params.id));
+      return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
     }),
   });
 
@@ -213,7 +224,7 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
       handler: ({ actor, params }) =>
         tenantTransaction(pool, actor, async (tx) => {
           await move(tx, actor, params);
-          return toCampaignOut(await findOrThrow(tx, actor, params.id));
+          return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
         }),
     });
 }
@@ -223,11 +234,13 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
 
   app.get(`${ONE}/recipients`, {
     onRequest: mayUse,
+    config: { takesTurns: true },
     schema: {
       ...one(
         'listCampaignRecipients',
         'List the recipients of a campaign',
-        'Each with the status of its messages. There are none before the campaign is confirmed.',
+        'Each with the status of its messages. Before the confirmation these are the recipients that calculateGoal counted, ' +
+          'PENDING or SKIPPED, with those that are not valid; there are none while the goal is stale.',
       ),
       querystring: RecipientsQuery,
       response: { 200: PageOf(RecipientOut) },
@@ -238,7 +251,11 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
       const page = { limit: query.limit, offset: offsetOf(query) };
       const which = { accountId: actor.accountId, campaign, status: query.status, now: clock.now() };
       const { rows, total } = await findRecipients(db, { ...which, ...page });
-      return pageOf(query, rows.map(toRecipientOut), total);
+      return pageOf(
+        query,
+        rows.map((row) => toRecipientOut(row, campaign)),
+        total,
+      );
     },
   });
 
@@ -251,7 +268,7 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
         'It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are ' +
           'charged as single messages and are not part of the figures of the campaign.',
       ),
-      body: TestIn,
+      body: withExamples(TestIn, { contactListIds: [2] }),
       response: { 200: TestOut },
     },
     handler: idempotentHandler(deps, ({ actor, params, body }, _reply, pendingAnswer) => {

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { trafficType } from '../../network/templates/schema.ts';
 import { Fallback } from '../../messaging/sending/fallback-schema.ts';
 import { SENDING_MODES } from './mode.ts';
 import { QuietHours } from './policy/schema.ts';
+import { shownAmount } from '../../platform/lib/amounts.ts';
 import { id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const MAX_LISTS = 1000;
@@ -31,6 +33,7 @@ const settings = {
   ),
   rcsAgentId: optional(Type.String({ maxLength: 128, description: 'Required for RCS.' })),
   rcsTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for RCS.' })),
+  rcsTrafficType: optional(trafficType('What the RCS messages are for; by default that of the template.')),
   whatsappPhoneNumberId: optional(Type.String({ maxLength: 128, description: 'Required for WhatsApp.' })),
   whatsappTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for WhatsApp.' })),
   destinationType: Type.Optional(
@@ -83,8 +86,16 @@ const Skipped = Type.Object(
     noPrice: count('The price list has no price for the number.'),
     duplicate: count('The same number is in another list, or was given again; not in `totalSkipped`.'),
   },
-  { description: 'How many are skipped for each reason, as calculateGoal found.' },
+  { description: 'How many are skipped for each reason, as calculateGoal found. What changes later is not in it.' },
 );
+
+export const CAMPAIGN_EXAMPLE: Static<typeof CampaignIn> = {
+  name: 'Summer sale',
+  sendingMode: 'SMS',
+  smsSender: 'ACME',
+  smsBody: 'Hello {{firstName|there}}, our sale has begun',
+  contactListIds: [1],
+};
 
 export const CampaignOut = Type.Object({
   id: Type.Integer(),
@@ -96,6 +107,7 @@ export const CampaignOut = Type.Object({
   smsBody: orNull(Type.String()),
   rcsAgentId: orNull(Type.String()),
   rcsTemplateId: orNull(Type.String()),
+  rcsTrafficType: orNull(trafficType('Null: that of the template.')),
   whatsappPhoneNumberId: orNull(Type.String()),
   whatsappTemplateId: orNull(Type.String()),
   contactListIds: Type.Array(Type.Integer()),
@@ -110,9 +122,19 @@ export const CampaignOut = Type.Object({
   rate: orNull(Type.Integer()),
   totalDestinations: count('Distinct recipients, as calculateGoal counted them.'),
   totalSuccess: count('Recipients to whom a message was delivered.'),
-  totalFailed: count('Recipients who have a final result and were not reached.'),
-  totalPending: count('Recipients who are neither delivered, failed nor skipped yet.'),
-  totalSkipped: count('Recipients to whom nothing is sent.'),
+  totalFailed: count('Recipients who have a final result and were not reached, without the cancelled ones.'),
+  totalDeliveredTwice: count(
+    'Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`.',
+  ),
+  totalPending: count('Recipients who are neither delivered, failed, skipped nor cancelled yet.'),
+  totalSkipped: count(
+    'Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any ' +
+      'more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each.',
+  ),
+  totalCancelled: count(
+    'Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, ' +
+      '`totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number.',
+  ),
   skipped: orNull(Skipped),
   progress: Type.Number({ description: '0 to 1: the share of recipients with a final result.' }),
   ratePerSecond: orNull(
@@ -128,12 +150,23 @@ export const CampaignOut = Type.Object({
         'Until everything is sent; in combined modes until all recipients have a final result. Null while nothing is sent.',
     }),
   ),
-  estimatedCost: money('The maximum cost; frozen at the confirmation.'),
-  actualCost: money('The cost so far.'),
+  openMessages: count('Messages without a final status: they wait here, or for the report of a carrier.'),
+  completesBy: orNull(
+    instant(
+      'UTC; when the last open message is given up, 72 hours after it was created, and the campaign is completed at the ' +
+        'latest. One phone that is switched off keeps a campaign at status 2 until then. Later in combined modes if ' +
+        'another channel follows. Null while messages are still being created, and when none is open.',
+    ),
+  ),
+  estimatedCost: shownAmount(
+    'The maximum cost, frozen at the confirmation. In combined modes, a message that is delivered after its time is ' +
+      'charged in addition to the one on the next channel.',
+  ),
+  actualCost: shownAmount('The cost so far.'),
   currency: Type.String(),
   goalCalculatedAt: orNull(instant()),
   failureReason: orNull(Type.String({ description: 'Why the campaign failed, or why it is paused.' })),
-  paused: Type.Boolean(),
+  paused: Type.Boolean({ description: 'Never together with `cancelled`.' }),
   cancelled: Type.Boolean(),
   createdAt: instant(),
   updatedAt: instant(),

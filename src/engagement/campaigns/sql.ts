@@ -1,3 +1,4 @@
+import type { TrafficType } from '../../carriers/traffic-type.ts';
 import { plainArray, textArray } from '../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
@@ -9,9 +10,13 @@ import { CAMPAIGN, type CampaignStatus, MOVES } from './states.ts';
 type Of = { readonly accountId: number };
 type One = Of & { readonly id: number };
 
-/** When the next channel of a combined mode is tried: after how many seconds, and after which final statuses. */
+/**
+ * When the next channel of a combined mode is tried: after how many seconds with a carrier and how many without one at
+ * most, and after which final statuses.
+ */
 export type Fallback = {
   readonly after?: { readonly WHATSAPP?: number; readonly RCS?: number };
+  readonly maxWait?: number;
   readonly onStatus?: string[];
 };
 
@@ -38,6 +43,7 @@ const SETTINGS = {
   smsBody: as<string | null>('k.sms_body'),
   rcsAgentId: as<string | null>('k.rcs_agent_id'),
   rcsTemplateId: as<string | null>('k.rcs_template_id'),
+  rcsTrafficType: as<TrafficType | null>('k.rcs_traffic_type'),
   whatsappPhoneNumberId: as<string | null>('k.whatsapp_phone_number_id'),
   whatsappTemplateId: as<string | null>('k.whatsapp_template_id'),
   /** 1 contact lists, 2 destinations, null neither yet. */
@@ -56,8 +62,27 @@ const GOAL_IS_FRESH = sql`(k.goal_version IS NOT DISTINCT FROM k.version AND k.g
   JOIN contact_list l ON l.account_id = k.account_id AND l.id = u.id ORDER BY u.place))`;
 
 const RUN = `(SELECT jsonb_build_object('expanded', r.expanded, 'recipients', r.recipients, 'skipped', r.skipped, 'ended', r.ended,
-            'delivered', r.delivered)
+            'delivered', r.delivered, 'deliveredTwice', r.delivered_twice, 'unmade', r.unmade, 'withdrawn', r.withdrawn,
+            'messages', r.messages, 'produced', r.expanded AND NOT EXISTS (
+              SELECT FROM campaign_lane l WHERE l.account_id = k.account_id AND l.campaign_id = k.id AND NOT l.done))
    FROM campaign_run r WHERE r.account_id = k.account_id AND r.campaign_id = k.id)`;
+
+type RunCounters = {
+  readonly expanded: boolean;
+  readonly recipients: number;
+  readonly skipped: number;
+  readonly ended: number;
+  readonly delivered: number;
+  readonly deliveredTwice: number;
+  /** Recipients whom the cancellation left without a message. */
+  readonly unmade: number;
+  /** Recipients whose message the cancellation withdrew. */
+  readonly withdrawn: number;
+  /** The messages so far, including those on later channels. */
+  readonly messages: number;
+  /** Whether all recipients have their first message, or get none. */
+  readonly produced: boolean;
+};
 
 /** The columns of a campaign in a list, to be selected from `CAMPAIGN_SOURCE`. */
 export const CAMPAIGN_ENTRY = columns({
@@ -85,8 +110,11 @@ export const CAMPAIGN_ENTRY = columns({
   pausedAt: as<Date | null>('k.paused_at'),
   cancelledAt: as<Date | null>('k.cancelled_at'),
   completedAt: as<Date | null>('k.completed_at'),
+  /** When its last messages were created; null when there are none. */
+  lastMessagesAt: as<Date | null>(`(SELECT b.created_at FROM campaign_batch b
+    WHERE b.account_id = k.account_id AND b.campaign_id = k.id ORDER BY b.id DESC LIMIT 1)`),
   /** The counters of its run; null before the confirmation. */
-  run: as<{ expanded: boolean; recipients: number; skipped: number; ended: number; delivered: number } | null>(RUN),
+  run: as<RunCounters | null>(RUN),
   /** Messages that were delivered, as the hourly figures count them. */
   delivered: as<number>('t.delivered'),
   /** Messages that failed, as the hourly figures count them. */
@@ -141,11 +169,11 @@ export const insertCampaign = (
   one(
     db,
     sql`INSERT INTO campaign (account_id, status, name, description, sending_mode, sms_sender, sms_body, rcs_agent_id,
-          rcs_template_id, whatsapp_phone_number_id, whatsapp_template_id, destination_type, contact_list_ids,
+          rcs_template_id, rcs_traffic_type, whatsapp_phone_number_id, whatsapp_template_id, destination_type, contact_list_ids,
           destinations, numbers, number_countries, number_channels, unreadable_numbers, scheduled_at, ready_to_send, fallback, quiet_hours,
           rate)
         VALUES (${accountId}, ${editableStatus(s)}, ${s.name}, ${s.description}, ${s.sendingMode}, ${s.smsSender},
-          ${s.smsBody}, ${s.rcsAgentId}, ${s.rcsTemplateId}, ${s.whatsappPhoneNumberId}, ${s.whatsappTemplateId},
+          ${s.smsBody}, ${s.rcsAgentId}, ${s.rcsTemplateId}, ${s.rcsTrafficType}, ${s.whatsappPhoneNumberId}, ${s.whatsappTemplateId},
           ${s.destinationType}, ${plainArray(s.contactListIds)}::bigint[], ${textArray(s.destinations)}::text[],
           ${plainArray(n.numbers)}::text[], ${textArray(n.countries)}::text[], ${plainArray(n.channels)}::smallint[],
           ${n.unreadable}, ${s.scheduledAt}, ${s.readyToSend}, ${JSON.stringify(s.fallback)}::jsonb, ${jsonOrNull(s.quietHours)}::jsonb,
@@ -158,8 +186,8 @@ const editableStatus = ({ readyToSend }: Settings): CampaignStatus => (readyToSe
 const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 /**
- * Writes the settings of a campaign that is not confirmed. `changesGoal`: its goal must be calculated again. Returns 0
- * when the campaign cannot be edited any more.
+ * Writes the settings of a campaign that has not started. `changesGoal`: its goal must be calculated again. `confirmed`:
+ * whether it is confirmed; with another date it is then due at that. Returns 0 when it cannot be edited any more.
  */
 export const updateSettings = (
   db: Db,
@@ -169,13 +197,14 @@ export const updateSettings = (
     settings: s,
     numbers: n,
     changesGoal,
-  }: One & { settings: Settings; numbers: Numbers; changesGoal: boolean },
+    confirmed,
+  }: One & { settings: Settings; numbers: Numbers; changesGoal: boolean; confirmed: boolean },
 ): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET status = ${editableStatus(s)}, name = ${s.name}, description = ${s.description},
           sending_mode = ${s.sendingMode}, sms_sender = ${s.smsSender}, sms_body = ${s.smsBody},
-          rcs_agent_id = ${s.rcsAgentId}, rcs_template_id = ${s.rcsTemplateId},
+          rcs_agent_id = ${s.rcsAgentId}, rcs_template_id = ${s.rcsTemplateId}, rcs_traffic_type = ${s.rcsTrafficType},
           whatsapp_phone_number_id = ${s.whatsappPhoneNumberId}, whatsapp_template_id = ${s.whatsappTemplateId},
           destination_type = ${s.destinationType}, contact_list_ids = ${plainArray(s.contactListIds)}::bigint[],
           destinations = ${textArray(s.destinations)}::text[], numbers = ${plainArray(n.numbers)}::text[],
@@ -184,8 +213,11 @@ export const updateSettings = (
           scheduled_at = ${s.scheduledAt},
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
           quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${changesGoal ? 1 : 0},
+          paused_at = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN paused_at END,
+          failure_reason = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN failure_reason END,
           updated_at = now()
-        WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
+        WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows(confirmed ? 'reschedule' : 'edit')}
+          AND (confirmed_at IS NOT NULL) = ${confirmed}`,
   );
 
 /** A condition for a WHERE clause: the campaign is in a status in which this move may start. */

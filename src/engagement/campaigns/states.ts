@@ -18,6 +18,8 @@ export const UNFINISHED = join([READY, SENDING].map(constant), ', ');
  */
 export const MOVES = {
   edit: { from: OPEN, to: OPEN, confirmed: false },
+  reschedule: { from: [READY], to: [READY], confirmed: true },
+  unconfirm: { from: [READY], to: OPEN, confirmed: true },
   schedule: { from: [READY], to: [READY], confirmed: false },
   send: { from: [READY], to: [SENDING], confirmed: false },
   start: { from: [READY], to: [SENDING], confirmed: true },

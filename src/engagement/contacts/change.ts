@@ -23,10 +23,10 @@ export async function changeContact(
   input: Static<typeof ContactPatch>,
 ): Promise<void> {
   const { accountId } = actor;
-  const { defaultCountry } = await claimBook(tx, { accountId, to: 'change' });
+  const rules = await claimBook(tx, { accountId, to: 'change' });
   const current = await findContact(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
-  const row = readContact(input, { defaultCountry, fields: await listFields(tx, { accountId }) }, current);
+  const row = readContact(input, { rules, fields: await listFields(tx, { accountId }) }, current);
   await refuseTakenNumber(tx, accountId, row.phoneNumber, id);
   await updateContact(tx, { accountId, id, row });
   await updateNameKeys(tx, { accountId, contactIds: [id] });

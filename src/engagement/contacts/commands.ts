@@ -5,13 +5,13 @@ import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import type { Limits } from './limits.ts';
-import { setDefaultCountry, setLimits } from './set-limits.ts';
+import { setLimits } from './set-limits.ts';
 
 const NONE = 'none';
 
-/** Registers the commands `contact limit` and `contact country`. */
+/** Registers the command `contact limit`. */
 export function registerContactCommands(program: Command, context: CommandContext): void {
-  const contact = program.command('contact').description('contact limits, and the country of national numbers');
+  const contact = program.command('contact').description('contact limits');
 
   contact
     .command('limit')
@@ -21,19 +21,6 @@ export function registerContactCommands(program: Command, context: CommandContex
     .description('set the contact limit of an account; without options, show it')
     .action(async (account: string, options: LimitOptions) =>
       context.report(await setOrShowLimits(context, account, options), describeLimits),
-    );
-
-  contact
-    .command('country')
-    .argument('<account>', 'name or id')
-    .argument('<country>', `two letters (ISO 3166-1), or "${NONE}" to require a country code`)
-    .description('set the country of the national numbers that an account uses')
-    .action(async (account: string, letters: string) =>
-      context.report(await setCountryOfAccount(context, account, letters), ({ defaultCountry }) =>
-        defaultCountry === null
-          ? 'Numbers need their country code.'
-          : `National numbers are interpreted as numbers of ${defaultCountry}.`,
-      ),
     );
 }
 
@@ -52,17 +39,6 @@ function setOrShowLimits(
       const { id: accountId } = await findAccount(tx, { reference });
       const wanted = { planLimit: plan === undefined ? undefined : planLimit, extraLimit };
       return { accountId, ...(await setLimits(tx, operatorAuthor(accountId), wanted)) };
-    }),
-  );
-}
-
-function setCountryOfAccount(context: CommandContext, reference: string, letters: string) {
-  const defaultCountry = letters.toLowerCase() === NONE ? null : letters.toUpperCase();
-  return context.withDatabase((pool) =>
-    transaction(pool, async (tx) => {
-      const { id: accountId } = await findAccount(tx, { reference });
-      await setDefaultCountry(tx, operatorAuthor(accountId), defaultCountry);
-      return { accountId, defaultCountry };
     }),
   );
 }

@@ -19,7 +19,7 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
   const { accountId } = actor;
   const book = await claimBook(tx, { accountId, to: 'create' });
   const fields = await listFields(tx, { accountId });
-  const row = readContact(input, { defaultCountry: book.defaultCountry, fields }, null);
+  const row = readContact(input, { rules: book, fields }, null);
   await refuseTakenNumber(tx, accountId, row.phoneNumber, null);
   const limits = limitsOf(book);
   if (limits.remaining === 0) throw limitReached(limits);

@@ -11,7 +11,11 @@ export type Limits = {
 };
 
 /** Calculates the limits of an account. If it has more contacts than allowed (the limit was lowered), 0 remain. */
-export function limitsOf({ planLimit, extraLimit, contacts }: ContactBook): Limits {
+export function limitsOf({
+  planLimit,
+  extraLimit,
+  contacts,
+}: Pick<ContactBook, 'planLimit' | 'extraLimit' | 'contacts'>): Limits {
   const totalLimit = planLimit === null ? null : planLimit + extraLimit;
   const remaining = totalLimit === null ? null : Math.max(0, totalLimit - contacts);
   return { planLimit, extraLimit, totalLimit, used: contacts, remaining };

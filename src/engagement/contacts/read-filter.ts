@@ -3,7 +3,8 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { parseInstant } from '../../platform/lib/instant.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
-import { parsePhone } from '../../platform/lib/phone/phone-details.ts';
+import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
+import { readNumber } from '../../platform/lib/phone/read-number.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { faultOfType, readText, type StoredValues } from './fields/values.ts';
 import type { ReadContext } from './read.ts';
@@ -51,7 +52,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: ReadC
     optedOut: toChannelNames(query.optedOut),
     createdFrom: toInstant(query.createdFrom),
     createdTo: toInstant(query.createdTo),
-    phoneNumber: toNumber(query.phoneNumber, reading.defaultCountry),
+    phoneNumber: toNumber(query.phoneNumber, reading.rules),
     email: query.email?.trim().toLowerCase(),
     listGroups: listIds === undefined ? undefined : [readIds(listIds)],
     notListIds: readIds(query.notListIds),
@@ -86,9 +87,15 @@ function unknownDays(query: FilterQuery): FieldError[] {
   return unknown.map((field) => ({ field, message: 'must have a date that exists' }));
 }
 
-/** Reads a number. A text that is not a number stays as it is, and matches nobody. */
-const toNumber = (text: string | undefined, country: string | null): string | undefined =>
-  text === undefined ? undefined : (parsePhone(text, country)?.e164 ?? text);
+/**
+ * Reads a number. One without a country code may also be an international one, because a plus in a query that is not
+ * escaped arrives as a space. A text that is not a number stays as it is, and matches nobody.
+ */
+function toNumber(text: string | undefined, rules: NumberRules): string | undefined {
+  if (text === undefined) return undefined;
+  const readings = [text, `+${text.trim()}`].map((form) => readNumber(form, rules));
+  return readings.find((reading) => 'e164' in reading)?.e164 ?? text;
+}
 
 function readValues(
   query: object,

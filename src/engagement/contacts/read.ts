@@ -1,29 +1,34 @@
 import type { Static } from 'typebox';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { type PhoneDetails, parsePhone } from '../../platform/lib/phone/phone-details.ts';
+import { NUMBER_FAULTS, type NumberFault, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
+import { describeNumber, type PhoneDetails } from '../../platform/lib/phone/phone-details.ts';
+import { bitOf, type Channel, CHANNELS } from '../../platform/lib/channel.ts';
 import { channelsOf } from './channels.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { readValues, type StoredValues } from './fields/values.ts';
 import type { ContactPatch } from './schema.ts';
-import type { ContactRow, NewContact } from './sql.ts';
+import { type ContactRow, displayName, type NewContact } from './sql.ts';
 
-/** What is needed to read contacts of an account: the country of its national numbers, and its custom fields. */
-export type ReadContext = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
-
-export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
+/** What is needed to read contacts of an account: how its numbers are read, and its custom fields. */
+export type ReadContext = { readonly rules: NumberRules; readonly fields: readonly FieldRow[] };
 
 /** Reads an input, and finds every faulty field. */
 function readInput(
   input: Static<typeof ContactPatch>,
-  { defaultCountry, fields }: ReadContext,
+  { rules, fields }: ReadContext,
   current: ContactRow | null,
   isRefused: (field: string) => boolean = () => false,
 ) {
-  const number = readNumber(input.phoneNumber, defaultCountry, current);
+  const number = readPhone(input.phoneNumber, rules, current);
   const values = readValues(fields, input.customFields ?? {});
   const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const validity = isRefused('isValid') ? [] : validityFaults(input.isValid, number, rules);
   const known = !isRefused('phoneNumber') && !isRefused('email');
-  const faults = [...values.faults, ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null)];
+  const faults = [
+    ...values.faults,
+    ...validity,
+    ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null),
+  ];
   return { number, stored: values.stored, email, faults };
 }
 
@@ -42,10 +47,12 @@ export function readContact(
   current: ContactRow | null,
 ): NewContact {
   const { number, stored, email, faults } = readInput(input, reading, current);
-  if (faults.length > 0 || number === 'unreadable') throw invalidFields(faults);
+  if (faults.length > 0 || 'fault' in number) throw invalidFields(faults);
   return {
     ...readNames(input, current),
     ...number,
+    isValid: input.isValid ?? number.isValid,
+    allowedChannels: readAllowed(input.communicationSupported, current),
     email,
     gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
     isTest: input.isTest ?? current?.isTest ?? false,
@@ -53,18 +60,44 @@ export function readContact(
   };
 }
 
-function readNumber(text: Text, country: string | null, current: ContactRow | null): NumberFields | 'unreadable' {
+type Unreadable = { readonly fault: NumberFault };
+
+function readPhone(text: Text, rules: NumberRules, current: ContactRow | null): NumberFields | Unreadable {
   if (text === undefined) return current ? numberFieldsOf(current) : describePhone(null);
-  const phone = text ? parsePhone(text, country) : null;
-  if (text && phone === null) return 'unreadable';
+  const phone = text ? describeNumber(text, rules) : null;
+  if (phone && 'fault' in phone) return phone;
   return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
 }
+
+/** Checks that a number which is to be valid is so in its country. */
+function validityFaults(
+  isValid: boolean | undefined,
+  number: NumberFields | Unreadable,
+  rules: NumberRules,
+): readonly FieldError[] {
+  if (isValid !== true || 'fault' in number || number.isValid) return [];
+  if (number.phoneNumber === null) return [{ field: 'isValid', message: 'can be true only with a phoneNumber' }];
+  const phone = describeNumber(number.phoneNumber, rules);
+  return 'fault' in phone || !phone.isValid
+    ? [{ field: 'isValid', message: 'cannot be true: the number is not valid in its country' }]
+    : [];
+}
+
+/** Reads the bits of the channels on which campaigns may write. What was read before and comes back changes nothing. */
+function readAllowed(channels: readonly Channel[] | undefined, current: ContactRow | null): number {
+  const before = current?.allowedChannels ?? bitsOf(CHANNELS);
+  if (channels === undefined) return before;
+  const given = bitsOf(channels);
+  return current && given === (current.channels & before) ? before : given;
+}
+
+const bitsOf = (channels: readonly Channel[]): number => channels.reduce((bits, channel) => bits | bitOf(channel), 0);
 
 type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
 
 /** Returns the faults of the number. `others` is null when the schema has refused the number or the e-mail address. */
-function faultsOf(number: NumberFields | 'unreadable', others: OtherFields | null): readonly FieldError[] {
-  if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
+function faultsOf(number: NumberFields | Unreadable, others: OtherFields | null): readonly FieldError[] {
+  if ('fault' in number) return [{ field: 'phoneNumber', message: NUMBER_FAULTS[number.fault] }];
   if (number.phoneNumber !== null || others === null) return [];
   const { email, optedOut } = others;
   return email === null ? NUMBER_OR_EMAIL_REQUIRED : optedOut.length > 0 ? [OPT_OUT_NEEDS_NUMBER] : [];
@@ -80,11 +113,18 @@ type Text = string | null | undefined;
 const trimmed = (text: Text, before: string | null): string | null =>
   text === undefined ? before : text?.trim() || null;
 
-const readNames = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, current: ContactRow | null) => ({
+type Names = { readonly firstName?: Text; readonly lastName?: Text; readonly fullName?: Text; readonly name?: Text };
+
+const readNames = (input: Names, current: ContactRow | null) => ({
   firstName: trimmed(input.firstName, current?.firstName ?? null),
   lastName: trimmed(input.lastName, current?.lastName ?? null),
-  givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
+  givenFullName: trimmed(fullNameIn(input, current), current?.givenFullName ?? null),
 });
+
+/** `name` is another word for the full name. A display name that was read before and comes back is none. */
+function fullNameIn({ fullName, name }: Names, current: ContactRow | null): Text {
+  return fullName !== undefined || (current && name === displayName(current)) ? fullName : name;
+}
 
 export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
 

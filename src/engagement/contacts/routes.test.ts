@@ -6,7 +6,8 @@ import { SCOPES } from '../../platform/lib/scope.ts';
 import { listRoutes } from './lists/routes.ts';
 import { apiKeyRoutes } from '../../identity/api-keys/routes.ts';
 import { openRoutes } from '../../../test/support/http/routes.ts';
-import { updateDefaultCountry, updateLimits } from './book/sql.ts';
+import { updateNumberRules } from '../../identity/accounts/numbers/sql.ts';
+import { updateLimits } from './book/sql.ts';
 import { recordLastContacts, recordReachability } from './record-activity.ts';
 import { contactRoutes } from './routes.ts';
 
@@ -32,6 +33,52 @@ const idsOf = async (query: string, key?: string): Promise<number[]> => {
   return body.data.map((contact: { id: number }) => contact.id);
 };
 const fieldsOf = ({ body }: { body: { details: { field: string }[] } }): string[] => body.details.map((d) => d.field);
+
+describe('what a client writes', () => {
+  const change = async (id: number, body: object) => (await call('PUT', `/contacts/${id}`, body)).body;
+
+  test('as name is the full name, unless that is given too or the display name comes back', async () => {
+    const { id, ...contact } = await create({ name: ' Anna Rossi ' });
+    expect(contact).toMatchObject({ fullName: 'Anna Rossi', name: 'Anna Rossi', firstName: null });
+    expect(await change(id, { name: 'Anna Bianchi' })).toMatchObject({ fullName: 'Anna Bianchi' });
+    expect(await change(id, { name: 'Nobody', fullName: 'Anna Verdi' })).toMatchObject({ fullName: 'Anna Verdi' });
+    expect(await change(id, { name: null })).toMatchObject({ fullName: null });
+    const nameless = await create();
+    expect(await change(nameless.id, nameless)).toMatchObject({ fullName: null, name: nameless.phoneNumber });
+  });
+
+  test('as communicationSupported restricts the channels, also after a carrier has reported more', async () => {
+    const { id, ...contact } = await create({ communicationSupported: ['WHATSAPP', 'SMS'] });
+    expect(contact.communicationSupported).toEqual(['SMS', 'WHATSAPP']);
+    const { accountId } = account;
+    const report = { accountId, phoneNumber: contact.phoneNumber, channel: 'RCS', reachable: true } as const;
+    await recordReachability(pool, [report]);
+    expect((await call('GET', `/contacts/${id}`)).body.communicationSupported).toEqual(['SMS', 'WHATSAPP']);
+    expect(await idsOf(`communicationSupported=RCS&contactIds=${id}`)).toEqual([]);
+    expect(await change(id, { communicationSupported: [] })).toMatchObject({ communicationSupported: [] });
+    const all = ['SMS', 'RCS', 'WHATSAPP'];
+    expect(await change(id, { communicationSupported: all })).toMatchObject({ communicationSupported: all });
+    const landline = await create({ phoneNumber: '+390698765432' });
+    expect(landline.communicationSupported).toEqual(['WHATSAPP']);
+    expect(await change(landline.id, { communicationSupported: all })).toMatchObject({
+      communicationSupported: ['WHATSAPP'],
+    });
+    expect(fieldsOf(await call('PUT', `/contacts/${id}`, { communicationSupported: ['FAX'] }))).toEqual([
+      'communicationSupported[0]',
+    ]);
+  });
+
+  test('as isValid can take a number out, and back in only if its country has such numbers', async () => {
+    const { id, ...contact } = await create({ isValid: false });
+    expect(contact.isValid).toBe(false);
+    expect(await change(id, { firstName: 'Anna' })).toMatchObject({ isValid: false });
+    expect(await change(id, { isValid: true })).toMatchObject({ isValid: true });
+    const withoutNumber = await create({ phoneNumber: null, email: 'a@example.com' });
+    expect(fieldsOf(await call('PUT', `/contacts/${withoutNumber.id}`, { isValid: true }))).toEqual(['isValid']);
+    const same = await create({ phoneNumber: null, email: 'a@example.com' });
+    expect(same.id).not.toBe(withoutNumber.id);
+  });
+});
 
 describe('creating', () => {
   test('returns 201 with the whole contact: number in E.164, names, supported channels', async () => {
@@ -67,9 +114,11 @@ describe('creating', () => {
         customFields: {},
         createdAt: expect.stringMatching(/Z$/),
         updatedAt: expect.stringMatching(/Z$/),
+        warnings: ['unknown field unknown'],
       },
     ]);
-    expect((await call('GET', `/contacts/${body.id}`)).body).toEqual(body);
+    const { warnings: _, ...contact } = body;
+    expect((await call('GET', `/contacts/${body.id}`)).body).toEqual(contact);
   });
 
   test('an e-mail address alone is enough; the display name is then the address', async () => {
@@ -97,7 +146,8 @@ describe('creating', () => {
     const own = await newAccount();
     const body = { phoneNumber: '333 1234567' };
     expect((await call('POST', '/contacts', body, own.apiKey)).status).toBe(400);
-    await updateDefaultCountry(pool, { accountId: own.accountId, country: 'IT' });
+    const rules = { defaultCountry: 'IT', numberChecks: 'strict' } as const;
+    await updateNumberRules(pool, { accountId: own.accountId, ...rules });
     expect(await create(body, own.apiKey)).toMatchObject({ phoneNumber: '+393331234567' });
     expect(await idsOf('phoneNumber=333-1234567', own.apiKey)).toHaveLength(1);
   });

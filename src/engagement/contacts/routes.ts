@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { listOptOutsOf } from '../../messaging/consent/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
+import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
@@ -10,7 +11,9 @@ import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../platform/http/validation/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
+import { listMembers } from './lists/members/sql.ts';
 import { findList } from './lists/sql.ts';
 import { findBook } from './book/sql.ts';
 import { changeContact } from './change.ts';
@@ -25,6 +28,7 @@ import { removeContacts } from './remove.ts';
 import * as schema from './schema.ts';
 import { findContact } from './sql.ts';
 import { channelName, instant } from '../../platform/lib/schema.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/contacts`;
@@ -82,13 +86,14 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       description: FILTERS,
       params: schema.ListOfContacts,
       querystring: ListQuery,
-      response: { 200: ContactsPage },
+      response: { 200: PageOf(schema.ContactOfListOut) },
     },
     handler: async ({ actor, params, query }) => {
       const db = tenant(pool, actor);
       const list = await findList(db, { accountId: actor.accountId, id: params.listId });
       if (!list) throw new AppError('not_found');
-      return answerPage(db, actor, { ...query, listIds: String(list.id) });
+      const page = await answerPage(db, actor, { ...query, listIds: String(list.id) });
+      return { ...page, data: await withAssociations(db, actor, list.id, page.data) };
     },
   });
 
@@ -101,8 +106,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Create a contact',
       description:
         'A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` ' +
-        'names that contact.',
-      body: schema.ContactPatch,
+        'names that contact. An e-mail address may belong to several contacts.',
+      body: withExamples(schema.ContactPatch, schema.CONTACT_EXAMPLE),
       response: { 201: schema.ContactOut },
     },
     handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>
@@ -112,6 +117,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(PATH, {
     onRequest,
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'deleteContacts',
@@ -147,7 +153,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Change a contact',
       description: 'Fields that are left out stay; null removes a value.',
       params: schema.ContactId,
-      body: schema.ContactPatch,
+      body: withExamples(schema.ContactPatch, { firstName: 'Grace', customFields: { city: 'Hobart' } }),
       response: { 200: schema.ContactOut },
     },
     handler: ({ actor, params, body }) =>
@@ -196,7 +202,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
 
 async function loadReadContext(db: Db, accountId: number) {
   const [book, fields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
-  return { defaultCountry: book?.defaultCountry ?? null, fields };
+  return { rules: book ?? DEFAULT_NUMBER_RULES, fields };
 }
 
 type Query = Static<typeof ContactQuery>;
@@ -207,11 +213,25 @@ async function answerPage(db: Db, { accountId }: Pick<Actor, 'accountId'>, query
   const order = { sortBy: query.sortBy, descending: query.sortOrder === 'desc' };
   const page = { limit: query.limit, offset: offsetOf(query), priorityListId: query.sortPriorityListId };
   const { rows, total } = await findContacts(db, { filter, order, ...page });
-  return pageOf(
-    query,
-    rows.map((row) => schema.toContactOut(row, reading.fields)),
-    total,
-  );
+  // With 100 custom fields, a page of 1,000 contacts has 100 MB.
+  const data = await mapInSlices(rows, (row) => schema.toContactOut(row, reading.fields));
+  return pageOf(query, data, total);
+}
+
+/** Adds to contacts of a list their associations with it. Those that have just been removed from it are left out. */
+async function withAssociations<C extends { readonly id: number }>(
+  db: Db,
+  { accountId }: Pick<Actor, 'accountId'>,
+  listId: number,
+  contacts: readonly C[],
+) {
+  const ids = contacts.map(({ id }) => id);
+  const members = await listMembers(db, { accountId, listIds: [listId], contacts: { ids }, limit: ids.length });
+  const idOf = new Map(members.map((member) => [member.contactId, member.id]));
+  return contacts.flatMap((contact) => {
+    const associationId = idOf.get(contact.id);
+    return associationId === undefined ? [] : [{ ...contact, associationId }];
+  });
 }
 
 async function answerContact(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number) {

@@ -6,7 +6,7 @@ import { toChannels } from '../../platform/lib/channel.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { toNamed } from './fields/values.ts';
 import { CONTACT_ORDERS } from './listing/sql.ts';
-import type { ContactRow } from './sql.ts';
+import { type ContactRow, displayName } from './sql.ts';
 import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const optional = <T extends Type.TSchema>(schema: T) => Type.Optional(orNull(schema));
@@ -30,7 +30,26 @@ export const ContactPatch = Type.Object({
     }),
   ),
   email: optional(Type.String({ maxLength: 254, format: 'email' })),
+  name: optional(
+    Type.String({
+      maxLength: 200,
+      description: 'The same as `fullName`, which takes precedence where both are given.',
+    }),
+  ),
+  isValid: Type.Optional(
+    Type.Boolean({
+      description: 'False: campaigns leave the contact out. True only for a number that is valid in its country.',
+    }),
+  ),
   isTest: Type.Optional(Type.Boolean()),
+  communicationSupported: Type.Optional(
+    Type.Array(Channel, {
+      maxItems: 10,
+      description:
+        'The only channels on which campaigns may write to the contact. It restricts the channels that reach the number, ' +
+        'and cannot add to them.',
+    }),
+  ),
   optedOut: Type.Optional(
     Type.Array(Channel, {
       maxItems: 10,
@@ -45,6 +64,14 @@ export const ContactPatch = Type.Object({
   ),
 });
 
+export const CONTACT_EXAMPLE: Static<typeof ContactPatch> = {
+  firstName: 'Grace',
+  lastName: 'Example',
+  phoneNumber: '+61491570158',
+  email: 'grace@example.com',
+  customFields: { city: 'Sydney' },
+};
+
 export const ContactOut = Type.Object({
   id: Type.Integer(),
   firstName: orNull(Type.String()),
@@ -54,7 +81,9 @@ export const ContactOut = Type.Object({
   gender: orNull(Gender),
   phoneNumber: orNull(Type.String({ description: 'E.164' })),
   email: orNull(Type.String({ description: 'In lower case.' })),
-  isValid: Type.Boolean({ description: 'Whether the number is valid in the numbering plan of its country.' }),
+  isValid: Type.Boolean({
+    description: 'Whether the number is valid in the numbering plan of its country, and was not set to false.',
+  }),
   isTest: Type.Boolean(),
   numberType: orNull(
     Type.String({ description: 'MOBILE, FIXED_LINE and so on; null if the numbering plan does not tell.' }),
@@ -63,7 +92,7 @@ export const ContactOut = Type.Object({
   communicationSupported: Type.Array(Channel, {
     description:
       'The channels that reach the number: from its type (mobile: all channels; fixed line: WHATSAPP; VoIP: SMS, WHATSAPP; ' +
-      'not valid: none), corrected by what carriers report.',
+      'not valid: none), corrected by what carriers report, and restricted to those that were set.',
   }),
   lastContactType: orNull(Channel),
   lastContactDate: orNull(instant()),
@@ -74,6 +103,14 @@ export const ContactOut = Type.Object({
   customFields: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
   createdAt: instant(),
   updatedAt: instant(),
+});
+
+/** A contact among those of a list. */
+export const ContactOfListOut = Type.Object({
+  ...ContactOut.properties,
+  associationId: Type.Integer({
+    description: 'The association with the list, for `DELETE /contacts/list/contacts/{id}`.',
+  }),
 });
 
 export const ContactId = Type.Object({ id: id() });
@@ -140,7 +177,7 @@ export const toContactOut = (row: ContactRow, fields: readonly FieldRow[]): Stat
   firstName: row.firstName,
   lastName: row.lastName,
   fullName: row.fullName || null,
-  name: row.fullName || (row.phoneNumber ?? row.email ?? ''),
+  name: displayName(row),
   gender: row.gender,
   phoneNumber: row.phoneNumber,
   email: row.email,
@@ -148,7 +185,7 @@ export const toContactOut = (row: ContactRow, fields: readonly FieldRow[]): Stat
   isTest: row.isTest,
   numberType: row.numberType,
   country: row.country,
-  communicationSupported: toChannels(row.channels),
+  communicationSupported: toChannels(row.channels & row.allowedChannels),
   lastContactType: row.lastContactType,
   lastContactDate: row.lastContactDate?.toISOString() ?? null,
   lastCampaignType: row.lastCampaignType,

@@ -1,8 +1,7 @@
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { AppError, invalidFields } from '../../platform/errors.ts';
-import { isPhoneCountry } from '../../platform/lib/phone/phone-details.ts';
-import { findBook, updateDefaultCountry, updateLimits } from './book/sql.ts';
+import { AppError } from '../../platform/errors.ts';
+import { findBook, updateLimits } from './book/sql.ts';
 import { type Limits, limitsOf } from './limits.ts';
 
 /** New limits; those that are left out stay as they are. A `planLimit` of null allows any number. */
@@ -22,16 +21,4 @@ export async function setLimits(tx: Db, author: Author, input: NewLimits): Promi
     await recordAudit(tx, author, { action: 'contact.limit', subject: 'contacts', detail: limits });
   }
   return limitsOf({ ...book, ...limits });
-}
-
-/**
- * Sets the country (two letters of ISO 3166-1) whose national numbers the author's account may use; null: all numbers
- * need a country code. Call it in a transaction. Errors: 400.
- */
-export async function setDefaultCountry(tx: Db, author: Author, country: string | null): Promise<void> {
-  if (country !== null && !isPhoneCountry(country))
-    throw invalidFields([{ field: 'defaultCountry', message: 'must be two letters of ISO 3166-1, for example IT' }]);
-  await updateDefaultCountry(tx, { accountId: author.accountId, country });
-  const detail = { defaultCountry: country };
-  await recordAudit(tx, author, { action: 'contact.country', subject: 'contacts', detail });
 }

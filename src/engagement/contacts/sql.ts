@@ -12,7 +12,7 @@ import {
 } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
-import type { Channel } from '../../platform/lib/channel.ts';
+import { bitOf, type Channel, CHANNELS } from '../../platform/lib/channel.ts';
 import type { FieldValue, StoredValues } from './fields/values.ts';
 
 export type Gender = 'MALE' | 'FEMALE' | 'OTHER';
@@ -34,6 +34,8 @@ export const CONTACT = columns({
   country: as<string | null>('c.country'),
   /** Bits of the channels on which the number can be reached (src/engagement/contacts/channels.ts). */
   channels: as<number>('c.channels'),
+  /** Bits of the channels on which campaigns may write to the contact, as the client set them. */
+  allowedChannels: as<number>('c.allowed_channels'),
   /** Values by the ids of their fields. */
   customFields: as<Record<string, FieldValue>>('c.custom_fields'),
   createdAt: as<Date>('c.created_at'),
@@ -50,6 +52,10 @@ export const CONTACT = columns({
 
 /** A contact with its last activity and its opt-outs. */
 export type ContactRow = RowOf<typeof CONTACT>;
+
+/** The name to show: the full name, or else the number, or else the e-mail address. */
+export const displayName = ({ fullName, phoneNumber, email }: Pick<ContactRow, 'fullName' | 'phoneNumber' | 'email'>) =>
+  fullName || (phoneNumber ?? email ?? '');
 
 export const findContact = (
   db: Db,
@@ -86,8 +92,12 @@ export type NewContact = {
   readonly numberType: string | null;
   readonly country: string | null;
   readonly channels: number;
+  /** Bits of the channels on which campaigns may write to the contact. Default: all. */
+  readonly allowedChannels?: number;
   readonly customFields: StoredValues;
 };
+
+const ALL_CHANNELS = CHANNELS.reduce((bits, channel) => bits | bitOf(channel), 0);
 
 const WRITTEN_CONTACT = columns({
   id: as<number>('c.id'),
@@ -100,8 +110,8 @@ export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
 
 /**
  * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
- * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. No number
- * may occur twice in one call. The rows come back in no particular order.
+ * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. A first or
+ * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The rows come back in no particular order.
  */
 export const insertContacts = (
   db: Db,
@@ -111,7 +121,11 @@ export const insertContacts = (
     db,
     sql`${insertRows(
       'contact AS c',
-      rows.map((row) => ({ ...row, customFields: JSON.stringify(row.customFields) })),
+      rows.map(({ allowedChannels = ALL_CHANNELS, ...row }) => ({
+        ...row,
+        allowedChannels,
+        customFields: JSON.stringify(row.customFields),
+      })),
       {
         firstName: text,
         lastName: text,
@@ -124,6 +138,7 @@ export const insertContacts = (
         numberType: text,
         country: text,
         channels: smallint,
+        allowedChannels: smallint,
         customFields: input(json),
       },
       { account_id: sql`${accountId}`, custom_fields: sql`jsonb_strip_nulls(u.custom_fields::jsonb)` },
@@ -131,7 +146,10 @@ export const insertContacts = (
         ON CONFLICT (account_id, phone_number) DO UPDATE SET
           first_name = coalesce(excluded.first_name, c.first_name),
           last_name = coalesce(excluded.last_name, c.last_name),
-          given_full_name = coalesce(excluded.given_full_name, c.given_full_name),
+          given_full_name = coalesce(excluded.given_full_name,
+            CASE WHEN coalesce(excluded.first_name, c.first_name) IS NOT DISTINCT FROM c.first_name
+                  AND coalesce(excluded.last_name, c.last_name) IS NOT DISTINCT FROM c.last_name
+                 THEN c.given_full_name END),
           gender = coalesce(excluded.gender, c.gender),
           email = coalesce(excluded.email, c.email),
           is_test = c.is_test OR excluded.is_test,
@@ -150,7 +168,7 @@ export const updateContact = (
     sql`UPDATE contact SET first_name = ${row.firstName}, last_name = ${row.lastName},
           given_full_name = ${row.givenFullName}, gender = ${row.gender}, phone_number = ${row.phoneNumber},
           email = ${row.email}, is_valid = ${row.isValid}, is_test = ${row.isTest}, number_type = ${row.numberType},
-          country = ${row.country}, channels = ${row.channels},
+          country = ${row.country}, channels = ${row.channels}, allowed_channels = ${row.allowedChannels ?? ALL_CHANNELS},
           custom_fields = jsonb_strip_nulls(${JSON.stringify(row.customFields)}::jsonb), updated_at = now()
         WHERE account_id = ${accountId} AND id = ${id} RETURNING id`,
   );

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { registerAccountCommands } from '../../operations/accounts/commands.ts';
 import { createAccount, createDemoAccount } from '../../operations/accounts/create.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
@@ -8,7 +9,7 @@ import { addToLists } from './lists/members/associate.ts';
 import { createList } from './lists/save.ts';
 import { listLists } from './lists/sql.ts';
 import { commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createTestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { findBook, updateLimits } from './book/sql.ts';
 import { registerContactCommands } from './commands.ts';
@@ -19,19 +20,15 @@ import { describePhone } from './read.ts';
 import { findContact } from './sql.ts';
 import { type UpsertRow, upsertContacts } from './upsert.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let accountId: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
   ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
 });
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
-  ...describePhone(parsePhone(numberOf(n), null)),
+  ...describePhone(parsePhone(numberOf(n))),
   phoneNumber: numberOf(n),
   firstName: null,
   lastName: null,
@@ -74,6 +71,18 @@ test('rows become contacts by their numbers: new ones are created, existing ones
   });
   expect(await read(two ?? 0)).toMatchObject({ fullName: 'Two', isTest: true });
   expect((await findBook(database.pool, { accountId }))?.contacts).toBe(3);
+});
+
+test('a new first or last name replaces an older full name, unless the row has one or the names are the same', async () => {
+  const [made] = await upsert(rowOf(1, { givenFullName: 'Just Name' }));
+  const nameAfter = async (row: Partial<UpsertRow>) => {
+    await upsert(rowOf(1, row));
+    return (await read(idOf(made)))?.fullName;
+  };
+  expect(await nameAfter({ email: 'a@example.com' })).toBe('Just Name');
+  expect(await nameAfter({ firstName: 'Changed' })).toBe('Changed');
+  expect(await nameAfter({ firstName: 'Anna', givenFullName: 'Dr Anna Rossi' })).toBe('Dr Anna Rossi');
+  expect(await nameAfter({ firstName: 'Anna' })).toBe('Dr Anna Rossi');
 });
 
 test('when the contact limit is reached, the first new ones are created; changes are not limited', async () => {
@@ -148,6 +157,7 @@ test('reports of carriers correct the channels of a contact, and deliveries rest
 
 test('the operator sets limits and the country of an account', async () => {
   const command = commandsOn(database, registerContactCommands);
+  const accounts = commandsOn(database, registerAccountCommands);
   const account = String(accountId);
   const show = async (...options: string[]) => (await command('contact', 'limit', account, ...options)).answer;
   expect(await show()).toMatchObject({ planLimit: null, totalLimit: null, used: 0 });
@@ -155,13 +165,19 @@ test('the operator sets limits and the country of an account', async () => {
   expect(await show('--extra', '5')).toMatchObject({ planLimit: 10, totalLimit: 15, remaining: 15 });
   expect(await show('--plan', 'none')).toMatchObject({ planLimit: null, extraLimit: 5, totalLimit: null });
   expect((await command('contact', 'limit', account, '--plan', '-1')).code).not.toBe(0);
-  await command('contact', 'country', account, 'it');
+  await accounts('account', 'numbers', account, '--country', 'it');
   const by = actor(accountId);
   expect((await read(await run((tx) => createContact(tx, by, { phoneNumber: '333 1234567' }))))?.phoneNumber).toBe(
     '+393331234567',
   );
-  expect((await command('contact', 'country', account, 'none')).answer).toMatchObject({ defaultCountry: null });
-  expect((await command('contact', 'country', account, 'XX')).code).toBe(1);
+  expect(
+    (await accounts('account', 'numbers', account, '--country', 'none', '--checks', 'lenient')).answer,
+  ).toMatchObject({
+    defaultCountry: null,
+    numberChecks: 'lenient',
+  });
+  expect(await run((tx) => findBook(tx, { accountId }))).toMatchObject({ numberChecks: 'lenient' });
+  expect((await accounts('account', 'numbers', account, '--country', 'XX')).code).toBe(1);
 });
 
 test('the account of the first start has sample contacts with valid numbers that belong to nobody, a list and a test list', async () => {

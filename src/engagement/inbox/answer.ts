@@ -1,17 +1,21 @@
 import type { Db } from '../../platform/db/query.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
 import type { StatusName } from '../../messaging/states.ts';
-import { findRecords, toStatusRecord } from '../../messaging/tracking/status.ts';
+import { findRecords, statusOf } from '../../messaging/tracking/status.ts';
 import type { ConversationRow } from './listing/sql.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
 
-/** Converts a conversation to its form in the API. */
-export const toConversationOut = (row: ConversationRow): ConversationOut => ({
+/** Converts a conversation to its form in the API. Without the scope `contacts`, what is known of the contact is left out. */
+export const toConversationOut = (
+  row: ConversationRow,
+  { operations }: Pick<Actor, 'operations'>,
+): ConversationOut => ({
   chatId: row.chatId,
   channel: row.channel,
   contact: {
-    id: row.contactId,
-    name: row.contactName || row.profileName || row.peer,
+    id: operations.has('contacts') ? row.contactId : null,
+    name: (operations.has('contacts') && row.contactName) || row.profileName || row.peer,
     phoneNumber: row.peer.startsWith('+') ? row.peer : null,
     optedOut: row.optedOut,
   },
@@ -66,7 +70,7 @@ export async function findStatuses(
 ): Promise<Map<string, DeliveryStatus>> {
   if (ids.length === 0) return new Map();
   const records = await findRecords(db, { accountId }, { ids, clientIds: [] });
-  return new Map(records.map((record) => [record.id, record.readAt ? 'READ' : toStatusRecord(record).deliveryStatus]));
+  return new Map(records.map((record) => [record.id, record.readAt ? 'READ' : statusOf(record)]));
 }
 
 const toMessageOut = (

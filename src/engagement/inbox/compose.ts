@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { tenant } from '../../platform/db/tenant.ts';
-import { invalidFields } from '../../platform/errors.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { type Draft, newDraft } from '../../messaging/sending/draft.ts';
@@ -48,7 +48,7 @@ export async function composeReply(deps: Deps, actor: Actor, ends: Endpoints, in
   return { draft: fromInbox(draft), messageType: template ? 'TEMPLATE' : 'TEXT', media: null, file: null };
 }
 
-const fromInbox = (draft: Draft): Draft => ({ ...draft, source: 'INBOX' });
+const fromInbox = (draft: Draft): Draft => ({ ...draft, source: 'INBOX', isKnownNumber: true });
 
 async function composeTextOrTemplate(
   deps: Deps,
@@ -75,7 +75,7 @@ function toRcsTemplate({ id, variables }: NonNullable<ReplyIn['template']>) {
 }
 
 const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft =>
-  newDraft({ channel: 'SMS', source: 'INBOX', destination: peer, sender: identity, body });
+  newDraft({ channel: 'SMS', source: 'INBOX', destination: peer, isKnownNumber: true, sender: identity, body });
 
 async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
   const file = await deps.findFile(actor.accountId, mediaId);
@@ -85,14 +85,17 @@ async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: 
   const [db, now] = [tenant(deps.pool, actor), deps.clock.now()];
   const draft =
     channel === 'WHATSAPP'
-      ? readWhatsappSend(
-          db,
-          actor,
-          { phoneNumberId: identity, destination, body: { type: messageType, link: file.url } },
-          now,
-        )
-      : readRcsSend(db, actor, { agentId: identity, destination, body: { type: 'FILE', url: file.url } }, now);
+      ? readWhatsappSend(db, actor, { phoneNumberId: identity, destination, body: { type: messageType, mediaId } }, now)
+      : readRcsSend(db, actor, { agentId: identity, destination, body: { type: 'FILE', mediaId } }, now);
   const { name: fileName, ...link } = file;
   const media = { state: 'STORED', mediaId, mimeType: file.mimeType, fileName } as const;
-  return { draft: fromInbox(await draft), messageType, media, file: link };
+  return { draft: fromInbox(await draft.catch(renameMediaField)), messageType, media, file: link };
+}
+
+/** A send has its file in `body.mediaId`, a reply in `mediaId`. */
+function renameMediaField(error: unknown): never {
+  if (!(error instanceof AppError) || !error.details) throw error;
+  throw invalidFields(
+    error.details.map(({ field, message }) => ({ field: field === 'body.mediaId' ? 'mediaId' : field, message })),
+  );
 }

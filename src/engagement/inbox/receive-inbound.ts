@@ -99,7 +99,7 @@ async function createContacts(tx: Db, accountId: number, arrivals: readonly With
 }
 
 function toContact(number: string, name: string | null): UpsertRow[] {
-  const phone = parsePhone(number, null);
+  const phone = parsePhone(number);
   if (!phone) return [];
   const unknown = { firstName: null, lastName: null, gender: null, email: null, isTest: false, customFields: {} };
   return [{ ...describePhone(phone), ...unknown, phoneNumber: phone.e164, givenFullName: name?.trim() || null }];

@@ -6,7 +6,8 @@ import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { NUMBER_FAULTS } from '../../platform/lib/phone/number-rules.ts';
+import { readDestination } from '../../messaging/consent/check.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
 import { type Draft, type Refusal, REFUSALS, type Verdict } from '../../messaging/sending/draft.ts';
 import { toMediaOut } from './answer.ts';
@@ -60,7 +61,11 @@ export async function reply(
   return answer;
 }
 
-async function resolveEndpoints(tenantDb: Db, { accountId }: Actor, input: ReplyIn): Promise<db.Endpoints> {
+async function resolveEndpoints(
+  tenantDb: Db,
+  { accountId, numberRules }: Actor,
+  input: ReplyIn,
+): Promise<db.Endpoints> {
   const { chatId, channel, destination, channelIdentity: identity } = input;
   if (chatId !== undefined) {
     const ends = await db.findEndpoints(tenantDb, { accountId, chatId });
@@ -71,9 +76,9 @@ async function resolveEndpoints(tenantDb: Db, { accountId }: Actor, input: Reply
     value === undefined ? [{ field, message: 'is required without chatId' }] : [],
   );
   if (channel === undefined || destination === undefined || identity === undefined) throw invalidFields(missing);
-  const peer = toE164(destination);
-  if (peer === null) throw invalidFields([{ field: 'destination', message: REFUSALS.bad_destination }]);
-  return { channel, peer, identity };
+  const read = readDestination({ channel, destination }, numberRules);
+  if ('fault' in read) throw invalidFields([{ field: 'destination', message: NUMBER_FAULTS[read.fault] }]);
+  return { channel, peer: read.e164, identity };
 }
 
 const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {

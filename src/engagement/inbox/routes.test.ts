@@ -9,6 +9,7 @@ import { insertNumber } from '../../messaging/inbound/sql.ts';
 import { optIn, optOut } from '../../messaging/consent/record.ts';
 import { insertTemplate } from '../../network/templates/sql.ts';
 import { insertUser } from '../../identity/users/sql.ts';
+import { newKey } from '../../../test/support/http/routes.ts';
 import { openTestInbox, type TestInbox, type InboundText } from '../../../test/support/http/inbox.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
@@ -197,6 +198,23 @@ describe('the list', () => {
     expect(await list('')).toEqual([texts(5, 4, 3, 2, 1, 0), 6]);
   });
 
+  test('hides contacts from callers without the scope contacts, who cannot search among them either', async () => {
+    const from = nextNumber();
+    const { chatId } = await conversationWith(['Hi'], { from });
+    const number = `+${from}`;
+    const key = await newKey(inbox.database.pool, inbox.account, ['inbox']);
+    await exec(inbox.database.pool, sql`UPDATE contact SET first_name = 'Zora' WHERE phone_number = ${number}`);
+    expect((await call('GET', `/${chatId}`)).body.contact).toMatchObject({ id: expect.any(Number), name: 'Zora' });
+    const hidden = { id: null, name: number, phoneNumber: number, optedOut: false };
+    expect((await call('GET', `/${chatId}`, { key })).body.contact).toEqual(hidden);
+    const { data } = await find('', key);
+    expect(data.find((each: { chatId: string }) => each.chatId === chatId).contact).toEqual(hidden);
+    expect(data.every(({ contact }: { contact: { id: unknown } }) => contact.id === null)).toBe(true);
+    expect((await call('GET', '?search=Zora', { key })).status).toBe(403);
+    const both = await newKey(inbox.database.pool, inbox.account, ['inbox', 'contacts']);
+    expect((await find('search=Zora', both)).total).toBe(1);
+  });
+
   test('finds by the names of contacts', async () => {
     const { chatId, contact } = await conversationWith(['hello']);
     await inbox.app.inject({
@@ -292,6 +310,26 @@ describe('a reply', () => {
     });
   });
 
+  test('to a person who shows no number goes to the user id', async () => {
+    const userId = 'US.13491208655302741918';
+    const { chatId } = await conversationWith(['Hi'], { from: userId, to: '10001', rich: {} });
+    const { status, body } = await call('POST', '/reply', { body: { chatId, text: 'Yes' } });
+    expect(status).toBe(202);
+    const [message] = await many(
+      inbox.database.pool,
+      sql`SELECT destination, sender FROM message WHERE id = ${body.id}`,
+    );
+    expect(message).toEqual({ destination: userId, sender: '10001' });
+  });
+
+  test('starts a conversation with a person who shows no number, which their message continues', async () => {
+    const start = { channel: 'WHATSAPP', destination: 'US.ENT.1181579921', channelIdentity: '10001', text: 'News' };
+    const { status, body } = await call('POST', '/reply', { body: start });
+    expect(status).toBe(202);
+    const { chatId } = await conversationWith(['Hi'], { from: start.destination, to: '10001', rich: {} });
+    expect(chatId).toBe(body.chatId);
+  });
+
   test('on WhatsApp and RCS is a message of that network', async () => {
     const whatsapp = await conversationWith(['Hi'], { to: '10001', rich: {} });
     const first = await call('POST', '/reply', { body: { chatId: whatsapp.chatId, text: 'Yes' } });
@@ -336,16 +374,18 @@ describe('a reply', () => {
       'IMAGE',
       { id: mediaId, state: 'STORED', mimeType: 'image/png', fileName: 'cat.png', sizeBytes: 12 },
     ]);
-    const link = expect.stringMatching(/\/api\/files\/.*signature=/);
+    const reference = `media:${mediaId}`;
     expect((await sent(body.id))[0]?.content).toEqual({
       channel: 'WHATSAPP',
-      message: { type: 'image', image: { link } },
+      message: { type: 'image', image: { link: reference } },
+      files: [mediaId],
     });
     expect((await messagesOf(whatsapp.chatId)).at(-1).media).toEqual(body.media);
     const rcs = await conversationWith(['Hi'], { to: 'brand', rich: { channel: 'RCS' } });
     const second = await call('POST', '/reply', { body: { chatId: rcs.chatId, mediaId } });
     expect((await sent(second.body.id))[0]?.content).toMatchObject({
-      message: { contentInfo: { fileUrl: expect.stringContaining('/api/files/') } },
+      message: { contentInfo: { fileUrl: reference } },
+      files: [mediaId],
     });
   });
 
@@ -413,6 +453,7 @@ describe('a reply', () => {
 
   test.each([
     [{ text: 'x' }, ['channel', 'destination', 'channelIdentity']],
+    [{ channel: 'RCS', destination: 'US.1349', channelIdentity: 'brand', text: 'x' }, ['destination']],
     [{ channel: 'SMS', destination: 'nobody', channelIdentity: '1', text: 'x' }, ['destination']],
     [{ channel: 'SMS', destination: '+393331234567', channelIdentity: '4400' }, ['text', 'mediaId', 'template']],
     [
@@ -441,9 +482,9 @@ describe('a conversation', () => {
   test('is assigned to a user who may reply, with an audit entry', async () => {
     const { chatId } = await conversationWith(['a']);
     const { accountId } = inbox.account;
-    const make = (username: string, role: 'operator' | 'viewer') =>
+    const make = (username: string, role: 'sender' | 'viewer') =>
       insertUser(inbox.database.pool, { accountId, username, passwordHash: 'none', role });
-    const [eva, viewer] = [await make('eva', 'operator'), await make('vic', 'viewer')];
+    const [eva, viewer] = [await make('eva', 'sender'), await make('vic', 'viewer')];
     const assignable = (await call('GET', '/assignable-users')).body;
     expect(assignable.data.map((user: { username: string }) => user.username)).toContain('eva');
     expect(assignable.data.map((user: { username: string }) => user.username)).not.toContain('vic');

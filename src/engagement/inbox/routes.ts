@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import { requireScope } from '../../platform/http/auth.ts';
+import { assertScope, requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
 import { type PendingAnswer, idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
@@ -17,6 +17,7 @@ import { countAssignableUsers, findEndpoints, listAssignableUsers } from './sql.
 import type { Hub } from './stream/hub.ts';
 import { streamRoutes } from './stream/routes.ts';
 import { listThread } from './thread/sql.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const tags = ['Inbox'];
@@ -41,16 +42,24 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       tags,
       operationId: 'listConversations',
       summary: 'List conversations',
-      description: 'By default, the one with the newest message comes first.',
+      description:
+        'By default, the one with the newest message comes first. `search` also needs the scope `contacts` (403).',
       querystring: ConversationQuery,
       response: { 200: PageOf(schema.ConversationOut) },
     },
-    handler: async ({ actor, query }) => {
+    handler: async (request) => {
+      const { actor, query } = request;
+      // It searches the names and addresses of contacts, too.
+      if (query.search !== undefined) assertScope(request, 'contacts');
       const db = tenant(pool, actor);
       const filter = readFilter(actor.accountId, query);
       const page = { filter, order: readOrder(query.orderBy), limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([listConversations(db, page), countConversations(db, page)]);
-      return pageOf(query, rows.map(toConversationOut), total);
+      return pageOf(
+        query,
+        rows.map((row) => toConversationOut(row, actor)),
+        total,
+      );
     },
   });
 
@@ -84,7 +93,12 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
         'The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form ' +
         'WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a ' +
         'template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.',
-      body: schema.ReplyIn,
+      body: withExamples(schema.ReplyIn, {
+        channel: 'SMS',
+        destination: '+61491570156',
+        channelIdentity: 'ACME',
+        text: 'It arrives today',
+      }),
       response: { 202: schema.SentOut },
     },
     handler: idempotentHandler(deps, ({ actor, body }, answer, pendingAnswer) => {
@@ -106,7 +120,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       const key = { accountId: actor.accountId, chatId: params.chatId };
       const row = await findConversation(tenant(pool, actor), key);
       if (!row) throw new AppError('not_found');
-      return toConversationOut(row);
+      return toConversationOut(row, actor);
     },
   });
 
@@ -175,7 +189,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       summary: 'Assign a conversation to a user',
       description: 'Replaces the previous assignee.',
       params: schema.ChatId,
-      body: schema.AssigneeIn,
+      body: withExamples(schema.AssigneeIn, { userId: 1 }),
       response: { 204: Done },
     },
     handler: idempotentTx(deps, 204, async ({ actor, params, body }, tx) => {

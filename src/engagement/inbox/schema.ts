@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
 import { CONVERSATION_ORDERS } from './listing/sql.ts';
+import { MAX_USER_ID_LENGTH } from '../../platform/lib/phone/user-id.ts';
 import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const oneOf = (values: readonly string[], description: string) =>
@@ -66,8 +67,10 @@ export const ConversationOut = Type.Object({
   chatId: Type.String({ format: 'uuid' }),
   channel: Channel,
   contact: Type.Object({
-    id: orNull(Type.Integer({ description: 'Null: no contact has this number.' })),
-    name: Type.String({ description: 'The name of the contact, or else on the network, or else the number.' }),
+    id: orNull(Type.Integer({ description: 'Null: no contact has this number, or you lack the scope `contacts`.' })),
+    name: Type.String({
+      description: 'The name of the contact (with the scope `contacts`), or else on the network, or else the number.',
+    }),
     phoneNumber: orNull(Type.String({ description: 'Null: the network does not identify the person by a number.' })),
     optedOut: Type.Boolean({ description: 'Whether the person has opted out of this channel.' }),
   }),
@@ -128,7 +131,13 @@ export const ReplyIn = Type.Object({
     Type.String({ format: 'uuid', description: 'Alternatively: channel, destination and channelIdentity.' }),
   ),
   channel: Type.Optional(Channel),
-  destination: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'E.164.' })),
+  destination: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_USER_ID_LENGTH,
+      description: 'E.164; on WhatsApp also the user id of a person who shows no number.',
+    }),
+  ),
   channelIdentity: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'The sender: a number, an agent or a phone number id.' }),
   ),
@@ -152,5 +161,5 @@ export const AssigneeIn = Type.Object({ userId: UserId });
 export const AssignableOut = Type.Object({
   id: UserId,
   username: Type.String(),
-  role: oneOf(['owner', 'admin', 'operator'], 'A viewer cannot reply.'),
+  role: oneOf(['sender', 'manager', 'admin'], 'A viewer cannot reply.'),
 });

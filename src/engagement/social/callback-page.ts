@@ -1,6 +1,13 @@
+import type { AppError } from '../../platform/errors.ts';
+import type { Finished } from './finish.ts';
+import type { Network } from './networks/network.ts';
+import { explain, type Language } from './refusal.ts';
+
 type Texts = {
   readonly connected: (network: string) => string;
   readonly failed: (network: string) => string;
+  readonly notListed: (network: string) => string;
+  readonly says: (network: string) => string;
   readonly back: string;
 };
 
@@ -9,16 +16,20 @@ const TEXTS = {
   en: {
     connected: (network) => `${network} is connected. You can close this window.`,
     failed: (network) => `${network} could not be connected.`,
+    notListed: (network) => `${network} did not list what belongs to the profile.`,
+    says: (network) => `${network} says:`,
     back: 'Back to the console',
   },
   it: {
     connected: (network) => `${network} è collegato. Puoi chiudere questa finestra.`,
     failed: (network) => `Non è stato possibile collegare ${network}.`,
+    notListed: (network) => `${network} non ha elencato ciò che appartiene al profilo.`,
+    says: (network) => `Risposta di ${network}:`,
     back: 'Torna alla console',
   },
-} satisfies Readonly<Record<string, Texts>>;
+} satisfies Readonly<Record<Language, Texts>>;
 
-const isLanguage = (text: string): text is keyof typeof TEXTS => Object.hasOwn(TEXTS, text);
+const isLanguage = (text: string): text is Language => Object.hasOwn(TEXTS, text);
 
 /** The Content-Security-Policy of the page: it loads nothing, and nobody may frame it. */
 export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -27,20 +38,19 @@ export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'no
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
+const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
+
 /** Whether a person reads the response: browsers accept HTML, programs do not. */
 export const isBrowser = (accept = ''): boolean => /\btext\/html\b/i.test(accept);
 
 /**
- * Makes the page that a person sees after connecting a profile. It has no scripts, and a link back to the console.
- * `network` is one of our labels (networks/networks.ts) and is not escaped. `fault` says why the profile is not
- * connected; null: it is. `acceptLanguage` is that header, of which only the order counts: browsers send the preferred
- * language first.
+ * Makes the page that a person sees after connecting a profile, or failing to. It has no scripts, and a link back to the
+ * console. What the network says is quoted apart from what we say. `acceptLanguage` is that header, of which only the
+ * order counts: browsers send the preferred language first.
  */
-export function resultPage(network: string, fault: string | null, acceptLanguage = ''): string {
+export function resultPage(network: Network, finished: Finished | AppError, acceptLanguage = ''): string {
   const preferred = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());
   const language = preferred.find(isLanguage) ?? 'en';
-  const { connected, failed, back } = TEXTS[language];
-  const sentences = fault === null ? [connected(network)] : [failed(network), escaped(fault)];
   return `<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -48,9 +58,24 @@ export function resultPage(network: string, fault: string | null, acceptLanguage
 <meta name="color-scheme" content="light dark">
 <title>Heliograph</title>
 <main>
-${sentences.map((sentence) => `<p>${sentence}</p>`).join('\n')}
-<p><a href="/social">${back}</a></p>
+${sentencesOf(network, finished, language).join('\n')}
+<p><a href="/social">${TEXTS[language].back}</a></p>
 </main>
 </html>
 `;
+}
+
+function sentencesOf(network: Network, finished: Finished | AppError, language: Language): readonly string[] {
+  const { label } = network;
+  const { connected, failed, notListed, says } = TEXTS[language];
+  const quoted = (words: string): readonly string[] =>
+    words === '' ? [] : [paragraph(says(label)), `<blockquote>${paragraph(words)}</blockquote>`];
+  if (!('ok' in finished)) return [paragraph(failed(label)), paragraph(finished.message)];
+  if (!finished.ok) {
+    const { refusal } = finished;
+    return [paragraph(failed(label)), ...quoted(refusal.words), paragraph(explain(network, refusal, language))];
+  }
+  const { linkedFault } = finished;
+  const note = linkedFault === null ? [] : [paragraph(notListed(label)), ...quoted(linkedFault)];
+  return [paragraph(connected(label)), ...note];
 }

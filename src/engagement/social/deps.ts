@@ -14,7 +14,8 @@ export type SocialDeps = {
 
 /** Returns what is needed to call a network. Errors: 502 naming the settings that are missing. */
 export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platform: Platform): Caller {
-  const { clientId, clientSecret } = config.social.clients[platform];
+  const app = config.social[platform];
+  const { clientId, clientSecret } = app;
   const name = platform.toUpperCase();
   const missing = [
     ...(clientId === '' ? [`${name}_CLIENT_ID`] : []),
@@ -22,7 +23,7 @@ export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platf
   ];
   if (missing.length > 0)
     throw new AppError('bad_gateway', { message: `Not configured: ${missing.join(' and ')} on the server` });
-  return { clientId, clientSecret, web: createWeb(config.social), now: clock.now };
+  return { ...app, web: createWeb(app.simulated), now: clock.now };
 }
 
 /** Returns the URL to which a network sends people back; exactly this URL must be registered there. */

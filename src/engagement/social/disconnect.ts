@@ -12,6 +12,9 @@ import { openTokens } from './tokens.ts';
 
 type DisconnectDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
+/** The message of a 404 for a network at which the account has no profile. */
+export const NOT_CONNECTED = 'No profile of this network is connected';
+
 /**
  * Disconnects a profile: revokes the grant at the network, if it can be reached and supports this, and deletes the
  * profile and its tokens in any case. Errors: 404 when there is none.
@@ -23,7 +26,7 @@ export async function disconnect(
 ): Promise<void> {
   const { accountId } = actor;
   const profile = await findProfile(tenant(deps.pool, actor), { accountId, platform });
-  if (!profile) throw new AppError('not_found');
+  if (!profile) throw new AppError('not_found', { message: NOT_CONNECTED });
   const revoked = await revoke(deps, profile);
   await tenantTransaction(deps.pool, actor, async (tx) => {
     await deleteProfile(tx, { accountId, platform });

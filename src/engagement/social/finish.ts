@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { recordAudit } from '../../identity/audit/record.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Platform } from '../../platform/lib/social-platform.ts';
+import { missingScopes, type Platform } from '../../platform/lib/social-platform.ts';
 import { open } from '../../platform/lib/secret-box.ts';
 import { hashOf, verifierContext } from './begin.ts';
 import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';
@@ -11,9 +11,18 @@ import { exchangeCode } from './networks/grant.ts';
 import type { Caller, Grant, Network, Profile } from './networks/network.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { NetworkFailure } from './networks/web.ts';
+import { copyPicture, type PictureDeps } from './picture.ts';
 import { refreshAtOf } from './refresh-at.ts';
+import { loggedParameters, type Refusal, refusalIn } from './refusal.ts';
 import { deleteState, insertProfile, type ConnectState } from './sql.ts';
 import { sealTokens } from './tokens.ts';
+
+export type FinishDeps = SocialDeps & PictureDeps & { readonly pool: Pool };
+
+/** The end of a connection: the profile is stored, or the network or the person refused. */
+export type Finished =
+  | { readonly ok: true; readonly linkedFault: string | null }
+  | { readonly ok: false; readonly refusal: Refusal };
 
 type Returned = {
   readonly platform: Platform;
@@ -25,11 +34,11 @@ type Returned = {
 
 /**
  * Finishes a connection that `beginConnection` started: checks and consumes its state, exchanges the code for tokens,
- * and stores the profile, in place of an earlier one.
- * Errors: 400 when the state is unknown, for another network or browser, used or expired, when the person refused, or
- * when scopes or pages are missing; 502 when the network fails.
+ * and stores the profile, in place of an earlier one. A refusal is logged with what the network says. Its words are
+ * believed to be the network's only because the state was: before, anybody could have written them.
+ * Errors: 400 when the state is unknown, for another network or browser, used or expired; 502 when the network fails.
  */
-export async function finishConnection(deps: SocialDeps & { pool: Pool }, returned: Returned): Promise<void> {
+export async function finishConnection(deps: FinishDeps, returned: Returned): Promise<Finished> {
   const { platform, parameters } = returned;
   const state = await consumeState(deps, returned);
   const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
@@ -41,13 +50,28 @@ export async function finishConnection(deps: SocialDeps & { pool: Pool }, return
     redirectUri: redirectUriOf(deps, platform),
     verifier,
   };
-  refuseErrorResponse(network, parameters);
-  const { grant, profile } = await withBadGatewayErrors(network, () => fetchProfile(network, caller, said));
-  refuseMissingScopes(network, grant, profile);
-  await storeProfile(deps, state, { grant, profile });
+  const refused = (refusal: Refusal): Finished => {
+    const { accountId } = state;
+    const { reason, words, scopes } = refusal;
+    const response = loggedParameters(parameters);
+    deps.log.warn({ accountId, channel: platform, reason, words, scopes, response }, 'a network granted no profile');
+    return { ok: false, refusal };
+  };
+  const answer = refusalIn(parameters);
+  if (answer) return refused(answer);
+  const fetched = await withBadGatewayErrors(network, () => fetchProfile(network, caller, said));
+  const lack = lackOf(network, fetched);
+  if (lack) return refused(lack);
+  const { linkedFault } = fetched.profile;
+  if (linkedFault !== null)
+    deps.log.warn({ accountId: state.accountId, channel: platform, words: linkedFault }, 'a network listed nothing');
+  const { accountId } = state;
+  const picture = await copyPicture(deps, caller, { accountId, url: fetched.profile.pictureUrl });
+  await storeProfile(deps, state, { ...fetched, picture, sandbox: caller.simulated !== null });
+  return { ok: true, linkedFault };
 }
 
-async function consumeState({ pool, clock }: SocialDeps & { pool: Pool }, returned: Returned): Promise<ConnectState> {
+async function consumeState({ pool, clock }: FinishDeps, returned: Returned): Promise<ConnectState> {
   const given = returned.parameters.getAll('state');
   const state = given.length === 1 ? await deleteState(pool, { hash: hashOf(String(given[0])) }) : undefined;
   const ours =
@@ -64,23 +88,13 @@ async function consumeState({ pool, clock }: SocialDeps & { pool: Pool }, return
 const isSameBrowser = (hash: Buffer | null, secret: string | null): boolean =>
   hash === null || (secret !== null && timingSafeEqual(hash, hashOf(secret)));
 
-/**
- * Refuses an error response; mostly the person has cancelled. Nothing of the query is shown, because anybody can write
- * it.
- * Errors: 400.
- */
-function refuseErrorResponse({ label }: Network, parameters: URLSearchParams): void {
-  if (parameters.has('error'))
-    throw new AppError('invalid', { message: `${label} did not grant access: connect the profile again to retry` });
-}
-
 type Fetched = { readonly grant: Grant; readonly profile: Profile };
 type CodeResponse = Parameters<typeof exchangeCode>[2];
 
 async function fetchProfile(network: Network, caller: Caller, said: CodeResponse): Promise<Fetched> {
   const short = await exchangeCode(network, caller, said);
   const grant = network.exchangeForLongLived ? await network.exchangeForLongLived(caller, short) : short;
-  return { grant, profile: await network.fetchProfile(caller, grant.access) };
+  return { grant, profile: await network.fetchProfile(caller, grant) };
 }
 
 async function withBadGatewayErrors<T>({ label }: Network, work: () => Promise<T>): Promise<T> {
@@ -94,21 +108,20 @@ async function withBadGatewayErrors<T>({ label }: Network, work: () => Promise<T
 
 const grantedScopes = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
 
-/** Refuses a grant without the required scopes or pages: people can deselect them. Errors: 400, 502. */
-function refuseMissingScopes(network: Network, grant: Grant, profile: Profile): void {
-  const scopes = grantedScopes({ grant, profile });
-  const missing = network.requiredScopes.filter((scope) => !scopes.includes(scope));
-  if (missing.length > 0)
-    throw new AppError('invalid', {
-      message: `${network.label} did not grant ${missing.join(', ')}: connect the profile again`,
-    });
+/** Returns what a grant lacks, since people can deselect scopes and pages; null if nothing. Errors: 502. */
+function lackOf({ platform, label, needsPages }: Network, { grant, profile }: Fetched): Refusal | null {
+  const missing = missingScopes(platform, grantedScopes({ grant, profile }));
+  if (missing.length > 0) return { reason: 'scopes_missing', words: '', scopes: missing };
   if (profile.externalId === '')
-    throw new AppError('bad_gateway', { message: `${network.label}: the response has no profile` });
-  if (network.platform === 'facebook' && profile.linked.length === 0)
-    throw new AppError('invalid', { message: 'No page was granted: select at least one when connecting' });
+    throw new AppError('bad_gateway', { message: `${label}: the response has no profile` });
+  if (needsPages && profile.linked.length === 0)
+    return { reason: 'no_page', words: profile.linkedFault ?? '', scopes: [] };
+  return null;
 }
 
-async function storeProfile(deps: SocialDeps & { pool: Pool }, state: ConnectState, fetched: Fetched): Promise<void> {
+type Copied = Fetched & { readonly picture: Buffer | null; readonly sandbox: boolean };
+
+async function storeProfile(deps: FinishDeps, state: ConnectState, fetched: Copied): Promise<void> {
   const { accountId, platform, author } = state;
   const { grant, profile } = fetched;
   const tokens = { access: grant.access, refresh: grant.refresh, linked: profile.linkedTokens };
@@ -119,8 +132,10 @@ async function storeProfile(deps: SocialDeps & { pool: Pool }, state: ConnectSta
       externalId: profile.externalId,
       username: profile.username,
       profileName: profile.name,
-      pictureUrl: profile.pictureUrl,
+      picture: fetched.picture,
+      sandbox: fetched.sandbox,
       linked: [...profile.linked],
+      linkedFault: profile.linkedFault,
       scopes: [...grantedScopes(fetched)],
       tokens: sealTokens(deps.secretKey, state, tokens),
       tokenExpiresAt: grant.expiresAt,

@@ -4,52 +4,86 @@ import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
-import { isPlatform, type Platform } from '../../platform/lib/social-platform.ts';
+import { isPlatform, PLATFORMS, type Platform } from '../../platform/lib/social-platform.ts';
 import { beginConnection } from './begin.ts';
 import { cookieOf } from './cookie.ts';
-import { disconnect } from './disconnect.ts';
-import { ConnectOut, PlatformParams, ProfileDetailOut, ProfileOut, toProfileOut } from './schema.ts';
-import { findProfile, listProfiles } from './sql.ts';
+import { disconnect, NOT_CONNECTED } from './disconnect.ts';
+import {
+  ConnectOut,
+  PlatformParams,
+  PROFILE_EXAMPLE,
+  ProfileDetailOut,
+  ProfileOut,
+  SOCIALS_PATH,
+  toProfileOut,
+} from './schema.ts';
+import { findPicture, findProfile, listProfiles } from './sql.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
-const PATH = '/api/partner-gateway/v1/socials';
-const ONE = `${PATH}/:platform`;
+const ONE = `${SOCIALS_PATH}/:platform`;
 const tags = ['Social profiles'];
 
 /**
- * Registers the routes of contract 11: profiles at social networks. Connecting one requires the scope `keys`, because
- * both give access to others.
+ * Registers the routes of contract 11: profiles at social networks. They need the scope `social`.
  */
 export function socialRoutes(app: App, deps: PlatformDeps): void {
-  const { pool } = deps;
-  const onRequest = requireScope('keys');
+  const { pool, config } = deps;
+  const onRequest = requireScope('social');
 
-  app.get(PATH, {
+  app.get(SOCIALS_PATH, {
+    onRequest,
     schema: {
       tags,
       operationId: 'listSocials',
       summary: 'List connected profiles',
       response: { 200: Type.Array(ProfileOut) },
     },
-    handler: async ({ actor }) => (await listProfiles(tenant(pool, actor), actor)).map(toProfileOut),
+    handler: async ({ actor }) =>
+      (await listProfiles(tenant(pool, actor), actor)).map((row) => toProfileOut(row, config.publicUrl)),
   });
 
   app.get(ONE, {
+    onRequest,
     schema: {
       tags,
       operationId: 'findSocial',
       summary: 'Get the profile at a network, with what is linked to it',
       params: PlatformParams,
-      response: { 200: ProfileDetailOut },
+      response: { 200: withExamples(ProfileDetailOut, PROFILE_EXAMPLE) },
     },
     handler: async ({ actor: { accountId }, params }) => {
       const profile = await findProfile(tenant(pool, { accountId }), { accountId, platform: platformOf(params) });
-      if (!profile) throw new AppError('not_found');
-      return { ...toProfileOut(profile), linked: profile.linked };
+      if (!profile) throw new AppError('not_found', { message: NOT_CONNECTED });
+      return { ...toProfileOut(profile, config.publicUrl), linked: profile.linked };
+    },
+  });
+
+  app.get(`${ONE}/picture`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'downloadSocialPicture',
+      summary: 'Download the picture of a profile',
+      params: PlatformParams,
+      produces: ['image/jpeg'],
+      response: {
+        200: Type.Unsafe<Buffer>(
+          Type.String({ format: 'binary', description: 'A JPEG of at most 320 by 320.', examples: ['(JPEG)'] }),
+        ),
+      },
+    },
+    handler: async ({ actor: { accountId }, params }, reply) => {
+      const found = await findPicture(tenant(pool, { accountId }), { accountId, platform: platformOf(params) });
+      if (!found) throw new AppError('not_found');
+      // Decoded and encoded again by us, so that it contains nothing but pixels.
+      reply.headers({ 'content-type': 'image/jpeg', 'cache-control': 'private, max-age=86400' });
+      return reply.send(found.picture);
     },
   });
 
   app.post(`${ONE}/connect`, {
     onRequest,
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'connectSocial',
@@ -90,7 +124,9 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
+/** The network of a path, in any case. */
 function platformOf({ platform }: { readonly platform: string }): Platform {
-  if (!isPlatform(platform)) throw new AppError('not_found');
-  return platform;
+  const name = platform.toLowerCase();
+  if (!isPlatform(name)) throw new AppError('not_found', { message: `The networks are ${PLATFORMS.join(', ')}` });
+  return name;
 }

@@ -11,6 +11,7 @@ import { refreshNext } from './refresh.ts';
 import { findProfile } from './sql.ts';
 import { openTokens } from './tokens.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
+import { reset } from '../../../test/support/reset.ts';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
 
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   Object.assign(networks.script, usual);
-  await exec(program.pool, sql`TRUNCATE social_profile, social_state`);
+  await reset(program.pool, sql`TRUNCATE social_profile, social_state`);
 });
 
 const basic = () => ({
@@ -48,16 +49,16 @@ const comeBack = (back: URL | undefined, headers: Record<string, string> = {}) =
   program.client.request('GET', `${back?.pathname}${back?.search}`, { headers: { 'x-api-key': '', ...headers } });
 
 const connect = async (platform: Platform) => comeBack(await networks.visit((await begin(platform)).authorizeUrl));
-const show = (platform: Platform) => program.client.request('GET', `${SOCIALS}/${platform}`);
+const show = (platform: string) => program.client.request('GET', `${SOCIALS}/${platform}`);
 const countProfiles = async () =>
   (await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_profile`)).n;
 
 const PEOPLE: Readonly<Record<Platform, object>> = {
   facebook: { username: null, profileName: 'Ada Acme', linkedCount: 3 },
   instagram: { username: 'acme', profileName: 'Acme', linkedCount: 0 },
-  linkedin: { username: 'ada@acme.test', profileName: 'Ada Acme', linkedCount: 2 },
+  linkedin: { username: 'ada@acme.test', profileName: 'Ada Acme', linkedCount: 0 },
   google: { username: 'ada@acme.test', profileName: 'Ada Acme', linkedCount: 3 },
-  tiktok: { username: 'acme', profileName: 'Acme', linkedCount: 0 },
+  tiktok: { username: null, profileName: 'Acme', linkedCount: 0 },
 };
 
 describe.each(PLATFORMS)('%s', (platform) => {
@@ -78,14 +79,15 @@ describe.each(PLATFORMS)('%s', (platform) => {
     const good = networks.validTokens(platform).length;
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(204);
     expect(networks.validTokens(platform)).toHaveLength(platform === 'instagram' ? good : 0);
-    expect((await show(platform)).status).toBe(404);
+    const none = { status: 404, body: { message: 'No profile of this network is connected' } };
+    expect(await show(platform.toUpperCase())).toMatchObject(none);
     expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(404);
   });
 
   test('a state is valid once, and nothing is connected when the person refuses', async () => {
     const back = await networks.visit((await begin(platform)).authorizeUrl);
     expect((await comeBack(back)).status).toBe(200);
-    await exec(program.pool, sql`TRUNCATE social_profile`);
+    await reset(program.pool, sql`TRUNCATE social_profile`);
     expect((await comeBack(back)).status).toBe(400);
     networks.script.cancel = true;
     expect((await connect(platform)).status).toBe(400);
@@ -112,7 +114,9 @@ test('a person who refuses, or returns with an expired state, reads so on such a
   const refused = await comeBack(await networks.visit((await begin('google')).authorizeUrl), page);
   expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
   expect(refused.headers.get('content-security-policy')).toContain("default-src 'none'");
-  expect(refused.body).toMatch(/Non è stato possibile collegare Google[^]*did not grant access[^]*href="\/social"/);
+  expect(refused.body).toMatch(
+    /Non è stato possibile collegare Google[^]*<blockquote><p>access_denied<\/p>[^]*ricollega il profilo[^]*href="\/social"/,
+  );
   networks.script.cancel = false;
   const back = await networks.visit((await begin('google')).authorizeUrl);
   back?.searchParams.delete('code');
@@ -134,7 +138,10 @@ test('a network that is not configured is 502 naming what is missing, and an unk
     status: 502,
     body: { message: 'Not configured: GOOGLE_CLIENT_SECRET on the server' },
   });
-  expect((await connectAt('myspace')).status).toBe(404);
+  expect(await connectAt('myspace')).toMatchObject({
+    status: 404,
+    body: { message: 'The networks are facebook, instagram, linkedin, google, tiktok' },
+  });
 });
 
 test('a state expires after ten minutes, and belongs to its network', async () => {
@@ -162,7 +169,7 @@ test('a response of another issuer, with two states, or for a suspended account 
   expect((await connect('google')).status).toBe(502);
   networks.script.iss = 'https://accounts.google.com';
   expect((await connect('google')).status).toBe(200);
-  await exec(program.pool, sql`TRUNCATE social_profile`);
+  await reset(program.pool, sql`TRUNCATE social_profile`);
   const doubled = await networks.visit((await begin('google')).authorizeUrl);
   doubled?.searchParams.append('state', 'another');
   expect((await comeBack(doubled)).status).toBe(400);
@@ -186,11 +193,20 @@ test('without a required scope, or without a page, nothing is connected, and the
   networks.script.without = ['instagram_business_basic', 'pages_show_list'];
   expect(await connect('instagram')).toMatchObject({
     status: 400,
-    body: { message: 'Instagram did not grant instagram_business_basic: connect the profile again' },
+    body: {
+      message:
+        'Instagram did not grant instagram_business_basic. Connect the profile again, and leave everything selected.',
+    },
   });
-  expect((await connect('facebook')).status).toBe(400);
+  expect(await connect('facebook')).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('Facebook did not grant pages_show_list.') },
+  });
   Object.assign(networks.script, { without: [], pages: 0 });
-  expect((await connect('facebook')).status).toBe(400);
+  expect(await connect('facebook')).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('No page was granted.') },
+  });
   expect(await countProfiles()).toBe(0);
 });
 
@@ -205,10 +221,58 @@ test.each(['facebook', 'google'] as const)(
   },
 );
 
-test('a project that Google has not approved is connected without locations', async () => {
+test('a project that Google has not approved is connected without locations, and says why there are none', async () => {
   networks.script.noQuota = true;
   expect((await connect('google')).status).toBe(200);
-  expect((await show('google')).body).toMatchObject({ linkedCount: 0 });
+  expect((await show('google')).body).toMatchObject({
+    linkedCount: 0,
+    linkedFault: 'Quota exceeded: 0 per minute (429)',
+  });
+  const back = await networks.visit((await begin('google')).authorizeUrl);
+  const page = await comeBack(back, { accept: 'text/html' });
+  expect(page.body).toMatch(/Google is connected[^]*did not list[^]*<blockquote><p>Quota exceeded/);
+  networks.script.noQuota = false;
+  await connect('google');
+  expect((await show('google')).body).toMatchObject({ linkedCount: 3, linkedFault: null });
+});
+
+test('an error response is passed on in the words of the network, in one line, bounded, and without tokens', async () => {
+  const answerWith = async (parameters: Record<string, string>, headers = {}) => {
+    const back = await networks.visit((await begin('linkedin')).authorizeUrl);
+    back?.searchParams.delete('code');
+    for (const [name, value] of Object.entries(parameters)) back?.searchParams.append(name, value);
+    return comeBack(back, headers);
+  };
+  const messageOf = ({ body }: { body: unknown }) => (body as { message: string }).message;
+  networks.script.unapproved = ['w_member_social'];
+  const refused = await connect('linkedin');
+  expect([refused.status, messageOf(refused)]).toEqual([
+    400,
+    'The app of this server may not ask LinkedIn for all of its scopes. Its administrator can remove scopes from ' +
+      'LINKEDIN_SCOPES, or have LinkedIn approve them. LinkedIn says: Scope "w_member_social" is not authorized for your ' +
+      'application (unauthorized_scope_error)',
+  ]);
+  networks.script.unapproved = [];
+  // Meta's dialog has an error response without `error`.
+  const ofMeta = { error_code: '1349126', error_message: 'App not active' };
+  expect(messageOf(await answerWith(ofMeta))).toMatch(
+    /^LinkedIn did not grant access\..*: App not active \(1349126\)$/,
+  );
+  const token = 'AQX'.repeat(30);
+  const long = await answerWith({ error: 'server_error', error_description: `a\nb ${token} ${'word '.repeat(200)}` });
+  expect(messageOf(long)).toMatch(/^LinkedIn cannot answer .* LinkedIn says: a b … word [^\n]*…$/);
+  expect(messageOf(long).length).toBeLessThan(400);
+  const page = await answerWith({ error: 'x', error_description: '<img src=x>' }, { accept: 'text/html' });
+  expect(page.body).toContain('<blockquote><p>&lt;img src=x&gt; (x)</p></blockquote>');
+});
+
+test('with an invalid state, nothing of an error response is shown: anybody may have written it', async () => {
+  const query = 'state=invented&error=x&error_description=Call+us';
+  const answer = await program.client.request('GET', `/oauth/google/callback?${query}`, {
+    headers: { 'x-api-key': '' },
+  });
+  expect(answer.status).toBe(400);
+  expect(JSON.stringify(answer.body)).not.toContain('Call us');
 });
 
 test('a network that does not respond is 502, and the message contains no address', async () => {
@@ -231,19 +295,6 @@ test('the audit log says who connected and disconnected, and the database contai
   expect(dump).toContain('social.connect');
   expect(dump).toContain('social.disconnect');
   expect([...networks.secrets].filter((secret) => dump.includes(secret))).toEqual([]);
-});
-
-test('tokens can be decrypted for their account and network only', async () => {
-  await connect('google');
-  const of = { accountId: program.account.accountId, platform: 'google' } as const;
-  const profile = await findProfile(program.pool, of);
-  const { secretKey } = await depsAt(new Date());
-  expect(openTokens(secretKey, of, profile?.tokens ?? Buffer.alloc(0)).access).toMatch(/^google-access-/);
-  for (const place of [
-    { ...of, accountId: 99 },
-    { ...of, platform: 'tiktok' as const },
-  ])
-    expect(() => openTokens(secretKey, place, profile?.tokens ?? Buffer.alloc(0))).toThrow();
 });
 
 async function depsAt(at: Date): Promise<SocialDeps> {

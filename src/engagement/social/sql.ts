@@ -53,9 +53,13 @@ const PROFILE = columns({
   externalId: as<string>('external_id'),
   username: as<string | null>('username'),
   profileName: as<string>('profile_name'),
-  pictureUrl: as<string | null>('picture_url'),
+  hasPicture: as<boolean>('picture IS NOT NULL'),
   scopes: as<string[]>('scopes'),
   linked: as<Linked[]>('linked'),
+  /** Why the network did not list what belongs to the profile; null if it did. */
+  linkedFault: as<string | null>('linked_fault'),
+  /** Whether it is connected to the sandbox, and not to the network. */
+  sandbox: as<boolean>('sandbox'),
   /** The tokens, encrypted by `sealTokens`. */
   tokens: as<Buffer>('tokens'),
   /** Null: the token does not expire. */
@@ -80,7 +84,16 @@ export const listProfiles = (db: Db, { accountId }: Of): Promise<ProfileRow[]> =
 export const findProfile = (db: Db, { accountId, platform }: One): Promise<ProfileRow | undefined> =>
   maybeOne(db, sql`SELECT ${PROFILE} FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
 
-export type NewProfile = Omit<ProfileRow, 'version' | 'failures' | 'disconnected' | 'connectedAt'> & {
+/** The picture of a profile: a JPEG of at most 320 by 320. Undefined if there is none, or no profile. */
+export const findPicture = (db: Db, { accountId, platform }: One): Promise<{ picture: Buffer } | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT picture FROM social_profile
+        WHERE account_id = ${accountId} AND platform = ${platform} AND picture IS NOT NULL`,
+  );
+
+export type NewProfile = Omit<ProfileRow, 'hasPicture' | 'version' | 'failures' | 'disconnected' | 'connectedAt'> & {
+  readonly picture: Buffer | null;
   readonly connectedBy: number | null;
 };
 
@@ -88,15 +101,15 @@ export type NewProfile = Omit<ProfileRow, 'version' | 'failures' | 'disconnected
 export const insertProfile = (db: Db, profile: NewProfile): Promise<{ version: number }> =>
   one(
     db,
-    sql`INSERT INTO social_profile AS p (account_id, platform, external_id, username, profile_name, picture_url, scopes,
-          linked, tokens, token_expires_at, refresh_at, connected_by)
+    sql`INSERT INTO social_profile AS p (account_id, platform, external_id, username, profile_name, picture, scopes,
+          linked, linked_fault, sandbox, tokens, token_expires_at, refresh_at, connected_by)
         VALUES (${profile.accountId}, ${profile.platform}, ${profile.externalId}, ${profile.username},
-          ${profile.profileName}, ${profile.pictureUrl}, ${profile.scopes}, ${JSON.stringify(profile.linked)}::jsonb,
-          ${profile.tokens}, ${profile.tokenExpiresAt}, ${profile.refreshAt}, ${profile.connectedBy})
+          ${profile.profileName}, ${profile.picture}, ${profile.scopes}, ${JSON.stringify(profile.linked)}::jsonb,
+          ${profile.linkedFault}, ${profile.sandbox}, ${profile.tokens}, ${profile.tokenExpiresAt}, ${profile.refreshAt}, ${profile.connectedBy})
         ON CONFLICT (account_id, platform) DO UPDATE SET
           external_id = excluded.external_id, username = excluded.username, profile_name = excluded.profile_name,
-          picture_url = excluded.picture_url, scopes = excluded.scopes, linked = excluded.linked,
-          tokens = excluded.tokens, token_expires_at = excluded.token_expires_at, refresh_at = excluded.refresh_at,
+          picture = excluded.picture, scopes = excluded.scopes, linked = excluded.linked,
+          linked_fault = excluded.linked_fault, sandbox = excluded.sandbox, tokens = excluded.tokens, token_expires_at = excluded.token_expires_at, refresh_at = excluded.refresh_at,
           connected_by = excluded.connected_by, connected_at = now(), failures = 0, disconnected = NULL,
           version = p.version + 1
         RETURNING version`,
@@ -104,6 +117,10 @@ export const insertProfile = (db: Db, profile: NewProfile): Promise<{ version: n
 
 export const deleteProfile = (db: Db, { accountId, platform }: One): Promise<number> =>
   exec(db, sql`DELETE FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
+
+/** Deletes the profiles of all accounts that are connected to the sandbox, at these networks. */
+export const deleteSandboxProfiles = (db: Db, { platforms }: { platforms: readonly Platform[] }): Promise<number> =>
+  exec(db, sql`DELETE FROM social_profile WHERE sandbox AND platform = ANY(${platforms})`);
 
 /**
  * Claims the profile of any account that is due first for renewal; for `leaseMs` nobody else gets it. The lease must be

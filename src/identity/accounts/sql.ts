@@ -1,5 +1,6 @@
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import type { NumberChecks } from '../../platform/lib/phone/number-rules.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 
 export type AccountStatus = 'active' | 'suspended';
@@ -26,6 +27,8 @@ export const GATE = columns({
   /** Canonical blocks; null if every address is allowed. */
   allowList: as<string[] | null>('CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END'),
   hasOptOuts: as<boolean>('a.has_opt_outs'),
+  defaultCountry: as<string | null>('a.default_country'),
+  numberChecks: as<NumberChecks>('a.number_checks'),
 });
 /** What an account allows its callers to do. */
 export type AccountGate = RowOf<typeof GATE>;

@@ -12,6 +12,7 @@ import { rotateKey } from './rotate.ts';
 import { toKeyIssued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, toKeyOut, RotateIn } from './schema.ts';
 import { countKeys, findKeyByHash, listKeys } from './sql.ts';
 import { id } from '../../platform/lib/schema.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/authentication';
 const tags = ['API keys'];
@@ -31,17 +32,25 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(PATH, {
     onRequest,
+    config: { secretAnswer: true, stepUp: true },
     schema: {
       tags,
       operationId: 'createApiKey',
       summary: 'Create an API key',
-      description: 'The value of the key is shown only once. You cannot grant scopes that you lack yourself (403).',
-      body: KeyIn,
+      description:
+        'The value of the key is shown only once. You cannot grant scopes that you lack yourself (403). ' +
+        'Without a body, the key has all your scopes and never expires.',
+      body: withExamples(Type.Union([KeyIn, Type.Null()]), {
+        name: 'Web shop',
+        operations: ['SMS', 'tracking'],
+        expiresAt: null,
+      }),
       response: { 201: KeyIssued },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) => {
-      const expiresAt = body.expiresAt ? new Date(body.expiresAt) : undefined;
-      return toKeyIssued(await createKey(tx, actor, { ...body, expiresAt }));
+      const { expiresAt, ...input } = body ?? {};
+      const key = { ...input, expiresAt: expiresAt ? new Date(expiresAt) : undefined };
+      return toKeyIssued(await createKey(tx, actor, key));
     }),
   });
 
@@ -64,7 +73,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     },
   });
 
-  app.get(`${PATH}/:value`, {
+  app.get(`${PATH}/:id`, {
     onRequest,
     schema: {
       tags,
@@ -75,7 +84,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       response: { 200: KeyOut },
     },
     handler: async ({ actor, params }) => {
-      const hash = hashOfKey(params.value);
+      const hash = hashOfKey(params.id);
       const key = hash && (await findKeyByHash(tenant(pool, actor), { accountId: actor.accountId, hash }));
       if (!key) throw new AppError('not_found');
       return toKeyOut(key);
@@ -84,6 +93,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PATH}/:id/rotate`, {
     onRequest,
+    config: { secretAnswer: true, stepUp: true },
     schema: {
       tags,
       operationId: 'rotateApiKey',
@@ -93,7 +103,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
         'working for `graceSeconds`; deleting the key revokes both. 403 if you lack a scope of the key, 409 if the key ' +
         'has expired.',
       params: KeyId,
-      body: RotateIn,
+      body: withExamples(RotateIn, { graceSeconds: 3600 }),
       response: { 200: KeyIssued },
     },
     handler: idempotentTx({ pool, answers }, 200, async ({ actor, params, body }, tx) => {
@@ -104,6 +114,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.delete(`${PATH}/:id`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'deleteApiKey',

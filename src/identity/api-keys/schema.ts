@@ -69,7 +69,8 @@ export const KeyOut = Type.Object({
 });
 
 export const KeyId = Type.Object({ id: id() });
-export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key.' }) });
+/** Named like that of `KeyId`: it is the same path, and OpenAPI knows one name for each place in a path. */
+export const KeyValue = Type.Object({ id: Type.String({ description: 'The value of a key, not its ID.' }) });
 
 /** Formats a new key with its value for responses. */
 export const toKeyIssued = (key: IssuedKey): Static<typeof KeyIssued> => ({

@@ -131,7 +131,7 @@ const LIVE_KEY = columns({
   keyId: as<number>('k.id'),
   userId: as<number | null>('k.user_id'),
   username: as<string | null>('u.username'),
-  role: as<Role>("coalesce(u.role, 'owner')"),
+  role: as<Role>("coalesce(u.role, 'admin')"),
   operations: as<string[]>('k.operations'),
 });
 /** What authentication needs to know about a key that is valid now. */

@@ -27,7 +27,7 @@ const AuditQuery = Type.Object({
 
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
-/** Registers the audit log of the caller's account. It needs the scope `keys`, which owners and admins have. */
+/** Registers the audit log of the caller's account. It needs the scope `keys`, which admins have. */
 export function auditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/audit', {
     onRequest: requireScope('keys'),

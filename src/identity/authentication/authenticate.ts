@@ -5,12 +5,13 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { createSharedLimiter } from '../../platform/db/shared-limiter.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Authenticated, Authenticate, CheckPassword } from '../../platform/lib/actor.ts';
+import type { Actor, Authenticated, Authenticate, CheckPassword, SignInLimits } from '../../platform/lib/actor.ts';
 import { networkOf } from '../../platform/lib/address.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import { readCredentials } from '../../platform/lib/credentials.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
+import { numberRulesOf } from '../../platform/lib/phone/number-rules.ts';
+import type { Rate, RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../../platform/lib/scope.ts';
 import { createSessionCheck } from '../sessions/check.ts';
 import { updateLastSeen } from '../sessions/sql.ts';
@@ -24,6 +25,8 @@ export type Authenticator = {
   readonly authenticate: Authenticate;
   /** Checks the password of a user who signs in. */
   readonly checkPassword: CheckPassword;
+  /** Limits what users and strangers try beyond the password. */
+  readonly signInLimits: SignInLimits;
   /** The NOTIFY channels by which processes share their counts; pass their notifications to `onNotify`. */
   readonly channels: readonly string[];
   onNotify(channel: string, payload: string): void;
@@ -46,18 +49,21 @@ export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Auth
   const failures = createSharedLimiter({ db: pool, log, channel: FAILURES_CHANNEL });
   const limits = createLoginLimits(failures);
   const byKey = createKeyCheck({ db: pool, usage, requests, limits });
-  const byPassword = createLoginCheck({ db: pool, log, requests, limits });
+  const noteNetwork = createNetworkRecorder({ db: pool, log });
+  const byPassword = createLoginCheck({ db: pool, noteNetwork, requests, limits });
+  const byBasic = createBasicCheck(byPassword);
   const bySession = createSessionCheck({ db: pool, usage: seen, requests });
   return {
     authenticate: async (call) => {
       const { ip } = call;
       const shown = readCredentials(call);
       if (shown.kind === 'key') return byKey(shown.value, ip);
-      if (shown.kind === 'basic') return byPassword(shown, ip);
+      if (shown.kind === 'basic') return byBasic(shown, ip);
       if (shown.kind === 'session') return bySession(shown.token, ip);
       throw new AppError('unauthenticated');
     },
-    checkPassword: byPassword,
+    checkPassword: ({ username, password }, ip) => byPassword({ username, password }, ip),
+    signInLimits: createSignInLimits({ requests, limits, noteNetwork }),
     channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
     onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),
     close: async () => void (await Promise.all([usage, seen, requests, failures].map((each) => each.close()))),
@@ -88,16 +94,21 @@ function createKeyCheck({
   };
 }
 
+type NoteNetwork = ReturnType<typeof createNetworkRecorder>;
 type PasswordDeps = {
   readonly db: Db;
-  readonly log: Log;
+  readonly noteNetwork: NoteNetwork;
   readonly requests: RateLimiter;
   readonly limits: LoginLimits;
 };
 
-function createLoginCheck({ db, log, requests, limits }: PasswordDeps): CheckPassword {
+/** As `CheckPassword`, with whether the account of the user requires a second factor. */
+type LoginCheck = (
+  ...shown: Parameters<CheckPassword>
+) => Promise<Awaited<ReturnType<CheckPassword>> & { readonly needsSecondFactor: boolean }>;
+
+function createLoginCheck({ db, noteNetwork, requests, limits }: PasswordDeps): LoginCheck {
   const checkPassword = createPasswordCheck(limits);
-  const noteNetwork = createNetworkRecorder({ db, log });
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
   return async ({ username, password }, ip) => {
     const network = networkOf(ip);
@@ -107,9 +118,53 @@ function createLoginCheck({ db, log, requests, limits }: PasswordDeps): CheckPas
     await checkPassword({ username, network, known }, password, login?.passwordHash);
     if (!login) throw new AppError('unauthenticated');
     refuseAtGate(login, ip);
-    await noteNetwork(login.userId, network);
+    if (!login.passwordSignsIn)
+      throw new AppError('forbidden', { message: 'Passwords do not sign in to this account: use single sign-on' });
+    const { passwordHash, hasSecondFactor, needsSecondFactor } = login;
+    // The password alone does not make a network known to belong to a user who has more to show.
+    if (!hasSecondFactor) await noteNetwork(login.userId, network);
     const headers = countRequest(requests, `u${login.userId}`, rateOf(login));
-    return { actor: actorOfLogin(login), headers, passwordHash: login.passwordHash };
+    return { actor: actorOfLogin(login), headers, passwordHash, hasSecondFactor, needsSecondFactor };
+  };
+}
+
+/** A password in the headers of a request would bypass the second factor. */
+function createBasicCheck(check: LoginCheck): (...shown: Parameters<CheckPassword>) => Promise<Authenticated> {
+  return async (shown, ip) => {
+    const { actor, headers, hasSecondFactor, needsSecondFactor } = await check(shown, ip);
+    if (hasSecondFactor || needsSecondFactor)
+      throw new AppError('forbidden', {
+        message: hasSecondFactor
+          ? 'This user has a second factor, so the password alone is not accepted here: use an API key'
+          : 'The account requires a second factor, so passwords are not accepted here: use an API key',
+      });
+    return { actor, headers };
+  };
+}
+
+/** Sign-ins with a passkey that one network may begin. */
+const BEGINS: Rate = { perMinute: 60, perSecond: 20 };
+
+type LimitDeps = { readonly requests: RateLimiter; readonly limits: LoginLimits; readonly noteNetwork: NoteNetwork };
+
+function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignInLimits {
+  return {
+    async guess(username, ip, check) {
+      // Only a user who has shown a password or a session gets here, so strangers cannot use up these guesses.
+      const attempt = { username, network: networkOf(ip), known: true };
+      limits.countAttempt(attempt);
+      let found: Awaited<ReturnType<typeof check>> | undefined;
+      try {
+        found = await check();
+      } finally {
+        if (found !== null) limits.refund(attempt);
+      }
+      if (found === null) throw limits.failedAttempt(attempt);
+      return found;
+    },
+    begin: (ip) => void countRequest(requests, `p${networkOf(ip)}`, BEGINS),
+    failed: (ip) => limits.failedKey(networkOf(ip)),
+    succeeded: (userId, ip) => noteNetwork(userId, networkOf(ip)),
   };
 }
 
@@ -143,9 +198,10 @@ const actorOfKey = (key: LiveKey): Actor => ({
   plan: key.plan,
   channels: channelSet(key.channels),
   hasOptOuts: key.hasOptOuts,
+  numberRules: numberRulesOf(key),
 });
 
-const actorOfLogin = (login: Login): Actor => ({
+export const actorOfLogin = (login: Login): Actor => ({
   kind: 'user',
   accountId: login.accountId,
   keyId: null,
@@ -156,5 +212,6 @@ const actorOfLogin = (login: Login): Actor => ({
   plan: login.plan,
   channels: channelSet(login.channels),
   hasOptOuts: login.hasOptOuts,
+  numberRules: numberRulesOf(login),
   isOperator: login.isOperator,
 });

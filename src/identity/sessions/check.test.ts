@@ -126,7 +126,12 @@ test('cannot start with a password that was changed during the check', async () 
   const { checkPassword } = stage.authenticator;
   const { actor, passwordHash } = await checkPassword(account, '198.51.100.7');
   await exec(stage.pool, sql`UPDATE app_user SET password_hash = 'x' WHERE id = ${actor.userId}`);
-  const begun = signIn(stage.pool, actor, { passwordHash, ip: '198.51.100.7', userAgent: '' });
+  const begun = signIn(stage.pool, actor, {
+    passwordHash,
+    method: 'password',
+    ip: '198.51.100.7',
+    userAgent: '',
+  });
   await expect(begun).rejects.toMatchObject({ code: 'unauthenticated' });
 });
 

@@ -3,16 +3,20 @@ import type { UsageTracker } from '../api-keys/last-used.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Actor, Authenticated } from '../../platform/lib/actor.ts';
+import type { Actor, Authenticated, Session } from '../../platform/lib/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import type { Rate, RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
-import { scopesOfRole } from '../../platform/lib/scope.ts';
+import { numberRulesOf } from '../../platform/lib/phone/number-rules.ts';
+import { type Scope, scopesOfRole } from '../../platform/lib/scope.ts';
 import { roleIn } from '../roles.ts';
 import { type LiveSession, listLiveSessions } from './sql.ts';
 import { hashOfToken } from './token.ts';
 
 /** The request limit of each session, whatever the plan: a page makes several requests to display itself. */
 const RATE: Rate = { perMinute: 1200, perSecond: 60 };
+
+/** The scopes of a session that has to add a second factor first (see also `guard.ts`). */
+const NO_SCOPES: ReadonlySet<Scope> = new Set();
 
 type Deps = { readonly db: Db; readonly usage: UsageTracker; readonly requests: RateLimiter };
 
@@ -45,22 +49,29 @@ async function findLiveSessions(db: Db, hashes: Buffer[]): Promise<(LiveSession 
 }
 
 function actorOf(row: LiveSession): Actor {
-  const { accountId, plan, channels, hasOptOuts } = row.acting ?? row;
-  const { sessionId: id, userId, username, isOperator, createdAt, expiresAt } = row;
-  const session = { id, accountId: row.accountId, userId, username, role: row.role, createdAt, expiresAt };
+  const account = row.acting ?? row;
+  const { accountId, plan, channels, hasOptOuts } = account;
+  const { username, mustEnrol } = row;
+  const session = sessionOf(row);
   const role = roleIn(accountId, session);
   return {
     kind: row.acting ? 'operator' : 'user',
     accountId,
     keyId: null,
-    userId: row.acting ? null : userId,
+    userId: row.acting ? null : row.userId,
     username,
     role,
-    operations: scopesOfRole(role),
+    operations: mustEnrol ? NO_SCOPES : scopesOfRole(role),
     plan,
     channels: channelSet(channels),
     hasOptOuts,
-    isOperator,
+    numberRules: numberRulesOf(account),
+    isOperator: row.isOperator && !mustEnrol,
     session,
   };
+}
+
+function sessionOf(row: LiveSession): Session {
+  const { accountId, userId, username, role, createdAt, expiresAt, method, isProven, mustEnrol } = row;
+  return { id: row.sessionId, accountId, userId, username, role, createdAt, expiresAt, method, isProven, mustEnrol };
 }

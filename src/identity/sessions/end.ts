@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor, Session } from '../../platform/lib/actor.ts';
 import { requireAuthority } from '../roles.ts';
-import { deleteSession, deleteSessionsOfUser, findSession } from './sql.ts';
+import { deletePendingSignInsOfUser, deleteSession, deleteSessionsOfUser, findSession } from './sql.ts';
 
 /**
  * Ends one of the actor's own sessions or, with the scope `keys`, one of another user of the account: its next request
@@ -30,14 +30,30 @@ async function deleteAudited(tx: Db, author: Author, { id, userId }: { id: numbe
 }
 
 /**
- * Ends all sessions of a user of the author's account except `exceptId`, and records the reason. Call it in a
- * transaction.
+ * Ends all sessions of a user of the author's account except `exceptId`, also those that still await a second factor,
+ * and records the reason. Returns how many sessions have ended. Call it in a transaction.
  */
 export async function endSessionsOfUser(
   tx: Db,
   author: Author,
   { userId, exceptId, reason }: { userId: number; exceptId: number | null; reason: string },
-): Promise<void> {
-  for (const { id } of await deleteSessionsOfUser(tx, { accountId: author.accountId, userId, exceptId }))
+): Promise<number> {
+  const { accountId } = author;
+  // A pending sign-in that completes meanwhile has its session committed once its row can be deleted.
+  await deletePendingSignInsOfUser(tx, { accountId, userId });
+  const ended = await deleteSessionsOfUser(tx, { accountId, userId, exceptId });
+  for (const { id } of ended)
     await recordAudit(tx, author, { action: 'session.end', subject: `session:${id}`, detail: { userId, reason } });
+  return ended.length;
 }
+
+/**
+ * Ends all other sessions of the user of this session and returns how many there were. Call it in a transaction of the
+ * user's own account.
+ */
+export const endOtherSessions = (tx: Db, { id, accountId, userId, username }: Session): Promise<number> =>
+  endSessionsOfUser(
+    tx,
+    { kind: 'user', accountId, keyId: null, userId, username },
+    { userId, exceptId: id, reason: 'the user ended all others' },
+  );

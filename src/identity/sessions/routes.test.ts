@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
+import { newKey } from '../../../test/support/http/routes.ts';
 import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../../../test/support/http/session-stage.ts';
 
 const stage = await openSessionStage();
@@ -35,9 +36,10 @@ test('are ended by their user, or by anyone who may manage that role', async () 
   const end = async (by: Browser, of: Browser) =>
     (await by.ask('DELETE', `${SESSIONS}/${await sessionIdOf(of)}`)).status;
   expect(await end(viewer, admin)).toBe(404);
-  expect(await end(admin, owner)).toBe(403);
   expect(await end(owner, second)).toBe(204);
   const viewerId = await sessionIdOf(viewer);
+  const narrow = { 'x-api-key': await newKey(stage.pool, account, ['keys']) };
+  expect((await stage.call('DELETE', `${SESSIONS}/${viewerId}`, { headers: narrow })).status).toBe(403);
   expect(await end(admin, viewer)).toBe(204);
   expect((await admin.ask('DELETE', `${SESSIONS}/${viewerId}`)).status).toBe(404);
   expect([await stage.statusOf(second), await stage.statusOf(viewer), await stage.statusOf(owner)]).toEqual([
@@ -57,4 +59,16 @@ test('of another account are answered exactly like unknown ones', async () => {
   const face = ({ status, body }: typeof foreign) => [status, body.message];
   expect(face(foreign)).toEqual(face(unknown));
   expect([foreign.status, await stage.statusOf(stranger)]).toEqual([404, 200]);
+});
+
+test('are all ended but the current one by their user, at once', async () => {
+  const person = await stage.person(account.accountId, 'viewer');
+  const [here, there, elsewhere] = [await stage.signIn(person), await stage.signIn(person), await stage.signIn(person)];
+  const other = await stage.signIn(account);
+  expect(await here.ask('DELETE', SESSIONS)).toMatchObject({ status: 200, body: { ended: 2 } });
+  const statuses = [here, there, elsewhere, other].map((browser) => stage.statusOf(browser));
+  expect(await Promise.all(statuses)).toEqual([200, 401, 401, 200]);
+  expect((await here.ask('DELETE', SESSIONS)).body).toEqual({ ended: 0 });
+  const byKey = await stage.call('DELETE', SESSIONS, { headers: { 'x-api-key': account.apiKey } });
+  expect(byKey.status).toBe(403);
 });

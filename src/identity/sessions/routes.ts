@@ -2,63 +2,37 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { assertScope, requireOperator } from '../../platform/http/auth.ts';
+import { AppError } from '../../platform/errors.ts';
+import { assertScope, requireCredentials, requireOperator } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
-import { requireSameOrigin } from '../../platform/http/same-origin.ts';
-import { ErrorOut, ref } from '../../platform/http/schema.ts';
 import { isSecure, sessionCookie } from '../../platform/lib/session-cookie.ts';
-import { endSession, signOut } from './end.ts';
+import { endOtherSessions, endSession, signOut } from './end.ts';
 import {
   AccountIn,
+  OthersEnded,
   toSessionEntry,
   SessionEntry,
   sessionFilters,
   SessionOut,
   SessionParams,
-  SignInBody,
 } from './schema.ts';
 import { describeSession } from './show.ts';
-import { signIn } from './sign-in.ts';
-import { countSessions, listSessions, SESSION_SECONDS } from './sql.ts';
+import { countSessions, listSessions } from './sql.ts';
 import { switchAccount } from './switch-account.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 const ONE = `${PG}/session`;
 const tags = ['Sessions'];
 const Ended = { 204: Type.Null({ description: 'Ended' }) };
 
-/** Registers signing in. Register it outside the scope that requires authentication: its body has the credentials. */
-export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): void {
-  app.post(ONE, {
-    onRequest: requireSameOrigin,
-    schema: {
-      tags,
-      operationId: 'signIn',
-      summary: 'Sign in and get a session cookie',
-      description:
-        'For pages of the console: requires the header `X-Heliograph-Console: 1` and the same origin (else 403). Passwords ' +
-        'are checked, and failed attempts limited, as with Basic. All routes accept the cookie; with it, requests that ' +
-        'may change something also need that header and the same origin.',
-      security: [],
-      body: SignInBody,
-      response: { 200: SessionOut, 401: ref(ErrorOut), 403: ref(ErrorOut), 429: ref(ErrorOut) },
-    },
-    handler: async (request, reply) => {
-      const { ip, body } = request;
-      const { actor, headers, passwordHash } = await checkPassword(body, ip);
-      reply.headers({ ...headers, 'cache-control': 'no-store' });
-      const input = { ip, passwordHash, userAgent: request.headers['user-agent'] ?? '' };
-      const begun = await tenantTransaction(pool, actor, (tx) => signIn(tx, actor, input));
-      giveCookie(request, reply, begun.token, SESSION_SECONDS);
-      return describeSession(tenant(pool, actor), begun.actor);
-    },
-  });
-}
-
 /** Registers the routes for sessions of signed-in users. */
 export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
+  const onRequest = requireCredentials();
+
   app.get(ONE, {
+    onRequest,
     schema: {
       tags,
       operationId: 'findSession',
@@ -70,6 +44,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
   });
 
   app.delete(ONE, {
+    onRequest,
     schema: { tags, operationId: 'signOut', summary: 'Sign out', response: Ended },
     handler: async (request, reply) => {
       const { session } = request.actor;
@@ -86,8 +61,8 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'switchAccount',
       summary: 'Switch to another account, as an operator of the gateway',
       description:
-        'You get the role of an owner, even in a suspended account. Its audit log records when you came and left.',
-      body: AccountIn,
+        'You get the role of an admin, even in a suspended account. Its audit log records when you came and left.',
+      body: withExamples(AccountIn, { accountId: null }),
       response: { 200: SessionOut },
     },
     handler: async ({ actor, body }) => {
@@ -97,6 +72,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
   });
 
   app.get(`${PG}/sessions`, {
+    onRequest,
     schema: {
       tags,
       operationId: 'listSessions',
@@ -120,14 +96,30 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
     },
   });
 
+  app.delete(`${PG}/sessions`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'endOtherSessions',
+      summary: 'End all your other sessions',
+      description: 'Their next requests get 401. Only for sessions; 403 for keys and passwords.',
+      response: { 200: OthersEnded },
+    },
+    handler: async ({ actor: { session } }) => {
+      if (!session) throw new AppError('forbidden', { message: 'These credentials are not a session' });
+      return { ended: await tenantTransaction(pool, session, (tx) => endOtherSessions(tx, session)) };
+    },
+  });
+
   app.delete(`${PG}/sessions/:id`, {
+    onRequest,
     schema: {
       tags,
       operationId: 'endSession',
       summary: 'End a session',
       description:
         'The next request of the session gets 401. With the scope `keys` you can also end sessions of other users of the ' +
-        'account; only owners can end those of owners (403).',
+        'account, unless they have rights that you lack (403).',
       params: SessionParams,
       response: Ended,
     },

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { SIGN_IN_METHODS } from '../../platform/lib/actor.ts';
 import { ROLES, SCOPES } from '../../platform/lib/scope.ts';
 import { PLANS } from '../../platform/lib/plan.ts';
 import type { SessionRow } from './sql.ts';
@@ -8,10 +9,11 @@ const Id = id();
 const Role = (description: string) => Type.Enum([...ROLES], { type: 'string', description });
 const ENDS = 'UTC. The session ends earlier after 12 hours without a request.';
 
-export const SignInBody = Type.Object({
-  username: Type.String({ minLength: 1, maxLength: 200 }),
-  password: Type.String({ minLength: 1, maxLength: 200 }),
-});
+const method = () =>
+  Type.Enum([...SIGN_IN_METHODS], {
+    type: 'string',
+    description: 'How the user signed in: the last factor that was shown.',
+  });
 
 export const SessionOut = Type.Object({
   user: Type.Object({
@@ -34,8 +36,17 @@ export const SessionOut = Type.Object({
     { description: 'The current account, to which all other requests of the session apply.' },
   ),
   ownAccountId: Type.Integer(),
-  role: Role('The effective role; in another account, that of an owner.'),
+  role: Role('The effective role; in another account, that of an admin.'),
   operations: Type.Array(Type.Enum([...SCOPES], { type: 'string' }), { description: 'The effective scopes.' }),
+  writable: Type.Array(Type.Enum([...SCOPES], { type: 'string' }), {
+    description: 'Those of `operations` within which the role may change something.',
+  }),
+  method: method(),
+  mustEnrol: Type.Boolean({
+    description:
+      'Whether the account requires a second factor and the user has none: until one is added, everything else is 403 ' +
+      'with the code `second_factor_required`.',
+  }),
   createdAt: instant('UTC'),
   expiresAt: instant(ENDS),
 });
@@ -43,6 +54,8 @@ export const SessionOut = Type.Object({
 export const AccountIn = Type.Object({
   accountId: Type.Union([Id, Type.Null()], { description: 'The account to switch to; null for your own.' }),
 });
+
+export const OthersEnded = Type.Object({ ended: Type.Integer({ description: 'How many sessions have ended.' }) });
 
 export const SessionParams = Type.Object({ id: Id });
 
@@ -57,6 +70,7 @@ export const SessionEntry = Type.Object({
   username: Type.String(),
   address: orNull(Type.String({ description: 'The address from which the user signed in.' })),
   userAgent: Type.String({ description: 'The User-Agent of the browser; at most 200 characters.' }),
+  method: method(),
   createdAt: instant('UTC'),
   lastSeenAt: instant('UTC, exact to about a minute.'),
   expiresAt: instant(ENDS),
@@ -70,6 +84,7 @@ export const toSessionEntry = (row: SessionRow, currentId: number | undefined): 
   username: row.username,
   address: row.address,
   userAgent: row.userAgent,
+  method: row.method,
   createdAt: row.createdAt.toISOString(),
   lastSeenAt: row.lastSeenAt.toISOString(),
   expiresAt: row.expiresAt.toISOString(),

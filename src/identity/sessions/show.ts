@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { toChannels } from '../../platform/lib/channel.ts';
-import { SCOPES, scopesOfRole } from '../../platform/lib/scope.ts';
+import { roleMay, SCOPES, scopesOfRole } from '../../platform/lib/scope.ts';
 import { roleIn } from '../roles.ts';
 import type { SessionOut } from './schema.ts';
 import { findShownAccount } from './sql.ts';
@@ -20,13 +20,17 @@ export async function describeSession(
   const account = await findShownAccount(db, { accountId });
   if (!account) throw new AppError('not_found');
   const role = roleIn(accountId, session);
-  const operations = scopesOfRole(role);
+  const { method, mustEnrol } = session;
+  const operations = mustEnrol ? new Set() : scopesOfRole(role);
   return {
     user: { id: session.userId, username: session.username, role: session.role, isOperator },
     account: { ...account, channels: toChannels(account.channels) },
     ownAccountId: session.accountId,
     role,
     operations: SCOPES.filter((scope) => operations.has(scope)),
+    writable: SCOPES.filter((scope) => operations.has(scope) && roleMay(role, scope, 'write')),
+    method,
+    mustEnrol,
     createdAt: session.createdAt.toISOString(),
     expiresAt: session.expiresAt.toISOString(),
   };

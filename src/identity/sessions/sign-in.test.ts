@@ -20,7 +20,7 @@ test('returns the user, the account and the permissions', async () => {
   const { answer, ask } = await stage.signIn(account);
   const instant = expect.stringMatching(/Z$/);
   expect(answer.body).toEqual({
-    user: { id: expect.any(Number), username: account.username, role: 'owner', isOperator: false },
+    user: { id: expect.any(Number), username: account.username, role: 'admin', isOperator: false },
     account: {
       id: account.accountId,
       name: 'Acme',
@@ -30,8 +30,11 @@ test('returns the user, the account and the permissions', async () => {
       status: 'active',
     },
     ownAccountId: account.accountId,
-    role: 'owner',
+    role: 'admin',
     operations: [...SCOPES],
+    writable: [...SCOPES],
+    method: 'password',
+    mustEnrol: false,
     createdAt: instant,
     expiresAt: instant,
   });
@@ -88,10 +91,14 @@ test('answers a wrong password and an unknown user alike, without a challenge', 
   }
 });
 
-test('names the fields that are missing or of a wrong type', async () => {
-  const answer = await stage.call('POST', SESSION, { headers: OWN_PAGES, body: { username: 1 } });
-  expect(answer.status).toBe(400);
-  expect(answer.body.details.map(({ field }: { field: string }) => field).toSorted()).toEqual(['password', 'username']);
+test('names a field that is missing or of a wrong type', async () => {
+  for (const [body, field] of [
+    [{ username: account.username }, 'password'],
+    [{ username: 1, password: 'x' }, 'username'],
+  ] as const) {
+    const answer = await stage.call('POST', SESSION, { headers: OWN_PAGES, body });
+    expect([answer.status, answer.body.details]).toEqual([400, [expect.objectContaining({ field })]]);
+  }
 });
 
 test('counts its failed attempts together with those of Basic', async () => {
@@ -138,6 +145,7 @@ test('records address and user agent, truncated to fit the column', async () => 
       username: account.username,
       address: '2001:db8::5',
       userAgent: 'B'.repeat(200),
+      method: 'password',
       createdAt: answer.body.createdAt,
       lastSeenAt: expect.stringMatching(/Z$/),
       expiresAt: answer.body.expiresAt,
@@ -145,7 +153,7 @@ test('records address and user agent, truncated to fit the column', async () => 
     },
   ]);
   const subject = `session:${data[0].id}`;
-  const detail = { address: '2001:db8::5', userAgent: 'B'.repeat(200) };
+  const detail = { address: '2001:db8::5', userAgent: 'B'.repeat(200), method: 'password' };
   const by = { kind: 'user', userId: answer.body.user.id, username: account.username };
   expect(await stage.auditOf(account.accountId)).toEqual([{ ...by, action: 'session.create', subject, detail }]);
 });

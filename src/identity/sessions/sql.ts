@@ -1,6 +1,8 @@
 import { type AccountGate, type AccountStatus, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import type { SignInMethod } from '../../platform/lib/actor.ts';
+import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import type { Plan } from '../../platform/lib/plan.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
@@ -11,11 +13,27 @@ const IDLE_SECONDS = 12 * 3600;
 const EXPIRES = sql`s.created_at + make_interval(secs => ${SESSION_SECONDS})`;
 const LIVE = sql`(${EXPIRES} > now() AND s.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}))`;
 
+/** How long a session counts as proven after its user has shown a password or a second factor. */
+const PROVEN_SECONDS = 600;
+/** How long a sign-in may wait for its second factor. */
+const PENDING_SECONDS = 300;
+
+/** Whether the user `u` has a second factor. */
+export const HAS_SECOND_FACTOR = sql`(EXISTS (SELECT FROM totp_factor f WHERE f.user_id = u.id AND f.secret IS NOT NULL)
+          OR EXISTS (SELECT FROM passkey k WHERE k.user_id = u.id))`;
+/**
+ * Whether the account of the session `s` requires a second factor that its user does not have yet. An identity provider
+ * answers for its own users.
+ */
+const MUST_ENROL = sql`(s.method <> 'single-sign-on' AND EXISTS (SELECT FROM app_user u JOIN account a ON a.id = u.account_id
+          WHERE u.id = s.user_id AND a.second_factor = 'required' AND NOT ${HAS_SECOND_FACTOR}))`;
+
 export type NewSession = {
   readonly accountId: number;
   readonly userId: number;
-  /** The stored hash that the password matched. */
-  readonly passwordHash: string;
+  /** The stored hash that the password matched; null if the user signs in without a password. */
+  readonly passwordHash: string | null;
+  readonly method: SignInMethod;
   readonly hash: Buffer;
   readonly address: string | null;
   readonly userAgent: string;
@@ -25,6 +43,7 @@ const NEW_SESSION = columns({
   id: as<number>('s.id'),
   createdAt: as<Date>('s.created_at'),
   expiresAt: as<Date>(EXPIRES),
+  mustEnrol: as<boolean>(MUST_ENROL),
 });
 
 /**
@@ -34,17 +53,18 @@ const NEW_SESSION = columns({
 export const insertSession = (db: Db, session: NewSession): Promise<RowOf<typeof NEW_SESSION> | undefined> =>
   maybeOne(
     db,
-    sql`INSERT INTO user_session AS s (account_id, user_id, token_hash, address, user_agent)
-      SELECT u.account_id, u.id, ${session.hash}::bytea, ${session.address}::inet, ${session.userAgent}::text
+    sql`INSERT INTO user_session AS s (account_id, user_id, token_hash, address, user_agent, method)
+      SELECT u.account_id, u.id, ${session.hash}::bytea, ${session.address}::inet, ${session.userAgent}::text,
+             ${session.method}::text
       FROM app_user u
       WHERE u.account_id = ${session.accountId} AND u.id = ${session.userId}
-        AND u.password_hash = ${session.passwordHash}
+        AND (${session.passwordHash}::text IS NULL OR u.password_hash = ${session.passwordHash})
       FOR SHARE
       RETURNING ${NEW_SESSION}`,
   );
 
 /** The account that an operator is looking at. */
-type ActingAccount = { accountId: number; plan: Plan; channels: number; hasOptOuts: boolean };
+type ActingAccount = { accountId: number; plan: Plan; channels: number; hasOptOuts: boolean } & NumberRules;
 
 const LIVE_SESSION = columns({
   hash: as<Buffer>('s.token_hash'),
@@ -55,10 +75,13 @@ const LIVE_SESSION = columns({
   isOperator: as<boolean>('u.is_operator'),
   createdAt: as<Date>('s.created_at'),
   expiresAt: as<Date>(EXPIRES),
+  method: as<SignInMethod>('s.method'),
+  isProven: as<boolean>(sql`s.proven_at > now() - make_interval(secs => ${PROVEN_SECONDS})`),
+  mustEnrol: as<boolean>(MUST_ENROL),
   /** Null while the session is in the user's own account. */
   acting:
     as<ActingAccount | null>(`CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
-          'hasOptOuts', b.has_opt_outs) END`),
+          'hasOptOuts', b.has_opt_outs, 'defaultCountry', b.default_country, 'numberChecks', b.number_checks) END`),
 });
 /** What authentication needs to know about a live session; the gate is that of the user's own account. */
 export type LiveSession = RowOf<typeof LIVE_SESSION> & AccountGate;
@@ -95,6 +118,7 @@ const SESSION = columns({
   role: as<Role>('u.role'),
   address: as<string | null>('host(s.address)'),
   userAgent: as<string>('s.user_agent'),
+  method: as<SignInMethod>('s.method'),
   createdAt: as<Date>('s.created_at'),
   lastSeenAt: as<Date>('s.last_seen_at'),
   expiresAt: as<Date>(EXPIRES),
@@ -141,6 +165,10 @@ export const deleteSessionsOfUser = (
       WHERE account_id = ${input.accountId} AND user_id = ${input.userId}
         AND (${input.exceptId}::bigint IS NULL OR id <> ${input.exceptId}) RETURNING id`,
   );
+
+/** Records that the user of a session has just proven to be there. Returns 0 if the session is gone. */
+export const updateProven = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
+  exec(db, sql`UPDATE user_session SET proven_at = now() WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 /** Deletes all but the `keep` newest sessions of a user. */
 export const deleteSurplusSessions = (
@@ -193,4 +221,76 @@ export const findShownAccount = (db: Db, { accountId }: { accountId: number }): 
     db,
     sql`SELECT ${SHOWN_ACCOUNT}
         FROM account a LEFT JOIN credit_balance b ON b.account_id = a.id WHERE a.id = ${accountId}`,
+  );
+
+/** A sign-in whose password was right and whose second factor is awaited. */
+export type NewPendingSignIn = {
+  readonly accountId: number;
+  readonly userId: number;
+  readonly passwordHash: string;
+  readonly hash: Buffer;
+};
+
+/** Inserts a pending sign-in. Returns 0 if the password was changed in the meantime. */
+export const insertPendingSignIn = (
+  db: Db,
+  { accountId, userId, passwordHash, hash }: NewPendingSignIn,
+): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO pending_sign_in (token_hash, account_id, user_id)
+      SELECT ${hash}::bytea, u.account_id, u.id FROM app_user u
+      WHERE u.account_id = ${accountId} AND u.id = ${userId} AND u.password_hash = ${passwordHash}
+      FOR SHARE`,
+  );
+
+const PENDING = columns({
+  userId: as<number>('u.id'),
+  username: as<string>('u.username'),
+  role: as<Role>('u.role'),
+  isOperator: as<boolean>('u.is_operator'),
+});
+/** The user of a pending sign-in, and what the account allows. */
+export type PendingSignIn = RowOf<typeof PENDING> & AccountGate;
+
+/** A wrong code ends a pending sign-in when it is the last of so many. */
+const MAX_WRONG_CODES = 5;
+
+const IS_PENDING = sql`(p.created_at > now() - make_interval(secs => ${PENDING_SECONDS}) AND p.wrong_codes < ${MAX_WRONG_CODES})`;
+
+/** Finds a pending sign-in of any account that has not ended. */
+export const findPendingSignIn = (db: Db, { hash }: { hash: Buffer }): Promise<PendingSignIn | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${PENDING}, ${GATE}
+      FROM pending_sign_in p JOIN app_user u ON u.id = p.user_id JOIN account a ON a.id = u.account_id
+      WHERE p.token_hash = ${hash} AND ${IS_PENDING}`,
+  );
+
+/** Counts a try before its code is checked, so that parallel tries cannot exceed the bound. Returns 0 if it has ended. */
+export const updatePendingTries = (db: Db, { accountId, hash }: { accountId: number; hash: Buffer }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE pending_sign_in p SET wrong_codes = p.wrong_codes + 1
+      WHERE p.account_id = ${accountId} AND p.token_hash = ${hash} AND ${IS_PENDING}`,
+  );
+
+/** Deletes a pending sign-in that is complete. Returns 0 if it was gone. */
+export const deletePendingSignIn = (
+  db: Db,
+  { accountId, hash }: { accountId: number; hash: Buffer },
+): Promise<number> =>
+  exec(db, sql`DELETE FROM pending_sign_in WHERE account_id = ${accountId} AND token_hash = ${hash}`);
+
+/** Deletes the pending sign-ins of a user whose password or factors have changed. */
+export const deletePendingSignInsOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<number> =>
+  exec(db, sql`DELETE FROM pending_sign_in WHERE account_id = ${input.accountId} AND user_id = ${input.userId}`);
+
+/** Deletes up to `limit` pending sign-ins of all accounts that are over. */
+export const deleteEndedPendingSignIns = (db: Db, { limit }: { limit: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM pending_sign_in WHERE token_hash IN (
+      SELECT p.token_hash FROM pending_sign_in p
+      WHERE p.created_at < now() - make_interval(secs => ${PENDING_SECONDS}) LIMIT ${limit})`,
   );

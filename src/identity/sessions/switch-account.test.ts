@@ -24,7 +24,7 @@ beforeEach(async () => {
 describe('an operator of the gateway', () => {
   const look = (browser: Browser, accountId: number | null) => browser.ask('PUT', `${SESSION}/account`, { accountId });
 
-  test('acts in another account as an owner, and its audit log records the visit', async () => {
+  test('acts in another account as an admin, and its audit log records the visit', async () => {
     const who = await stage.operator(account.accountId);
     const browser = await stage.signIn(who);
     const other = await stage.newAccount();
@@ -33,7 +33,7 @@ describe('an operator of the gateway', () => {
       user: { id: who.id, username: who.username, role: 'admin', isOperator: true },
       account: { id: other.accountId },
       ownAccountId: account.accountId,
-      role: 'owner',
+      role: 'admin',
       operations: [...SCOPES],
     });
     expect((await browser.ask('GET', SESSION)).body).toEqual(there.body);

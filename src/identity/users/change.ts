@@ -10,7 +10,7 @@ import { hashPassword, refuseGuessablePassword } from './password.ts';
 import {
   deleteUser,
   findUser,
-  listOwnersForUpdate,
+  listAdminsForUpdate,
   updateIsOperator,
   updatePassword,
   updateRole,
@@ -28,10 +28,10 @@ export type UserChange = {
  * password also ends the user's sessions. Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when
  * the actor may not manage that role or the new one, when the user is an operator of the gateway and the actor is not,
  * and for the actor's own password, which needs the current one (`changeOwnPassword`); 409 for the role of the last
- * owner; 400 when the password is the username.
+ * admin; 400 when the password is the username.
  */
 export async function changeUser(tx: Db, actor: Actor, { id, role, password }: UserChange): Promise<UserRow> {
-  const user = await findChangeableUser(tx, actor, { id, leavesOwners: role !== undefined && role !== 'owner' });
+  const user = await findChangeableUser(tx, actor, { id, leavesAdmins: role !== undefined && role !== 'admin' });
   if (role !== undefined) await changeRole(tx, actor, user, role);
   if (password !== undefined) await resetPassword(tx, actor, user, password);
   return { ...user, role: role ?? user.role };
@@ -40,10 +40,10 @@ export async function changeUser(tx: Db, actor: Actor, { id, role, password }: U
 /**
  * Removes a user and revokes the keys that the user made, so that nobody who leaves keeps access. A key that is to stay
  * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
- * when the actor may not manage that role, 409 for the last owner.
+ * when the actor may not manage that role, 409 for the last admin.
  */
 export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
-  const { username, role } = await findChangeableUser(tx, actor, { id, leavesOwners: true });
+  const { username, role } = await findChangeableUser(tx, actor, { id, leavesAdmins: true });
   await revokeKeysOfUser(tx, actor, { userId: id });
   await deleteUser(tx, { accountId: actor.accountId, id });
   await recordAudit(tx, actor, { action: 'user.delete', subject: `user:${id}`, detail: { username, role } });
@@ -65,16 +65,16 @@ export async function changeOperator(
 }
 
 /**
- * Finds a user whom the actor may change. With `leavesOwners` it locks the owners of the account, so that concurrent
- * changes wait for each other and the last owner stays one.
+ * Finds a user whom the actor may change. With `leavesAdmins` it locks the admins of the account, so that concurrent
+ * changes wait for each other and the last admin stays one.
  */
 async function findChangeableUser(
   tx: Db,
   actor: Actor,
-  { id, leavesOwners }: { id: number; leavesOwners: boolean },
+  { id, leavesAdmins }: { id: number; leavesAdmins: boolean },
 ): Promise<UserRow> {
   const { accountId } = actor;
-  const owners = leavesOwners ? await listOwnersForUpdate(tx, { accountId }) : [];
+  const admins = leavesAdmins ? await listAdminsForUpdate(tx, { accountId }) : [];
   const user = await findUser(tx, { accountId, id });
   if (!user) throw new AppError('not_found');
   requireAuthority(actor, user.role);
@@ -83,16 +83,16 @@ async function findChangeableUser(
     throw new AppError('forbidden', {
       message: 'This user is an operator of the gateway: only operators may do this',
     });
-  if (owners.length === 1 && owners[0]?.id === id)
-    throw new AppError('conflict', { message: 'The account needs an owner: make somebody else an owner first' });
+  if (admins.length === 1 && admins[0]?.id === id)
+    throw new AppError('conflict', { message: 'The account needs an admin: make somebody else an admin first' });
   return user;
 }
 
-async function changeRole(tx: Db, actor: Actor, { id, role: from }: UserRow, to: Role): Promise<void> {
+async function changeRole(tx: Db, actor: Actor, { id, username, role: from }: UserRow, to: Role): Promise<void> {
   if (from === to) return;
   requireAuthority(actor, to);
   await updateRole(tx, { accountId: actor.accountId, id, role: to });
-  await recordAudit(tx, actor, { action: 'user.role', subject: `user:${id}`, detail: { from, to } });
+  await recordAudit(tx, actor, { action: 'user.role', subject: `user:${id}`, detail: { username, from, to } });
 }
 
 async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, password: string): Promise<void> {

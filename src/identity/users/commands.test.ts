@@ -1,24 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { registerAccountCommands } from '../../operations/accounts/commands.ts';
 import { createAccount, createDemoAccount } from '../../operations/accounts/create.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { registerOperatorCommands } from './commands.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
+
 let run: (...args: readonly string[]) => Promise<CommandResult>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   run = commandsOn(database, registerOperatorCommands, registerAccountCommands);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const operators = async (): Promise<string[]> =>
   ((await run('operator', 'list')).answer as { username: string }[]).map(({ username }) => username);
 
-test('the owner of the first account is an operator, later owners only on request', async () => {
+test('the first user of the first account is an operator, those of later accounts only on request', async () => {
   const demo = await createDemoAccount(database.pool);
   await run('account', 'create', '--name', 'Plain');
   await run('account', 'create', '--name', 'Trusted', '--operator');

@@ -106,3 +106,32 @@ test('the answer to a wrong password or key says how many failures are left', ()
   expect(limits.failedAttempt(stranger(1))).toMatchObject({ code: 'unauthenticated', headers });
   expect(limits.failedKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated', headers });
 });
+
+test('the headers of failures are the same whether or not the user has logged in from there', () => {
+  const limits = limitsAt();
+  const { network } = owner;
+  /** Tries until it is refused, and returns the figures of each answer. */
+  const figures = (attempt: typeof owner, tries: number) =>
+    Array.from({ length: tries }, () => {
+      limits.pass(1000);
+      limits.countAttempt(attempt);
+      const { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': left } = limits.failedAttempt(attempt).headers ?? {};
+      return `${left} of ${limit}`;
+    });
+  const expected = (from: number) => Array.from({ length: 10 }, (_, n) => `${from - n} of 60`);
+  expect(figures(owner, 10)).toEqual(expected(59));
+  expect(figures({ username: 'nobody', network, known: false }, 10)).toEqual(expected(49));
+  expect(figures(owner, 10)).toEqual(expected(39));
+  const refusals = [owner, { username: 'nobody', network, known: false }].map((attempt) => {
+    for (;;)
+      try {
+        limits.pass(250);
+        limits.countAttempt(attempt);
+        limits.failedAttempt(attempt);
+      } catch (error) {
+        return error;
+      }
+  });
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ code: 'rate_limited', headers: { 'x-ratelimit-limit': '60' } });
+});

@@ -45,7 +45,8 @@ type Limit = readonly [name: string, rate: Rate];
  * Creates the limits of failed authentication attempts. For each user, strangers share one small limit, however many
  * addresses they have, and also use up that of their network. Neither applies to networks from which the user has
  * logged in before, so that nobody can lock owners out from their own network. Right credentials use up nothing.
- * Unknown usernames get the same answers as known ones.
+ * Unknown usernames get the same answers as known ones: every failure is shown with the limit of the network, and uses it
+ * up, so that the headers do not say whether this user has logged in from here.
  *
  * Somebody on the owner's own network (behind one NAT, or a proxy that TRUST_PROXY does not list) can use up its limit,
  * since nothing tells the two apart. API keys keep working: a valid key is accepted whatever the count.
@@ -54,9 +55,10 @@ export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   const refuseSpent = (attempt: Attempt): void => {
     for (const [name, rate] of limitsOf(attempt)) {
       const verdict = limiter.peek(name, rate);
-      if (!verdict.allowed) throw tooMany(verdict);
+      if (!verdict.allowed) throw tooMany({ ...ofNetwork(attempt), retryAfterSeconds: verdict.retryAfterSeconds });
     }
   };
+  const ofNetwork = ({ network }: Attempt): Verdict => limiter.peek(`a${network}`, RATE_PER_NETWORK);
   return {
     assertAllowed: refuseSpent,
     countAttempt(attempt) {
@@ -66,7 +68,8 @@ export function createLoginLimits(limiter: RateLimiter): LoginLimits {
     refund(attempt) {
       for (const [name] of limitsOf(attempt)) limiter.refund(name);
     },
-    failedAttempt: (attempt) => unauthenticated(limiter.peek(...limitsOf(attempt)[0])),
+    failedAttempt: (attempt) =>
+      unauthenticated(attempt.known ? limiter.take(`a${attempt.network}`, RATE_PER_NETWORK) : ofNetwork(attempt)),
     failedKey(network) {
       const verdict = limiter.take(`a${network}`, RATE_PER_NETWORK);
       return verdict.allowed ? unauthenticated(verdict) : tooMany(verdict);
@@ -74,7 +77,7 @@ export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   };
 }
 
-const limitsOf = ({ username, network, known }: Attempt): [Limit, ...Limit[]] =>
+const limitsOf = ({ username, network, known }: Attempt): Limit[] =>
   known
     ? [[`o${digest(username, network)}`, RATE_FROM_KNOWN_NETWORK]]
     : [

@@ -13,14 +13,14 @@ const PASSWORD = 'correct horse battery';
 const { pool, newAccount, ...routes } = await openRoutes([userRoutes, apiKeyRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());
 
-/** The owner's Basic credentials, and their id. */
-let owner: string;
-let ownerId: number;
+/** The Basic credentials of the first admin, and their id. */
+let admin: string;
+let adminId: number;
 let account: NewAccount;
 beforeEach(async () => {
   account = await newAccount();
-  owner = basic(account.username, account.password);
-  ownerId = await idOf(account.username);
+  admin = basic(account.username, account.password);
+  adminId = await idOf(account.username);
 });
 
 const basic = (username: string, password: string): string =>
@@ -33,7 +33,7 @@ const call = (as: string, method: Method, url: string, body?: object) => routes.
 
 let next = 0;
 /** A new person of this role, with an id and Basic credentials. */
-async function person(role: Role, as = owner) {
+async function person(role: Role, as = admin) {
   const username = `person-${++next}@example.com`;
   const { status, body } = await call(as, 'POST', PATH, { username, password: PASSWORD, role });
   expect(status, JSON.stringify(body)).toBe(201);
@@ -59,14 +59,14 @@ describe('users', () => {
     expect(await call(own, 'GET', `${PATH}/${id}`)).toEqual({ status: 200, body: record });
     const list = await call(own, 'GET', `${PATH}?limit=1&page=1`);
     expect(list.body).toEqual({ data: [record], page: 1, limit: 1, total: 2 });
-    expect((await call(owner, 'PUT', `${PATH}/${id}`, { role: 'viewer' })).body).toEqual({ ...record, role: 'viewer' });
-    expect(await call(owner, 'DELETE', `${PATH}/${id}`)).toEqual({ status: 204, body: null });
-    expect((await call(owner, 'GET', `${PATH}/${id}`)).status).toBe(404);
+    expect((await call(admin, 'PUT', `${PATH}/${id}`, { role: 'viewer' })).body).toEqual({ ...record, role: 'viewer' });
+    expect(await call(admin, 'DELETE', `${PATH}/${id}`)).toEqual({ status: 204, body: null });
+    expect((await call(admin, 'GET', `${PATH}/${id}`)).status).toBe(404);
     expect((await call(own, 'GET', PATH)).status).toBe(401);
     const [subject, by] = [`user:${id}`, account.username];
     expect(await audit()).toEqual([
       { action: 'user.create', subject, username: by, detail: { username, role: 'admin' } },
-      { action: 'user.role', subject, username: by, detail: { from: 'admin', to: 'viewer' } },
+      { action: 'user.role', subject, username: by, detail: { username, from: 'admin', to: 'viewer' } },
       { action: 'user.delete', subject, username: by, detail: { username, role: 'viewer' } },
     ]);
   });
@@ -82,11 +82,11 @@ describe('users', () => {
       [{ username: other.username, password: PASSWORD, role: 'viewer' }, 409, undefined],
     ] as const;
     for (const [body, status, fields] of bodies) {
-      const answer = await call(owner, 'POST', PATH, body);
+      const answer = await call(admin, 'POST', PATH, body);
       expect(answer.status, JSON.stringify(body)).toBe(status);
       expect(answer.body.details?.map(({ field }: { field: string }) => field)).toEqual(fields);
     }
-    expect(await rolesOf(account.accountId)).toEqual(['owner']);
+    expect(await rolesOf(account.accountId)).toEqual(['admin']);
   });
 
   test('of another account are answered exactly like unknown ones', async () => {
@@ -99,88 +99,78 @@ describe('users', () => {
       ['DELETE'],
     ] as const) {
       const [answer, unknown] = [
-        await call(owner, method, `${PATH}/${foreign}`, body),
-        await call(owner, method, `${PATH}/999999999`, body),
+        await call(admin, method, `${PATH}/${foreign}`, body),
+        await call(admin, method, `${PATH}/999999999`, body),
       ];
       expect(answer.status).toBe(404);
       expect({ ...answer.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
     }
-    expect(await rolesOf(stranger.accountId)).toEqual(['owner']);
+    expect(await rolesOf(stranger.accountId)).toEqual(['admin']);
   });
 });
 
 describe('permissions', () => {
-  test('operators and viewers may not see or change users, admins may', async () => {
-    const [admin, operator, viewer] = [await person('admin'), await person('operator'), await person('viewer')];
-    for (const { basic: as } of [operator, viewer]) {
+  test('only admins may see or change users', async () => {
+    const others = [await person('viewer'), await person('sender'), await person('manager')];
+    const second = await person('admin');
+    for (const { basic: as } of others) {
       expect((await call(as, 'GET', PATH)).status).toBe(403);
-      expect((await call(as, 'DELETE', `${PATH}/${admin.id}`)).status).toBe(403);
+      expect((await call(as, 'DELETE', `${PATH}/${second.id}`)).status).toBe(403);
+      expect((await call(as, 'PUT', `${PATH}/${second.id}`, { role: 'viewer' })).status).toBe(403);
     }
-    expect((await call(admin.basic, 'DELETE', `${PATH}/${viewer.id}`)).status).toBe(204);
+    for (const { id } of others) expect((await call(second.basic, 'DELETE', `${PATH}/${id}`)).status).toBe(204);
   });
 
-  test('only an owner creates, changes and removes owners', async () => {
-    const admin = await person('admin');
-    const input = { username: 'new-owner', password: PASSWORD, role: 'owner' };
-    expect((await call(admin.basic, 'POST', PATH, input)).status).toBe(403);
-    expect((await call(admin.basic, 'PUT', `${PATH}/${admin.id}`, { role: 'owner' })).status).toBe(403);
-    expect((await call(admin.basic, 'PUT', `${PATH}/${ownerId}`, { password: PASSWORD })).status).toBe(403);
-    expect((await call(admin.basic, 'PUT', `${PATH}/${ownerId}`, { role: 'viewer' })).status).toBe(403);
-    expect((await call(admin.basic, 'DELETE', `${PATH}/${ownerId}`)).status).toBe(403);
-    expect(await rolesOf(account.accountId)).toEqual(['owner', 'admin']);
-    expect((await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'owner' })).status).toBe(200);
-  });
-
-  test('a key can neither create nor take over a user with more scopes than its own', async () => {
-    const narrow = await keyOf(owner, ['keys']);
+  test('a key can neither create nor take over a user with more rights than its own', async () => {
+    const narrow = await keyOf(admin, ['keys']);
     const viewer = await person('viewer');
     const input = { username: 'helper', password: PASSWORD, role: 'viewer' };
     expect((await call(narrow, 'POST', PATH, input)).status).toBe(403);
     expect((await call(narrow, 'PUT', `${PATH}/${viewer.id}`, { password: 'another password' })).status).toBe(403);
+    expect((await call(narrow, 'DELETE', `${PATH}/${viewer.id}`)).status).toBe(403);
     expect((await call(viewer.basic, 'GET', KEYS)).status).toBe(403);
-    expect((await call(await keyOf(owner), 'POST', PATH, input)).status).toBe(201);
+    expect((await call(await keyOf(admin), 'POST', PATH, input)).status).toBe(201);
   });
 
-  test('the last owner can be neither removed nor demoted', async () => {
-    expect((await call(owner, 'DELETE', `${PATH}/${ownerId}`)).status).toBe(409);
-    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'admin' })).status).toBe(409);
-    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'owner' })).status).toBe(200);
-    const second = await person('owner');
-    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'admin' })).status).toBe(200);
+  test('the last admin can be neither removed nor demoted', async () => {
+    expect((await call(admin, 'DELETE', `${PATH}/${adminId}`)).status).toBe(409);
+    for (const role of ['viewer', 'sender', 'manager'])
+      expect((await call(admin, 'PUT', `${PATH}/${adminId}`, { role })).status).toBe(409);
+    expect((await call(admin, 'PUT', `${PATH}/${adminId}`, { role: 'admin' })).status).toBe(200);
+    const second = await person('admin');
+    expect((await call(admin, 'PUT', `${PATH}/${adminId}`, { role: 'manager' })).status).toBe(200);
     expect((await call(second.basic, 'DELETE', `${PATH}/${second.id}`)).status).toBe(409);
   });
 
-  test('of two owners who remove each other concurrently one is left', async () => {
+  test('of two admins who remove each other concurrently one is left', async () => {
     for (let round = 0; round < 5; round++) {
       const { accountId, ...first } = await newAccount();
-      const [one_, two] = [
-        basic(first.username, first.password),
-        await person('owner', basic(first.username, first.password)),
-      ];
+      const one_ = basic(first.username, first.password);
+      const two = await person('admin', one_);
       const answers = await Promise.all([
         call(one_, 'DELETE', `${PATH}/${two.id}`),
         call(two.basic, 'PUT', `${PATH}/${await idOf(first.username)}`, { role: 'viewer' }),
       ]);
       expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
-      expect((await rolesOf(accountId)).filter((role) => role === 'owner')).toHaveLength(1);
+      expect((await rolesOf(accountId)).filter((role) => role === 'admin')).toHaveLength(1);
     }
   });
 });
 
 describe('keys follow their maker', () => {
   test('the keys of a removed user are revoked, and no others', async () => {
-    const admin = await person('admin');
-    const [theirs, others] = [await keyOf(admin.basic), await keyOf(owner)];
-    expect((await call(owner, 'DELETE', `${PATH}/${admin.id}`)).status).toBe(204);
+    const second = await person('admin');
+    const [theirs, others] = [await keyOf(second.basic), await keyOf(admin)];
+    expect((await call(admin, 'DELETE', `${PATH}/${second.id}`)).status).toBe(204);
     expect((await call(theirs, 'GET', KEYS)).status).toBe(401);
     expect((await call(others, 'GET', KEYS)).status).toBe(200);
   });
 
   test('a demoted user and their keys lose the scopes of the role with the next request', async () => {
-    const admin = await person('admin');
-    const key = await keyOf(admin.basic);
-    await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'operator' });
-    expect((await call(admin.basic, 'GET', KEYS)).status).toBe(403);
+    const second = await person('admin');
+    const key = await keyOf(second.basic);
+    await call(admin, 'PUT', `${PATH}/${second.id}`, { role: 'manager' });
+    expect((await call(second.basic, 'GET', KEYS)).status).toBe(403);
     expect((await call(key, 'GET', KEYS)).status).toBe(403);
   });
 });
@@ -208,27 +198,27 @@ describe('passwords', () => {
     const statuses = new Set<number>();
     for (let i = 0; !statuses.has(429); i++) {
       const input = { currentPassword: `wrong ${i}`, newPassword: 'a new long password' };
-      statuses.add((await call(owner, 'PUT', `${PATH}/me/password`, input)).status);
+      statuses.add((await call(admin, 'PUT', `${PATH}/me/password`, input)).status);
     }
     expect(statuses).toEqual(new Set([400, 429]));
   });
 
   test("cannot be changed by a key, nor one's own without the current one", async () => {
-    const key = await keyOf(owner);
+    const key = await keyOf(admin);
     const input = { currentPassword: account.password, newPassword: PASSWORD };
     expect((await call(key, 'PUT', `${PATH}/me/password`, input)).status).toBe(403);
-    for (const as of [owner, key])
-      expect((await call(as, 'PUT', `${PATH}/${ownerId}`, { password: PASSWORD })).status).toBe(403);
-    expect((await call(owner, 'GET', PATH)).status).toBe(200);
+    for (const as of [admin, key])
+      expect((await call(as, 'PUT', `${PATH}/${adminId}`, { password: PASSWORD })).status).toBe(403);
+    expect((await call(admin, 'GET', PATH)).status).toBe(200);
   });
 
   test('can be reset by an admin: the old one stops working with the next request', async () => {
-    const { id, username, basic: old } = await person('operator');
-    expect((await call(owner, 'PUT', `${PATH}/${id}`, { password: 'given by the owner' })).status).toBe(200);
-    expect((await call(basic(username, 'given by the owner'), 'GET', PATH)).status).toBe(403);
+    const { id, username, basic: old } = await person('manager');
+    expect((await call(admin, 'PUT', `${PATH}/${id}`, { password: 'given by the admin' })).status).toBe(200);
+    expect((await call(basic(username, 'given by the admin'), 'GET', PATH)).status).toBe(403);
     expect((await call(old, 'GET', PATH)).status).toBe(401);
     const everything = JSON.stringify(await many(pool, sql`SELECT * FROM audit_entry`));
-    for (const secret of ['given by the owner', PASSWORD, account.password, account.apiKey])
+    for (const secret of ['given by the admin', PASSWORD, account.password, account.apiKey])
       expect(everything).not.toContain(secret);
   });
 });

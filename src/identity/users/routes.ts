@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import { requireScope } from '../../platform/http/auth.ts';
+import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
@@ -11,13 +11,14 @@ import { changeUser } from './change.ts';
 import { removeUser } from './change.ts';
 import { toUserOut, PasswordIn, UserId, UserIn, UserOut, UserPatch } from './schema.ts';
 import { countUsers, findUser, listUsers } from './sql.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/users';
 const tags = ['Account'];
 
 /**
  * Registers the routes for the users of the caller's account. All but changing one's own password need the scope
- * `keys`, which owners and admins have; a foreign id is answered like an unknown one.
+ * `keys`, which admins have; a foreign id is answered like an unknown one.
  */
 export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
   const onRequest = requireScope('keys');
@@ -42,14 +43,14 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
 
   app.post(PATH, {
     onRequest,
+    config: { stepUp: true, takesTurns: true },
     schema: {
       tags,
       operationId: 'createUser',
       summary: 'Create a user',
       description:
-        'The user signs in with a password. Only owners can create owners, and nobody can grant scopes that they lack ' +
-        '(403). A username that is taken is 409.',
-      body: UserIn,
+        'The user signs in with a password. Nobody can grant rights that they lack (403). A username that is taken is 409.',
+      body: withExamples(UserIn, { username: 'grace@example.com', password: 'correct horse battery', role: 'manager' }),
       response: { 201: UserOut },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
@@ -69,15 +70,16 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
 
   app.put(`${PATH}/:id`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'updateUser',
       summary: "Change a user's role or password",
       description:
-        'Fields that are left out stay as they are. Only owners can change owners (403), and the last owner cannot get ' +
-        'another role (409).',
+        'Fields that are left out stay as they are. Nobody can change a user with rights that they lack, or grant such ' +
+        'rights (403), and the last admin cannot get another role (409).',
       params: UserId,
-      body: UserPatch,
+      body: withExamples(UserPatch, { role: 'sender' }),
       response: { 200: UserOut },
     },
     handler: async ({ actor, params, body }) =>
@@ -86,11 +88,13 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
 
   app.delete(`${PATH}/:id`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'deleteUser',
       summary: 'Remove a user and revoke the keys that they made',
-      description: 'Only owners can remove owners (403), and the last owner cannot be removed (409).',
+      description:
+        'Nobody can remove a user with rights that they lack (403), and the last admin cannot be removed (409).',
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
@@ -101,6 +105,8 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
   });
 
   app.put(`${PATH}/me/password`, {
+    onRequest: requireCredentials(),
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'changeOwnPassword',
@@ -108,7 +114,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       description:
         'For users of every role; keys have no password (403). Needs the current password. All your sessions end except ' +
         'the one that makes this request.',
-      body: PasswordIn,
+      body: withExamples(PasswordIn, { currentPassword: 'correct horse battery', newPassword: 'staple battery horse' }),
       response: { 204: Type.Null({ description: 'Changed' }) },
     },
     handler: async ({ actor, body, ip }, reply) => {

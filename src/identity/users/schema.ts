@@ -6,8 +6,9 @@ import { id } from '../../platform/lib/schema.ts';
 const Role = Type.Enum([...ROLES], {
   type: 'string',
   description:
-    'owner: everything, including owners. admin: everything except owners. operator: everything except keys, users and ' +
-    'the audit log. viewer: read-only access to what an operator can read.',
+    'viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; ' +
+    'reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and ' +
+    'security. admin: everything.',
 });
 const password = (description: string) => Type.String({ minLength: 12, maxLength: 200, description });
 

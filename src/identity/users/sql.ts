@@ -1,6 +1,7 @@
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { GATE } from '../accounts/sql.ts';
+import { HAS_SECOND_FACTOR } from '../sessions/sql.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
 const NEW_USER = columns({ id: as<number>('id'), createdAt: as<Date>('created_at') });
@@ -48,11 +49,11 @@ export const findUser = (db: Db, input: { accountId: number; id: number }): Prom
   maybeOne(db, sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 /**
- * Lists the owners of an account and locks them until the transaction ends, so that two owners who remove each other do
+ * Lists the admins of an account and locks them until the transaction ends, so that two admins who remove each other do
  * not leave the account without one.
  */
-export const listOwnersForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
-  many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'owner' ORDER BY id FOR UPDATE`);
+export const listAdminsForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
+  many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'admin' ORDER BY id FOR UPDATE`);
 
 /** Changes the role of a user; returns 1, or 0 if there is no such user. */
 export const updateRole = (db: Db, input: { accountId: number; id: number; role: Role }): Promise<number> =>
@@ -61,12 +62,24 @@ export const updateRole = (db: Db, input: { accountId: number; id: number; role:
 export const deleteUser = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
+/**
+ * Whether the password of `app_user u` signs in: where single sign-on is required few passwords do, and where it is
+ * enabled not those of people whom it has refused.
+ */
+export const PASSWORD_SIGNS_IN = `NOT EXISTS (SELECT FROM single_sign_on o WHERE o.account_id = u.account_id
+          AND NOT u.is_operator AND o.emergency_user_id IS DISTINCT FROM u.id
+          AND (o.required OR o.enabled AND EXISTS (SELECT FROM single_sign_on_user p WHERE p.account_id = o.account_id
+            AND p.issuer = o.issuer AND p.user_id = u.id AND p.refused_at IS NOT NULL)))`;
+
 const LOGIN = columns({
   userId: as<number>('u.id'),
   username: as<string>('u.username'),
   passwordHash: as<string>('u.password_hash'),
   role: as<Role>('u.role'),
   isOperator: as<boolean>('u.is_operator'),
+  passwordSignsIn: as<boolean>(PASSWORD_SIGNS_IN),
+  hasSecondFactor: as<boolean>(HAS_SECOND_FACTOR),
+  needsSecondFactor: as<boolean>("a.second_factor = 'required'"),
   /** The networks from which this user has logged in within 90 days, as written by `networkOf`. */
   networks: as<string[]>(`ARRAY (SELECT n.network::text FROM login_network n
           WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'

@@ -1,15 +1,17 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import { authentication } from '../../platform/http/auth.ts';
+import { authentication, requireAnyScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { sendFile, type ServedFile } from '../../platform/http/files/send-file.ts';
+import { FILE_ANSWERS, sendFile, type ServedFile } from '../../platform/http/files/send-file.ts';
 import type { Scope } from '../../platform/lib/scope.ts';
 import { FILES_PATH } from '../links.ts';
 import { FileQuery, MediaKey } from '../schema.ts';
 import { findByMediaKey, type MediaRow } from '../sql.ts';
 import { serveAs } from './serve-as.ts';
+
+/** The scope of a file, by its origin. */
+const SCOPES = { UPLOAD: 'media', INBOUND: 'inbox' } as const satisfies Record<MediaRow['origin'], Scope>;
 
 /**
  * Registers the download of media files, by link or with credentials. Register it outside the scope that requires
@@ -19,6 +21,7 @@ export function fileRoutes(app: App, deps: PlatformDeps): void {
   app.register(async (files: App) => {
     files.register(authentication, { authenticate: deps.authenticate, exempt: isSigned });
     files.get(`${FILES_PATH}/:mediaKey`, {
+      onRequest: requireAnyScope(Object.values(SCOPES), 'read', isSigned),
       schema: {
         tags: ['Media'],
         operationId: 'downloadMedia',
@@ -30,7 +33,7 @@ export function fileRoutes(app: App, deps: PlatformDeps): void {
         params: MediaKey,
         querystring: FileQuery,
         produces: ['application/octet-stream'],
-        response: { 200: Type.Unsafe<NodeJS.ReadableStream>(Type.String({ description: 'The file' })) },
+        response: FILE_ANSWERS,
       },
       handler: async (request, reply) => {
         const { mediaKey } = request.params;
@@ -68,12 +71,8 @@ async function findByLink(
   return media;
 }
 
-const SCOPES = { UPLOAD: 'media', INBOUND: 'inbox' } as const satisfies Record<MediaRow['origin'], Scope>;
-
 async function findByKey({ pool }: PlatformDeps, { actor }: FastifyRequest, { mediaKey }: Wanted): Promise<MediaRow> {
   const { accountId, operations } = actor;
-  if (!Object.values(SCOPES).some((scope) => operations.has(scope)))
-    throw new AppError('forbidden', { message: 'These credentials lack the scopes "media" and "inbox"' });
   const media = await findByMediaKey(tenant(pool, { accountId }), { accountId, mediaKey });
   // Files of the other scope are answered like unknown ones.
   if (!media || !operations.has(SCOPES[media.origin])) throw new AppError('not_found');

@@ -1,4 +1,3 @@
-import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount, type NewAccount } from '../../operations/accounts/create.ts';
@@ -14,8 +13,9 @@ import { assignSender } from '../../network/assignments/assign.ts';
 import { insertTemplate } from '../../network/templates/sql.ts';
 import type { Answer } from '../../../test/support/client.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
-import { until } from '../../../test/support/until.ts';
+import { listSeriousNotices } from '../../network/connections/notices/sql.ts';
 import { createConnection } from '../../network/connections/save.ts';
+import { reset } from '../../../test/support/reset.ts';
 
 const WABA = '500';
 const NUMBER_ID = '106';
@@ -56,15 +56,12 @@ beforeAll(async () => {
   const named = { ownerId: account.accountId, name: 'Ours' };
   await assignSender(pool, { ...named, channel: 'WHATSAPP', identity: NUMBER_ID, connectionId });
   await assignSender(pool, { ...named, channel: 'RCS', identity: 'shop@rbm.goog', connectionId: rcs.id });
-  await notifyRoutingChange(pool);
-  await until(
-    'the callbacks of both',
-    async () => (await postRcs(rcsEvent({ eventType: 'IS_TYPING' }))).status === 200,
-  );
-  await until('the handshake', async () => (await shakeHands('hello-meta')).status === 200);
+  // Which reads the connections.
+  await program.stop();
+  await program.start();
 });
 afterAll(() => program[Symbol.asyncDispose]());
-beforeEach(() => exec(program.pool, sql`TRUNCATE receipt_batch, inbound_message, inbound_seen, opt_out`));
+beforeEach(() => reset(program.pool, sql`TRUNCATE receipt_batch, inbound_message, inbound_seen, opt_out`));
 
 const post = (path: string, text: string, headers: Record<string, string>): Promise<Answer> =>
   program.clientOf('').request('POST', `/api/callbacks/${path}`, { body: text, headers });
@@ -233,6 +230,32 @@ test('a callback that a template is paused pauses it', async () => {
   expect((await postWhatsapp(body)).status).toBe(200);
   const rows = await many<{ status: string; reason: string }>(pool, sql`SELECT status, reason FROM template`);
   expect(rows).toMatchObject([{ status: 'PAUSED', reason: expect.stringContaining('FIRST_PAUSE') }]);
+});
+
+test('what a network reports about an account or an agent is kept, the newest of each matter', async () => {
+  const { pool } = program;
+  const change = (event: string) => ({
+    field: 'phone_number_quality_update',
+    value: { display_phone_number: '15550783881', event, current_limit: 'TIER_1K' },
+  });
+  const report = (...changes: object[]) =>
+    postWhatsapp(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: WABA, changes }] }));
+  expect(
+    (await report(change('FLAGGED'), { field: 'account_update', value: { event: 'ACCOUNT_VIOLATION' } })).status,
+  ).toBe(200);
+  const launch = { eventId: 'l', newLaunchState: 'SUSPENDED', regionId: 'IT', comment: 'spam' };
+  expect((await postRcs(rcsEvent(launch))).status).toBe(200);
+  const serious = async () =>
+    (await listSeriousNotices(pool)).map(({ connection, text }) => `${connection} ${text}`).sort();
+  expect(await serious()).toEqual([
+    'google The agent shop@rbm.goog is SUSPENDED in IT: spam',
+    'meta account_update: {"event":"ACCOUNT_VIOLATION"}',
+    'meta phone_number_quality_update: {"display_phone_number":"15550783881","event":"FLAGGED","current_limit":"TIER_1K"}',
+  ]);
+  await report(change('FLAGGED'), change('UNFLAGGED'));
+  expect(await serious()).toHaveLength(2);
+  const rows = await many(pool, sql`SELECT subject, serious FROM connection_notice ORDER BY subject`);
+  expect(rows.at(-1)).toEqual({ subject: 'phone_number_quality_update 15550783881', serious: false });
 });
 
 test('unsubscribing from an agent opts out of RCS, and a repeated callback does not undo a later one', async () => {

@@ -1,20 +1,22 @@
+import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { Type } from 'typebox';
 import { AppError } from '../../platform/errors.ts';
 import type { App } from '../../platform/http/app.ts';
+import { ErrorOut, ref } from '../../platform/http/schema.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import type { Receivers } from '../../network/connections/receivers.ts';
+import type { Receiver, Receivers } from '../../network/connections/receivers.ts';
 import type { StoreCallback } from './store.ts';
 import type { CallbackRequest } from '../../network/connections/kinds/callback.ts';
+import { createKnownSenders, type KnownSenders } from './known-senders.ts';
+import type { Callbacks } from '../../network/connections/kinds/callback.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../../network/connections/kinds/kinds.ts';
 
-/** Meta sends up to 3 MB. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const PATH = '/api/callbacks';
 const tags = ['Operation'];
 const EMPTY = Buffer.alloc(0);
 
 const Params = Type.Object({ connectionName: Type.String() });
-const Text = Type.String({ description: 'The requested text, or nothing.' });
+const Text = Type.String({ description: 'The requested text, or nothing.', examples: ['1158201444'] });
 
 export type CallbackDeps = {
   /** The connections whose carriers send callbacks. */
@@ -32,42 +34,72 @@ export type CallbackDeps = {
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
     keepRawBodies(scope);
-    for (const kind of CONNECTION_KINDS) registerKind(scope, deps, kind);
+    const known = createKnownSenders();
+    for (const kind of CONNECTION_KINDS) registerKind(scope, { ...deps, known }, kind);
   });
 }
 
-function registerKind(scope: App, deps: CallbackDeps, kind: ConnectionKind): void {
+type KindDeps = CallbackDeps & { readonly known: KnownSenders };
+
+function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
   const { callbacks, title } = kindOf({ kind });
   if (!callbacks) return;
-  const { verification } = callbacks;
+  const { verification, maxBodyBytes } = callbacks;
   const url = `${PATH}/${kind}/:connectionName`;
   const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}Callback`;
-  const schema = { tags, security: [], params: Params, response: { 200: Text } };
+  const schema = { tags, security: [], params: Params, produces: ['text/plain'], response: { 200: Text } };
+  const receiverOf = (request: FastifyRequest): Receiver | undefined => deps.receivers.find(kind, nameIn(request));
+  const isKnownCaller = (request: FastifyRequest): boolean => {
+    const receiver = receiverOf(request);
+    return receiver !== undefined && deps.known.has(receiver, request.ip);
+  };
+  const config = { stranger: true, isKnownCaller };
+  const onRequest = (request: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void =>
+    done(receiverOf(request) ? undefined : new AppError('not_found'));
   if (verification)
     scope.get(url, {
+      config,
+      onRequest,
       schema: { ...schema, ...verification, operationId: `verify${name}` },
-      handler: ({ params, query, headers }, reply) => {
+      handler: (request, reply) => {
         reply.type(PLAIN);
-        const request = { method: 'GET', query: asRecord(query), headers, body: EMPTY } as const;
-        return answer(deps, kind, params.connectionName, request);
+        const { query, headers } = request;
+        return answer(deps, kind, request, { method: 'GET', query: asRecord(query), headers, body: EMPTY });
       },
     });
   scope.post(url, {
-    bodyLimit: MAX_BODY_BYTES,
+    bodyLimit: maxBodyBytes,
+    config,
+    onRequest: [onRequest, requireSignature(callbacks)],
     schema: {
       ...schema,
       operationId: `receive${name}`,
       summary: `Receive statuses and messages of ${title}`,
       description: '401 when the signature is missing or does not match the body; 404 for an unknown connection.',
+      response: { 200: Text, 401: ref(ErrorOut) },
     },
-    handler: ({ params, query, headers, body }, reply) => {
+    handler: (request, reply) => {
       reply.type(PLAIN);
+      const { query, headers, body } = request;
       const octets = Buffer.isBuffer(body) ? body : EMPTY;
-      const request = { method: 'POST', query: asRecord(query), headers, body: octets } as const;
-      return answer(deps, kind, params.connectionName, request);
+      return answer(deps, kind, request, { method: 'POST', query: asRecord(query), headers, body: octets });
     },
   });
 }
+
+const nameIn = ({ params }: FastifyRequest): string =>
+  typeof params === 'object' && params !== null && 'connectionName' in params ? String(params.connectionName) : '';
+
+/** Refuses, before it is read, a body without the header of the carrier's signature, except for a short one if it may lack it. */
+const requireSignature =
+  ({ signatureHeader, maxUnsignedBytes }: Callbacks) =>
+  ({ headers }: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void => {
+    const isShort = Number(headers['content-length'] ?? Infinity) <= maxUnsignedBytes;
+    done(headers[signatureHeader] !== undefined || isShort ? undefined : forged());
+  };
+
+const forged = (): AppError =>
+  new AppError('unauthenticated', { message: 'The signature is missing or does not match the body' });
 
 const PLAIN = 'text/plain; charset=utf-8';
 
@@ -82,20 +114,27 @@ const asRecord = (query: unknown): Record<string, unknown> =>
 
 /** Stores the events of a callback and returns the text of the answer. Throws the error that the carrier gets. */
 async function answer(
-  deps: CallbackDeps,
+  deps: KindDeps,
   kind: ConnectionKind,
-  name: string,
+  from: FastifyRequest,
   request: CallbackRequest,
 ): Promise<string> {
+  const name = nameIn(from);
+  // Again: it may have been removed while the body arrived.
   const receiver = deps.receivers.find(kind, name);
   if (!receiver) throw new AppError('not_found');
   const read = receiver.read(request);
   if (read.kind === 'handshake') return read.text;
   if (read.kind === 'refused') throw new AppError('forbidden');
-  if (read.kind === 'forged')
-    throw new AppError('unauthenticated', { message: 'The signature is missing or does not match the body' });
+  if (read.kind === 'forged') throw forged();
   if (read.kind === 'malformed')
     throw new AppError('invalid', { message: 'The body is not a valid callback of this carrier' });
+  deps.known.add(receiver, from.ip);
+  for (const { text, serious } of read.notices)
+    deps.log[serious ? 'warn' : 'info'](
+      { connection: name, reason: text },
+      'the network reports a change of the account or a sender',
+    );
   for (const note of read.notes) deps.log.info({ connection: name, reason: note }, 'skipped a part of a callback');
   await deps.storeCallback(receiver.connectionId, read);
   return '';

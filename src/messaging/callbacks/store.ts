@@ -6,6 +6,7 @@ import { receiveSubscriptions } from '../inbound/subscriptions.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { createReceiptInbox } from '../receipts/inbox.ts';
 import { notifyReceipts } from '../receipts/sql.ts';
+import { insertNotices } from '../../network/connections/notices/sql.ts';
 import type { OnTemplatesChange } from '../../network/templates/network.ts';
 import { receiveTemplateChanges } from '../../network/templates/receive-changes.ts';
 import type { CallbackAnswer } from '../../network/connections/kinds/callback.ts';
@@ -40,7 +41,7 @@ export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }:
   const storeInbound = createInboundInbox({ pool, onInbound });
   let waiting = 0;
 
-  return async (connectionId, { receipts, inbounds, subscriptions, templates }) => {
+  return async (connectionId, { receipts, inbounds, subscriptions, templates, notices }) => {
     const count = receipts.length + inbounds.length;
     if (waiting > 0 && waiting + count > MAX_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
     waiting += count;
@@ -49,6 +50,7 @@ export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }:
         ...receipts.map((receipt: Receipt) => storeReceipt({ connectionId, receipt })),
         ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound })),
         receiveSubscriptions(pool, connectionId, subscriptions),
+        insertNotices(pool, { connectionId, notices }),
         receiveTemplateChanges({ pool, onTemplatesChange }, connectionId, templates),
       ]);
     } finally {

@@ -1,10 +1,11 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { many, sql } from '../../platform/db/query.ts';
 import { rescueChunks } from '../../network/dispatch/rescue.ts';
 import { claimChunks, updateIntents } from '../../network/dispatch/sql.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../test/support/queue.ts';
@@ -22,7 +23,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 let accountId: number;
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, unknown_outcome`);
+  await reset(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, unknown_outcome`);
   accountId = await createAccountWithCredit(pool, 10_000);
 });
 

@@ -47,12 +47,15 @@ export async function endWithdrawn(
   return new Set(keys.map(({ id }) => id)).difference(stayed);
 }
 
+/** The error code of messages that were withdrawn before they were sent. */
+export const CANCELLED = 'CANCELLED';
+
 const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove => ({
   accountId,
   id,
   status: STATUS.DELETED,
   doneAt,
-  errorCode: 'CANCELLED',
+  errorCode: CANCELLED,
   errorText: `cancelled by ${by} before it was sent`,
 });
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { moveChunksToParked } from '../../network/dispatch/campaigns/sql.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
@@ -20,7 +21,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 let accountId: number;
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, traffic_hour`);
+  await reset(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, traffic_hour`);
   accountId = await createAccountWithCredit(pool, 100_000);
 });
 
@@ -35,9 +36,9 @@ test('waiting messages end DELETED and their credit returns, a few chunks per ca
   const ids = await queue(2500, 1000);
   const others = await queue(1, 1, 6);
   await moveChunksToParked(pool, { campaignId });
-  expect(await withdraw(2000)).toEqual({ withdrawn: 2000, more: true });
-  expect(await withdraw(2000)).toEqual({ withdrawn: 500, more: false });
-  expect(await withdraw(2000)).toEqual({ withdrawn: 0, more: false });
+  expect(await withdraw(2000)).toEqual({ withdrawn: 2000, ended: 2000, more: true });
+  expect(await withdraw(2000)).toEqual({ withdrawn: 500, ended: 500, more: false });
+  expect(await withdraw(2000)).toEqual({ withdrawn: 0, ended: 0, more: false });
   const states = [...(await statesOf(pool, ids)).values()];
   expect(states).toHaveLength(2500);
   expect(states.every(({ status, errorCode }) => status === STATUS.DELETED && errorCode === 'CANCELLED')).toBe(true);
@@ -70,7 +71,7 @@ test('what a worker has claimed and not submitted is withdrawn; what is submitte
   });
   pumpOn(pool, carrier);
   await until('the window is full', () => Promise.resolve(carrier.submitted.length === 3));
-  expect(await withdraw(1000)).toEqual({ withdrawn: 27, more: false });
+  expect(await withdraw(1000)).toEqual({ withdrawn: 27, ended: 27, more: false });
   gate.resolve();
   await until('the queue is empty', async () => (await listChunks(pool)).length === 0);
   expect(carrier.submitted).toEqual(ids.slice(0, 3));

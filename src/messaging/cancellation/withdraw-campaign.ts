@@ -12,19 +12,20 @@ const MAX_MESSAGES_PER_CHUNK = 1000;
  * `limit` messages may need. Call it again in a new transaction each time until no more wait; messages that a carrier
  * postpones in the meantime return to the queue and are found by a later call.
  *
- * @returns how many were withdrawn, and whether more wait, here or with a worker that has not submitted them
+ * @returns how many were withdrawn, how many of them ended by it (the others had a final state), and whether more wait,
+ *   here or with a worker that has not submitted them
  */
 export async function withdrawCampaign(
   tx: Db,
   { accountId, campaignId, by, now }: { accountId: number; campaignId: number; by: string; now: Date },
   limit: number,
-): Promise<{ withdrawn: number; more: boolean }> {
+): Promise<{ withdrawn: number; ended: number; more: boolean }> {
   const ids = await withdrawCampaignMessages(tx, { accountId, campaignId }, Math.ceil(limit / MAX_MESSAGES_PER_CHUNK));
   const keys = ids.map((id) => ({ accountId, id }));
   const { waiting, owned } = await countCampaignChunks(tx, { campaignId });
-  if (keys.length > 0) {
-    await insertOpenStates(tx, keys);
-    await endWithdrawn(tx, keys, { by, now });
-  }
-  return { withdrawn: keys.length, more: waiting + owned > 0 };
+  const more = waiting + owned > 0;
+  if (keys.length === 0) return { withdrawn: 0, ended: 0, more };
+  await insertOpenStates(tx, keys);
+  const ended = await endWithdrawn(tx, keys, { by, now });
+  return { withdrawn: keys.length, ended: ended.size, more };
 }

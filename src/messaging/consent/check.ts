@@ -2,13 +2,23 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
+import { type ReadNumber, readNumber } from '../../platform/lib/phone/read-number.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import { type Consent, listOptedOut } from './sql.ts';
 
 /** Whether a number, in E.164, has opted out of messages on a channel. */
 export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;
-type Destined = { readonly channel: Channel; readonly destination: string };
-type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
+type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
+
+/** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
+type Destined = { readonly channel: Channel; readonly destination: string; readonly isKnownNumber?: boolean };
+
+/** Reads whom a message goes to: a number or, on WhatsApp, the user id of a person who shows none, which stays as it is. */
+export const readDestination = ({ channel, destination, isKnownNumber }: Destined, rules: NumberRules): ReadNumber =>
+  isKnownNumber || (channel === 'WHATSAPP' && isUserId(destination))
+    ? { e164: destination }
+    : readNumber(destination, rules);
 
 const nobody: IsOptedOut = () => false;
 
@@ -25,11 +35,11 @@ export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destin
       return asked.map(() => found);
     },
   });
-  return async ({ accountId, hasOptOuts }, to) => {
+  return async ({ accountId, hasOptOuts, numberRules = DEFAULT_NUMBER_RULES }, to) => {
     if (hasOptOuts === false) return nobody;
-    const rows = to.flatMap(({ channel, destination }) => {
-      const phoneNumber = toE164(destination);
-      return phoneNumber === null ? [] : [{ accountId, channel, phoneNumber }];
+    const rows = to.flatMap((message) => {
+      const read = readDestination(message, numberRules);
+      return 'fault' in read ? [] : [{ accountId, channel: message.channel, phoneNumber: read.e164 }];
     });
     if (rows.length === 0) return nobody;
     const found = await find(rows);

@@ -6,6 +6,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { type Channel, CHANNELS } from '../../platform/lib/channel.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import { optIn, optOut } from './record.ts';
 import { listOptOuts, type OptOutRow } from './sql.ts';
 
@@ -35,7 +36,7 @@ function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out'
   consent
     .command(way)
     .argument('<account>', 'name or id')
-    .argument('<number>', 'with its country code')
+    .argument('<number>', 'with its country code; on WhatsApp also a user id')
     .addOption(new Option('--channel <channel>', 'a single channel; default: all').choices(CHANNELS))
     .description(description)
     .action(async (account: string, number: string, { channel }: { channel?: Channel }) =>
@@ -52,7 +53,7 @@ function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out'
 type Input = { readonly account: string; readonly number: string; readonly channels: readonly Channel[] };
 
 function change(context: CommandContext, way: 'in' | 'out', { account, number, channels }: Input) {
-  const phoneNumber = toE164(number);
+  const phoneNumber = isUserId(number) ? number : toE164(number);
   if (phoneNumber === null)
     throw invalidFields([{ field: 'number', message: 'must be a number with its country code' }]);
   return context.withDatabase((pool) =>

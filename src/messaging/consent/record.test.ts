@@ -1,5 +1,5 @@
 import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { createAuthenticator } from '../../identity/authentication/authenticate.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
@@ -12,19 +12,19 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { type Accept, createAccept } from '../sending/accept.ts';
 import { toResult } from '../sending/answer.ts';
 import { commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { createConsentCheck } from './check.ts';
 import { registerConsentCommands } from './commands.ts';
 import { applyConsentWords, optIn, optOut, setOptOuts } from './record.ts';
 import { listOptOuts, listOptOutsOf } from './sql.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
+
 let accept: Accept;
 let accountId: number;
 let apiKey: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
   const { pool } = database;
   const waker = { ...createWaker(pool), wake: () => undefined };
   accept = createAccept({ pool, tables: freeOver(() => [1]), waker });
@@ -32,7 +32,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   ({ accountId, apiKey } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const NUMBER = '+393331234567';
 const inTransaction = <T>(work: (tx: Db) => Promise<T>): Promise<T> => transaction(database.pool, work);
@@ -98,6 +97,21 @@ test('STOP opts out, START opts in, the last of several counts, and other texts 
   expect(await standing()).toEqual([]);
 });
 
+test('STOP of a person who shows no number opts their user id out, on WhatsApp alone', async () => {
+  const userId = 'US.ENT.11815799212886844830';
+  const content = { channel: 'WHATSAPP', message: { type: 'text', text: { body: 'Hi' } } } as const;
+  const write = (channel: 'SMS' | 'WHATSAPP', body: string) =>
+    inTransaction((tx) => applyConsentWords(tx, [{ accountId, channel, source: userId, body }]));
+  const send = () =>
+    accept.one({ ...actor(accountId), hasOptOuts: true }, draft({ channel: 'WHATSAPP', destination: userId, content }));
+  await write('SMS', 'STOP');
+  expect(await send()).toMatchObject({ kind: 'accepted' });
+  await write('WHATSAPP', 'STOP');
+  expect(await send()).toEqual({ kind: 'refused', refusal: 'opted_out' });
+  await write('WHATSAPP', 'START');
+  expect(await send()).toMatchObject({ kind: 'accepted' });
+});
+
 test('a message from a handset opts its number out of the account whose number it was sent to', async () => {
   const store = createInboundInbox({ pool: database.pool, onInbound: receiveIntoInbox });
   await database.pool.query(
@@ -130,7 +144,7 @@ test('a send to a number that has opted out is refused on that channel, single a
   expect(verdicts.map((v) => (v.kind === 'refused' ? v.refusal : v.kind))).toEqual([
     'accepted',
     'opted_out',
-    'bad_destination',
+    'not_a_number',
   ]);
   expect(verdicts.map((verdict) => toResult(verdict)[1])).toEqual([200, 403, 400]);
   const other = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' });
@@ -158,6 +172,24 @@ test('an account without opt-outs needs no query, and its credentials change as 
     false,
   ]);
   expect(statements).toBeGreaterThan(0);
+});
+
+test('of two accounts that send to one number at the same moment, only the one that it opted out of is refused', async () => {
+  const other = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' });
+  await inTransaction((tx) => optOut(tx, [row()]));
+  let statements = 0;
+  const counting: Db = { query: (query) => (statements++, database.pool.query(query)) };
+  const check = createConsentCheck(counting);
+  const [refusing, allowing] = [{ accountId }, { accountId: other.accountId }];
+  for (const senders of [
+    [refusing, allowing],
+    [allowing, refusing],
+  ]) {
+    statements = 0;
+    const asked = senders.map((sender) => check(sender, [draft({ destination: NUMBER })]));
+    const refused = (await Promise.all(asked)).map((isOptedOut) => isOptedOut('SMS', NUMBER));
+    expect([statements, refused]).toEqual([1, senders.map((sender) => sender === refusing)]);
+  }
 });
 
 test('the operator opts numbers out and in and lists them, and the audit log records it', async () => {

@@ -3,6 +3,7 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import { type ConsentWord, consentWordOf } from './words.ts';
 import * as db from './sql.ts';
 
@@ -65,7 +66,7 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
   const last = new Map<string, { row: db.Consent; word: ConsentWord }>();
   for (const message of messages) {
     const word = consentWordOf(message.body);
-    const phoneNumber = word && toE164(message.source);
+    const phoneNumber = word && personOf(message);
     if (word === null || phoneNumber === null) continue;
     const row = { accountId: message.accountId, phoneNumber, channel: message.channel };
     last.set(keyOf(row), { row, word });
@@ -77,5 +78,9 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
   );
   await optIn(tx, rows('start'));
 }
+
+/** Returns the number of a person in E.164, or the user id of one who shows none; null for anything else. */
+const personOf = ({ channel, source }: InboundText): string | null =>
+  toE164(source) ?? (channel === 'WHATSAPP' && isUserId(source) ? source : null);
 
 const keyOf = ({ accountId, phoneNumber, channel }: db.Consent): string => `${accountId}/${phoneNumber}/${channel}`;

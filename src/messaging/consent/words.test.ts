@@ -21,9 +21,16 @@ test.each(['START', 'unstop', 'Старт.', 'opt in', 'Başla'])('%j says start
   expect(consentWordOf(text)).toBe('start');
 });
 
-test.each(['', '!', 'stop it', 'please stop', 'When does the sale end?', 'nonstop', 'St op', 'x'.repeat(10_000)])(
-  '%j says nothing: a word counts as the whole message only',
-  (text) => {
-    expect(consentWordOf(text)).toBeNull();
-  },
-);
+test.each([
+  '',
+  '!',
+  'stop it',
+  'please stop',
+  'When does the sale end?',
+  'nonstop',
+  'St op',
+  'x'.repeat(10_000),
+  `stop${'!'.repeat(100)}`,
+])('%j says nothing: a word counts as the whole message only', (text) => {
+  expect(consentWordOf(text)).toBeNull();
+});

@@ -47,8 +47,9 @@ const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
 ]);
 
 const MAX_WORD_LENGTH = Math.max(...[...WORDS.keys()].map((word) => word.length));
-/** Quotes, dots and exclamation marks around the word are not part of it; what is between words counts as one space. */
-const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu;
+/** From the first letter to the last: quotes, dots and exclamation marks around the word are not part of it. */
+const WORD = /\p{L}(?:.*\p{L})?/su;
+/** What is between words counts as one space. */
 const BETWEEN = /[\s\-_]+/gu;
 
 /**
@@ -57,6 +58,6 @@ const BETWEEN = /[\s\-_]+/gu;
  */
 export function consentWordOf(text: string): ConsentWord | null {
   if (text.length > 2 * MAX_WORD_LENGTH) return null;
-  const word = text.normalize('NFC').toLowerCase().replace(AROUND, '').replace(BETWEEN, ' ');
-  return WORDS.get(word) ?? null;
+  const [word = ''] = WORD.exec(text.normalize('NFC').toLowerCase()) ?? [];
+  return WORDS.get(word.replace(BETWEEN, ' ')) ?? null;
 }

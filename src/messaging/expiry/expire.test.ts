@@ -8,6 +8,7 @@ import { claimChunks, insertChunks, updateIntents } from '../../network/dispatch
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
@@ -33,7 +34,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 let accountId: number;
 beforeEach(async () => {
-  await exec(
+  await reset(
     pool,
     sql`TRUNCATE message, message_state, message_event, message_deadline, dispatch_chunk, unknown_outcome, nameless_submit`,
   );

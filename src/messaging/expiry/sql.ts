@@ -25,6 +25,18 @@ export async function insertDeadlines(db: Db, deadlines: readonly NewDeadline[])
   );
 }
 
+/** Deletes the deadline of one message, whose time has changed. */
+export async function deleteDeadline(
+  db: Db,
+  { accountId, id, dueAt }: { accountId: number; id: string; dueAt: Date },
+): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE message_deadline SET ids = array_remove(ids, ${id}::uuid)
+        WHERE account_id = ${accountId} AND due_at = ${dueAt} AND ${id}::uuid = ANY(ids)`,
+  );
+}
+
 /** Takes the oldest `limit` deadlines whose time has come. They are deleted when the caller's transaction commits. */
 export async function deleteDueDeadlines(db: Db, limit: number): Promise<{ accountId: number; ids: string[] }[]> {
   const rows = await many<{ accountId: number; ids: string }>(

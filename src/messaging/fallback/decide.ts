@@ -1,9 +1,11 @@
-import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
+import { SECOND_MS } from '../../platform/lib/time.ts';
 import { EXPIRED_BY_US } from '../messages/sql.ts';
 import { isFinal, nameOfStatus, STATUS } from '../states.ts';
 import type { Hop } from '../messages/fallback/hop.ts';
-import { triggersFallback } from '../messages/fallback/rule.ts';
+import { NOT_TRIED, restMs, type Timed, triggersFallback, UNKNOWN_WAIT_MS } from '../messages/fallback/rule.ts';
 import type { FallbackMessage } from '../messages/fallback/sql.ts';
+import { validUntilOf } from '../messages/validity.ts';
+import { timeOfId } from '../../platform/lib/ids.ts';
 
 /** A message whose fallback is due, the hop that may follow it, and the hops after that. */
 export type DueMessage = { readonly message: FallbackMessage; readonly hop: Hop; readonly laterHops: readonly Hop[] };
@@ -12,28 +14,32 @@ export type DueMessage = { readonly message: FallbackMessage; readonly hop: Hop;
 export type Verdict =
   /** No message follows it. */
   | { readonly kind: 'over' }
-  /** The next message is made. `reason`: the name of the final status, or TIME. */
+  /** The next message is made. `reason`: the name of the final status, TIME, or NOT_TRIED. */
   | { readonly kind: 'next'; readonly reason: string }
   /** The next message would be made, but must not be. */
   | { readonly kind: 'refuse'; readonly reason: string }
   /** The network is asked to revoke it, and no message follows unless it does. */
   | { readonly kind: 'revoke' }
-  /** It still waits in the queue and is withdrawn from it. */
+  /** No carrier has taken it, and it has waited for as long as it may: it is withdrawn from the queue. */
   | { readonly kind: 'withdraw' }
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-/** How long to wait for a lost worker's answer, a receipt or a person to resolve an unknown outcome. */
-const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
+/** The shortest wait until a message is looked at again. */
+const MIN_WAIT_MS = 1000;
 
 /**
- * Decides about the fallback of a single send (contract 3, promises 3). A final state makes a fallback due at once, so
- * a due message without one has used up its time. Pure.
+ * Decides about the fallback of a single send (contract 3, promises 3). A final state makes a fallback due at once. A
+ * due message without one may still wait in the queue, or may have been taken later than it was made: then its time
+ * goes on (`restMs`). Pure.
  */
 export function decideFallback({ message, hop }: DueMessage, now: Date): Verdict {
-  const { status, submitted, missed } = message;
+  const { status, submittedAt, missed } = message;
   if (status !== null && isFinal(status)) return afterFinalState(message, hop, now);
   if (status === STATUS.UNKNOWN) return { kind: 'wait', waitMs: UNKNOWN_WAIT_MS };
-  if (!submitted) return missed ? { kind: 'wait', waitMs: hop.afterSeconds * SECOND_MS } : { kind: 'withdraw' };
+  if (missed) return { kind: 'wait', waitMs: hop.afterSeconds * SECOND_MS };
+  const waitMs = restMs(timedOf(message), timesOf(message, hop), now);
+  if (waitMs > 0) return { kind: 'wait', waitMs: Math.max(waitMs, MIN_WAIT_MS) };
+  if (submittedAt === null) return { kind: 'withdraw' };
   if (message.channel === 'RCS' && !message.simulation) return { kind: 'revoke' };
   return next(message, 'TIME', now);
 }
@@ -46,8 +52,18 @@ function afterFinalState(message: FallbackMessage, { onStatus }: Hop, now: Date)
   const { status, errorCode, doubtful } = message;
   if (doubtful || errorCode === EXPIRED_BY_US || status === null) return { kind: 'over' };
   return triggersFallback({ status, errorCode }, onStatus)
-    ? next(message, nameOfStatus(status), now)
+    ? next(message, errorCode === NOT_TRIED ? NOT_TRIED : nameOfStatus(status), now)
     : { kind: 'over' };
+}
+
+const timedOf = ({ id, scheduledAt, submittedAt }: FallbackMessage): Timed => ({
+  from: scheduledAt ?? timeOfId(id),
+  submittedAt,
+});
+
+function timesOf(message: FallbackMessage, { afterSeconds, maxWaitSeconds }: Hop) {
+  const validMs = validUntilOf(message).getTime() - timedOf(message).from.getTime();
+  return { afterSeconds, maxWaitSeconds: maxWaitSeconds ?? validMs / SECOND_MS };
 }
 
 function next({ suspended, validUntil }: FallbackMessage, reason: string, now: Date): Verdict {

@@ -1,6 +1,6 @@
 import { type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
-import { REVOKED, TIMED_OUT } from '../messages/fallback/rule.ts';
+import { NOT_TRIED, REVOKED } from '../messages/fallback/rule.ts';
 
 /** The way to networks that can revoke a message. */
 export type Revoke = {
@@ -34,12 +34,12 @@ export const toRevoked = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
   errorText: 'revoked because it was not delivered in time: another channel is tried',
 });
 
-/** The move of a message that was withdrawn from the queue to its final state. */
-export const toTimedOut = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
+/** The move of a message that was withdrawn from the queue, because no carrier took it in time, to its final state. */
+export const toNotTried = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
   accountId,
   id,
   status: STATUS.DELETED,
   doneAt,
-  errorCode: TIMED_OUT,
-  errorText: 'the time for this channel was over before it was sent',
+  errorCode: NOT_TRIED,
+  errorText: 'not tried on this channel: no carrier took it within fallback.maxWait',
 });

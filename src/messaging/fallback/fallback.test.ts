@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { actor, draft } from '../../../test/support/drafts.ts';
 import {
   type FallbackStage,
@@ -26,7 +27,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 let stage: FallbackStage;
 let network: ScriptedRevoke;
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message_fallback, dispatch_chunk, unknown_outcome`);
+  await reset(pool, sql`TRUNCATE message_fallback, dispatch_chunk, unknown_outcome`);
   network = createScriptedRevoke();
   stage = await openFallbackStage(pool, { revoke: network });
 });
@@ -185,7 +186,9 @@ describe('when the process dies between the network’s answer and its commit', 
     await stage.run();
     expect([await channels(), network.asked.length]).toEqual([['RCS'], 2]);
     expect(await listUnknownIds(pool)).toEqual(new Set([id]));
-    const events = (await findTimeline(pool, stage, id))?.events.filter(({ kind }) => kind === 'REVOKE');
+    const events = (await findTimeline(pool, actor(stage.accountId), id))?.events.filter(
+      ({ kind }) => kind === 'REVOKE',
+    );
     expect(events?.map(({ outcome }) => outcome)).toEqual([undefined, 'UNKNOWN']);
   });
 
@@ -221,19 +224,51 @@ test('a receipt that comes while the network is asked is not missed', async () =
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('a message that still waits is withdrawn from the queue before the next channel is tried', async () => {
+test('the time begins when a carrier takes the message, however long it has waited', async () => {
   await stage.send(['WHATSAPP', 'SMS']);
-  await stage.pass(301);
+  for (let checks = 0; checks < 5; checks++) {
+    await stage.pass(301);
+    await stage.run();
+  }
+  expect((await stage.messages()).map(({ status }) => status)).toEqual([null]);
+  await stage.settle(TAKEN);
+  await stage.pass(290);
+  await stage.run();
+  expect(await channels()).toEqual(['WHATSAPP']);
+  await stage.pass(11);
+  await stage.run();
+  expect(await channels()).toEqual(['WHATSAPP', 'SMS']);
+});
+
+test('a message that waits to be tried again has not begun its time', async () => {
+  await stage.send(['WHATSAPP', 'SMS']);
+  await stage.settle({ kind: 'retry', afterMs: 0, counts: false, code: '130429', text: 'rate limit hit' });
+  await stage.pass(1000);
+  await stage.run();
+  expect(await channels()).toEqual(['WHATSAPP']);
+});
+
+test('a message that no carrier takes within maxWait is withdrawn before the next channel is tried', async () => {
+  await stage.send(['WHATSAPP', 'SMS'], {}, { maxWaitSeconds: 600 });
+  await stage.pass(590);
+  await stage.run();
+  expect(await channels()).toEqual(['WHATSAPP']);
+  await stage.pass(11);
   await stage.run();
   const [first, second] = await stage.messages();
   expect([first?.status, second?.channel]).toEqual([STATUS.DELETED, 'SMS']);
+  const timeline = await findTimeline(pool, actor(stage.accountId), first?.id ?? '');
+  expect(timeline?.events).toContainEqual(expect.objectContaining({ kind: 'FINAL', code: 'NOT_TRIED' }));
+  expect(timeline?.events).toContainEqual(
+    expect.objectContaining({ kind: 'FALLBACK', text: 'followed by a message on SMS: NOT_TRIED' }),
+  );
   expect(await many(pool, sql`SELECT array_to_string(ids, ',') AS ids FROM dispatch_chunk`)).toEqual([
     { ids: second?.id },
   ]);
 });
 
 test('the response to a message that is being submitted is waited for', async () => {
-  await stage.send(['WHATSAPP', 'SMS']);
+  await stage.send(['WHATSAPP', 'SMS'], {}, { maxWaitSeconds: 300 });
   await exec(pool, sql`UPDATE dispatch_chunk SET owner = 1, intent = 1`);
   await stage.pass(301);
   await stage.run();
@@ -254,7 +289,8 @@ test('a message with a schedule has its time from then on, and one that was miss
   await stage.run();
   expect(await channels()).toEqual(['WHATSAPP']);
   await exec(pool, sql`UPDATE dispatch_chunk SET scheduled = false`);
-  await stage.pass(400);
+  await stage.settle(TAKEN);
+  await stage.pass(301);
   await stage.run();
   expect(await channels()).toEqual(['WHATSAPP', 'SMS']);
 });
@@ -368,7 +404,7 @@ test('the timelines of both messages name each other', async () => {
   await ends('UNDELIVERABLE');
   const [, second] = await stage.messages();
   const fallbackOf = async (id: string) => {
-    const timeline = await findTimeline(pool, { accountId: stage.accountId }, id);
+    const timeline = await findTimeline(pool, actor(stage.accountId), id);
     return timeline?.events.find(({ kind }) => kind === 'FALLBACK');
   };
   expect(await fallbackOf(first)).toMatchObject({ channel: 'SMS', messageId: second?.id });

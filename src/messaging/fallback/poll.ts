@@ -6,7 +6,7 @@ import type { Accept } from '../sending/accept.ts';
 import { endMessages } from '../messages/end.ts';
 import { withdrawFromQueue } from '../expiry/withdraw.ts';
 import { revokeMessages, type RevokeResult } from './revoke.ts';
-import { type Revoke, toTimedOut } from './ends.ts';
+import { type Revoke, toNotTried } from './ends.ts';
 import { sendNext, rejectNext } from './send-next.ts';
 import { decideFallback, type DueMessage, type Verdict } from './decide.ts';
 import * as db from '../messages/fallback/sql.ts';
@@ -123,7 +123,7 @@ async function withdrawLate({ pool, now }: FallbackDeps, messages: readonly db.F
     const ids = await withdrawFromQueue(tx, messages);
     await endMessages(
       tx,
-      messages.filter(({ id }) => ids.has(id)).map((message) => toTimedOut(message, now())),
+      messages.filter(({ id }) => ids.has(id)).map((message) => toNotTried(message, now())),
     );
     return ids;
   });

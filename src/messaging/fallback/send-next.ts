@@ -88,6 +88,7 @@ const toDraft = ({ message, hop, laterHops }: DueMessage): Draft =>
     content: hop.content,
     hops: laterHops,
     isHop: true,
+    isKnownNumber: true,
   });
 
 const toRejected = ({ message, hop }: DueMessage): NewMessage =>

@@ -1,33 +1,30 @@
 import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { runCommand } from '../../platform/cli.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
-import { exec, sql } from '../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { sql } from '../../platform/db/query.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { registerInboundCommands } from './commands.ts';
 import { createInboundInbox } from './receive.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool, connectionString } = testDatabase();
+
 let connectionId: number;
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   connectionId = (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'trial' }));
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE inbound_number, inbound_part, inbound_seen, inbound_message`));
+beforeEach(() => reset(pool, sql`TRUNCATE inbound_number, inbound_part, inbound_seen, inbound_message`));
 
 async function run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const out = { stdout: '', stderr: '' };
   const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
   const code = await runCommand([registerInboundCommands], {
     argv: ['node', 'main.ts', ...args],
-    env: { DATABASE_URL: database.connectionString },
+    env: { DATABASE_URL: connectionString },
     stdout: writer('stdout'),
     stderr: writer('stderr'),
   });

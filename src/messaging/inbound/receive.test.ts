@@ -1,30 +1,27 @@
 import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import type { Inbound } from '../../carriers/events.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createInboundInbox, endOverdueParts, NO_ACCOUNT_ID } from './receive.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let connectionId: number;
 let accountId: number;
 let otherId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   connectionId = (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'trial' }));
   ({ accountId: otherId } = await createAccount(pool, { name: 'Other', plan: 'trial' }));
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE inbound_number, inbound_part, inbound_seen, inbound_message`));
+beforeEach(() => reset(pool, sql`TRUNCATE inbound_number, inbound_part, inbound_seen, inbound_message`));
 
 const inbound = (text: string, more: Partial<Inbound> = {}): Inbound => ({
   source: '393331234567',

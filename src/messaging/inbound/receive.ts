@@ -7,6 +7,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
+import { MAX_USER_ID_LENGTH } from '../../platform/lib/phone/user-id.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './assign.ts';
@@ -17,6 +18,8 @@ import * as db from './sql.ts';
 export const NO_ACCOUNT_ID = 0;
 /** The octets that a carrier may put into an address (data_sm; 20 in deliver_sm). No index takes a longer one. */
 const MAX_ADDRESS_LENGTH = 64;
+/** The same on WhatsApp and RCS, where an address may be a user id. */
+const MAX_RICH_ADDRESS_LENGTH = MAX_USER_ID_LENGTH;
 const MAX_OVERDUE_SETS = 500;
 /** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
 const KEEP_SECONDS = (15 * MINUTE_MS) / SECOND_MS;
@@ -87,8 +90,9 @@ export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<numbe
 
 /** Removes what cannot be stored: PostgreSQL's text has no NUL character. */
 function sanitize({ connectionId, inbound }: Arrived): Arrived {
-  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, MAX_ADDRESS_LENGTH));
   const { source, destination, text, rich } = inbound;
+  const maxLength = rich ? MAX_RICH_ADDRESS_LENGTH : MAX_ADDRESS_LENGTH;
+  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, maxLength));
   const clean = { source: address(source), destination: address(destination), text: text.replaceAll('\0', '') };
   return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: sanitizeRich(rich) }) } };
 }

@@ -42,14 +42,16 @@ export async function endMessages(
   const { special, read } = await moveAll(tx, moves, reads);
   const held = movesOf(special.filter((group) => group.held));
   const doubtful = movesOf(special.filter(mayBeInDoubt));
-  const bills = held.length > 0 ? await billsOf(tx, held) : { earned: [], returned: [] };
+  const { earned, returned, kept } = await billsOf(tx, held);
+  const free = [...returned, ...kept];
   const stayed = new Set(movesOf(special.filter(({ moved }) => !moved)).map(({ id }) => id));
   await Promise.all([
     insertEvents(tx, special.flatMap(toReplaced)),
     publishFinalStates(tx, moves, { stayed, read }),
     recordCampaignEnds(tx, special.flatMap(toCampaignEnds)),
     updateFallbacksDueNow(tx, movesOf(special.filter(mayHaveFallback))),
-    ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, bills.earned), ...figuresOfReads(read)])] : []),
+    ...(free.length > 0 ? [db.updateReturned(tx, free)] : []),
+    ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, earned), ...figuresOfReads(read)])] : []),
     ...(doubtful.length > 0
       ? [
           moveToNameless(
@@ -59,7 +61,7 @@ export async function endMessages(
         ]
       : []),
   ]);
-  await settleFrozen(tx, { ...bills, reference: held[0]?.id ?? '' });
+  await settleFrozen(tx, { earned, returned, reference: held[0]?.id ?? '' });
   return stayed;
 }
 
@@ -124,23 +126,33 @@ function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGro
  * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered,
  * or it was not and its price is not refundable. Nobody pays for a message that was never confirmed in time.
  */
-export const isEarned = (status: number, refundUndelivered: boolean): boolean =>
+const isEarned = (status: number, refundUndelivered: boolean): boolean =>
   status === STATUS.DELIVERED || (!refundUndelivered && status === STATUS.UNDELIVERABLE);
 
 /** The price of a message, to be earned or returned. */
 export type Bill = { readonly accountId: number; readonly id: string; readonly micros: number };
 
-/** Divides the frozen prices of messages into those that are earned and those that return to their accounts. */
-async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<{ earned: Bill[]; returned: Bill[] }> {
+/** What becomes of frozen prices. */
+type Bills = {
+  readonly earned: Bill[];
+  /** Prices that go back to their accounts. */
+  readonly returned: Bill[];
+  /** Prices that go back to the reserves of their campaigns. */
+  readonly kept: Bill[];
+};
+
+/** Divides the frozen prices of messages by what becomes of them. */
+async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<Bills> {
+  if (held.length === 0) return { earned: [], returned: [], kept: [] };
   const statusOf = new Map(held.map(({ id, status }) => [id, status]));
-  const earned: Bill[] = [];
-  const returned: Bill[] = [];
+  const bills: Bills = { earned: [], returned: [], kept: [] };
   for (const { accountId, id, priceMicros: micros, refundUndelivered, keepsReserve } of await db.listCharges(
     tx,
     held,
   )) {
-    if (isEarned(statusOf.get(id) ?? STATUS.UNKNOWN, refundUndelivered)) earned.push({ accountId, id, micros });
-    else if (!keepsReserve) returned.push({ accountId, id, micros });
+    const isDue = isEarned(statusOf.get(id) ?? STATUS.UNKNOWN, refundUndelivered);
+    const pile = isDue ? bills.earned : keepsReserve ? bills.kept : bills.returned;
+    pile.push({ accountId, id, micros });
   }
-  return { earned, returned };
+  return bills;
 }

@@ -1,19 +1,12 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { many, sql } from '../../platform/db/query.ts';
 import { boundsOf, newId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { until } from '../../../test/support/until.ts';
 import { insertStates, moveStates } from './sql.ts';
 import { STATUS } from '../states.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 const MESSAGES = 3000;
 const words = (id: string): string =>
@@ -38,6 +31,7 @@ test('receipts with their texts update states in place: hardly any update touche
     errorCode: null,
     errorText: null,
     creditHeld: false,
+    creditReturned: false,
     possibleDuplicate: false,
   } as const;
   await insertStates(

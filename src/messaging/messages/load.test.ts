@@ -1,18 +1,11 @@
 import { type NewMessage, insertMessages } from './new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import type { Resolver, StoredContent } from '../../network/templates/content.ts';
 import { loadJobs } from './load.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 async function load(messages: readonly Partial<NewMessage>[], resolver?: Resolver) {
   const stored = messages.map(newMessage);

@@ -30,7 +30,7 @@ export async function loadJobs(
   }
   if (rich.length > 0) await resolver.load(rich);
   for (const { n, accountId, content } of rich)
-    jobs[n] = { ...(jobs[n] as Job), ...resolved(resolver.resolve(accountId, content)) };
+    jobs[n] = { ...(jobs[n] as Job), ...resolved(resolver, accountId, content) };
   let start = 0;
   return chunks.map(({ ids }) => jobs.slice(start, (start += ids.length)));
 }
@@ -43,8 +43,12 @@ const NO_TEMPLATE: Outcome = {
   carrierIds: [],
 };
 
-const resolved = (content: ReturnType<Resolver['resolve']>): Partial<Job> =>
-  content === null ? { refusal: NO_TEMPLATE } : { content };
+function resolved(resolver: Resolver, accountId: number, stored: StoredContent): Partial<Job> {
+  const content = resolver.resolve(accountId, stored);
+  if (content === null) return { refusal: NO_TEMPLATE };
+  const file = resolver.fileOf?.(accountId, stored);
+  return file ? { content, file } : { content };
+}
 
 type Loaded = {
   readonly n: number;
@@ -89,5 +93,6 @@ function readRow(
     campaignId,
     keepsReserve: keepsReserve ?? false,
   };
-  return { n, accountId, content, job: data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job };
+  if (data) return { n, accountId, content, job: { ...job, binary: { udh: udh ?? new Uint8Array(), data } } };
+  return { n, accountId, content, job: udh ? { ...job, udh } : job };
 }

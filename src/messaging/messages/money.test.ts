@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { many, sql } from '../../platform/db/query.ts';
@@ -9,7 +9,7 @@ import type { Result } from '../../network/dispatch/pump.ts';
 import { startPump } from '../../network/dispatch/pump.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { startLostAnswers } from '../../../test/support/lost-answers.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
@@ -24,7 +24,10 @@ import type { Draft, Verdict } from '../sending/draft.ts';
 import { endMessages } from './end.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { EXPIRED_BY_US } from './sql.ts';
-import { STATUS, type StatusName } from '../states.ts';
+import { isFinal, STATUS, STATUS_NAMES, type StatusName } from '../states.ts';
+import { listRecordsById } from '../tracking/sql.ts';
+
+const { pool, connectionString } = testDatabase();
 
 const PRICE = 10;
 /** Numbers of Italy give their price back; those of France have none. */
@@ -35,15 +38,10 @@ const tables = {
 };
 const REFUNDABLE = '+393331234567';
 
-let database: TestDatabase;
-let pool: Pool;
 let accept: Accept;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accept = acceptOn(pool);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 function acceptOn(on: Pool): Accept {
   const waker = { ...createWaker(on), wake: () => undefined };
@@ -128,7 +126,7 @@ describe('accepting', () => {
       draft({ simulation: true }),
       draft({ simulation: true, destination: '+33612345678' }),
     ]);
-    expect(outcomesOf(verdicts)).toEqual(['no_price', 'bad_destination', 'bad_sender', 'accepted', 'accepted']);
+    expect(outcomesOf(verdicts)).toEqual(['no_price', 'no_country_code', 'bad_sender', 'accepted', 'accepted']);
     expect(await readBooks(pool, id)).toMatchObject({ available: 100, frozen: 0 });
   });
 
@@ -203,7 +201,13 @@ const end = ({ account, id }: Stored, status: StatusName, errorCode: string | nu
 const FROZEN = { available: 90, frozen: 10, earned: 0 };
 const EARNED = { available: 90, frozen: 0, earned: 10 };
 const RETURNED = { available: 100, frozen: 0, earned: 0 };
-const booksAfter = ({ account }: Stored) => readBooks(pool, account);
+/** The books of the message's account. The message itself must cost exactly what its account has spent or reserved. */
+async function booksAfter({ account, id }: Stored) {
+  const books = await readBooks(pool, account);
+  const [record] = await listRecordsById(pool, { accountId: account, ids: [id] });
+  expect(record?.costMicros).toBe(books.frozen + books.earned);
+  return books;
+}
 
 describe('an attempt', () => {
   test('that the carrier accepts earns the price at once, and no receipt changes that', async () => {
@@ -290,6 +294,24 @@ describe('a price that is returned unless the message is delivered', () => {
   });
 });
 
+describe('a price that is still frozen at the end is charged only for DELIVERED and, unless refundable, UNDELIVERABLE', () => {
+  /** What becomes of a fixed price and of a refundable one; all other final states return both. */
+  const CHARGED: Partial<Record<StatusName, readonly [fixed: object, refundable: object]>> = {
+    DELIVERED: [EARNED, EARNED],
+    UNDELIVERABLE: [EARNED, RETURNED],
+  };
+
+  test.each(STATUS_NAMES.filter((name) => isFinal(STATUS[name])))('%s', async (state) => {
+    const [fixed, refundable] = [await queued(), await queued({ destination: REFUNDABLE })];
+    for (const message of [fixed, refundable]) {
+      await attempt(message, UNKNOWN);
+      await end(message, state);
+    }
+    const books = [await booksAfter(fixed), await booksAfter(refundable)];
+    expect(books).toMatchObject(CHARGED[state] ?? [RETURNED, RETURNED]);
+  });
+});
+
 describe('an unknown outcome', () => {
   test.each([
     ['DELIVERED', EARNED],
@@ -325,7 +347,7 @@ describe('an unknown outcome', () => {
 
 describe('a commit whose answer is lost', () => {
   test('charges nothing twice on the way out', async () => {
-    await using relay = await startLostAnswers(database.connectionString);
+    await using relay = await startLostAnswers(connectionString);
     const shaky = createPool(relay.connectionString, { max: 4, applicationName: 'shaky', log: silentLog });
     onTestFinished(() => shaky.end());
     const id = await createAccountWithCredit(pool, 10_000);
@@ -360,7 +382,7 @@ describe('a commit whose answer is lost', () => {
   });
 
   test('on the way in stores the message once, and a client that repeats the request pays once', async () => {
-    await using relay = await startLostAnswers(database.connectionString);
+    await using relay = await startLostAnswers(connectionString);
     const shaky = createPool(relay.connectionString, { max: 2, applicationName: 'shaky', log: silentLog });
     onTestFinished(() => shaky.end());
     const id = await createAccountWithCredit(pool, 100);

@@ -1,12 +1,11 @@
 import { insertMessages } from './new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bareId } from '../../carriers/smpp/receipts.ts';
 import { ensurePartitions } from '../../platform/db/partitions.ts';
 import { type Db, exec, many, sql } from '../../platform/db/query.ts';
 import * as dispatch from '../../network/dispatch/sql.ts';
 import { boundsOf, newId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { explain, type Scan } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import * as expiry from '../expiry/sql.ts';
@@ -16,21 +15,32 @@ import * as parts from './parts/sql.ts';
 import * as db from './sql.ts';
 import { STATUS } from '../states.ts';
 
+const { pool } = testDatabase();
+
 /** A batch as the pipelines use it. */
 const BATCH = 500;
 /** Rows of the large tables. */
 const MANY = 50_000;
 
-let database: TestDatabase;
-let pool: Pool;
 /** Ids for the batches: of stored messages where the tables hold some. */
 let ids: string[];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   await ensurePartitions(pool, new Date(Date.now() + 20 * 86_400_000));
+  await stopAutovacuum();
 });
-afterAll(() => database[Symbol.asyncDispose]());
+
+/** Without this, tables might get their statistics at any time during the tests. */
+const stopAutovacuum = (): Promise<number> =>
+  exec(
+    pool,
+    sql`DO $$
+        DECLARE name regclass;
+        BEGIN
+          FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+            EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
+          END LOOP;
+        END $$`,
+  );
 
 const accountOf = (n: number): number => 1 + (n % 3);
 const batch = <T>(row: (id: string, n: number) => T): T[] => ids.map(row);
@@ -49,6 +59,7 @@ const state = (id: string, n: number): db.NewState => ({
   errorCode: null,
   errorText: null,
   creditHeld: false,
+  creditReturned: false,
   possibleDuplicate: false,
   channel: 'SMS',
   campaignId: null,

@@ -1,10 +1,11 @@
 import { insertMessages } from './new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ReceiptState } from '../../carriers/events.ts';
-import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
+import { actor } from '../../../test/support/drafts.ts';
 import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
@@ -15,17 +16,14 @@ import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { STATUS } from '../states.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accountId = await createAccountWithCredit(pool, 0);
   await registerWebhook(pool, { accountId, url: 'https://example.test/' });
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_event, webhook_outbox, traffic_hour`));
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, message_event, webhook_outbox, traffic_hour`));
 
 /** A WhatsApp message that the network took. */
 async function sent(): Promise<string> {
@@ -175,7 +173,7 @@ test('the timeline shows each receipt with its text, and when the message was re
   const id = await sent();
   await arrive(id, ['DELIVERED', AT]);
   await arrive(id, ['READ', LATER]);
-  const kinds = (await findTimeline(pool, { accountId }, id))?.events.map(({ kind }) => kind) ?? [];
+  const kinds = (await findTimeline(pool, actor(accountId), id))?.events.map(({ kind }) => kind) ?? [];
   expect(kinds.filter((kind) => kind === 'RECEIPT')).toHaveLength(2);
   expect(kinds.at(-1)).toBe('READ');
 });

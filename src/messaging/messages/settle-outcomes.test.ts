@@ -1,25 +1,20 @@
 import { type NewMessage, insertMessages } from './new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { many, sql } from '../../platform/db/query.ts';
 import type { Result } from '../../network/dispatch/pump.ts';
 import type { Chunk } from '../../network/dispatch/sql.ts';
 import { boundsOf, timeOfId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { settleOutcomes } from './settle-outcomes.ts';
 import { loadJobs } from './load.ts';
 import { STATUS } from '../states.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_part, unknown_outcome`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, message_part, unknown_outcome`));
 
 async function store(...more: Partial<NewMessage>[]): Promise<string[]> {
   const messages = more.map(newMessage);

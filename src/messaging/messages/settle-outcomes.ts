@@ -164,6 +164,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
     possibleDuplicate: resubmit,
     creditHeld: isHeld(result),
+    creditReturned: settlementOf(result) === 'returned',
     channel,
     campaignId,
   };

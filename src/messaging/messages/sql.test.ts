@@ -1,19 +1,14 @@
 import { insertMessages } from './new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, one, sql } from '../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { one, sql } from '../../platform/db/query.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_part, client_message_id`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, message_part, client_message_id`));
 
 test('a message whose day has no partition is an error, not a loss', async () => {
   const message = newMessage({ id: '0fffffff-ffff-7000-8000-000000000000' });

@@ -86,6 +86,8 @@ export type NewState = {
   readonly possibleDuplicate: boolean;
   /** The price stays frozen, because it may still be earned or returned. */
   readonly creditHeld: boolean;
+  /** The message costs nothing: its price goes back to the account, or to the reserve of its campaign. */
+  readonly creditReturned: boolean;
   /** A copy of the message's channel. */
   readonly channel: Channel;
   /** A copy of the message's campaign. */
@@ -104,6 +106,7 @@ const STATE_FIELDS: RowColumns<NewState> = {
   errorText: text,
   possibleDuplicate: boolean,
   creditHeld: boolean,
+  creditReturned: boolean,
   channel: smallint((r) => bitOf(r.channel)),
   campaignId: bigint,
 };
@@ -137,6 +140,7 @@ export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<M
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
               carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
               error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held,
+              credit_returned = excluded.credit_returned,
               possible_duplicate = s.possible_duplicate OR excluded.possible_duplicate
           WHERE s.status IN (${OPEN_STATES}) AND (s.attempts < excluded.attempts
              OR (s.attempts = excluded.attempts AND s.status = ${UNKNOWN} AND excluded.status <> ${UNKNOWN}))
@@ -281,6 +285,17 @@ export type PricedMessage = RowOf<typeof PRICED_MESSAGE>;
 /** Lists the prices of these messages. */
 export const listCharges = (db: Db, keys: readonly Key[]): Promise<PricedMessage[]> =>
   many(db, sql`SELECT ${PRICED_MESSAGE} FROM ${messagesByKey(keys)}`);
+
+/** Records that the prices of messages were returned. Their states are locked already by the move to their end. */
+export async function updateReturned(db: Db, keys: readonly Key[]): Promise<void> {
+  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
+  await exec(
+    db,
+    sql`UPDATE message_state s SET credit_returned = true
+        FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
+        WHERE s.account_id = u.account_id AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}`,
+  );
+}
 
 const MESSAGE_TRAITS = columns({
   accountId: as<number>('m.account_id'),

@@ -1,7 +1,6 @@
 import { insertMessages } from './new/sql.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { ReceiptState } from '../../carriers/events.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { deleteCampaignEnds, listCampaignsWithEnds } from './campaign-ends/sql.ts';
@@ -10,7 +9,7 @@ import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { insertChunks } from '../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
@@ -24,19 +23,16 @@ import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { isFinal, STATUS } from '../states.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let connectionId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   const row = await one<{ id: number }>(
     pool,
     sql`INSERT INTO connection (name, kind, settings, secret) VALUES ('one', 'smpp', '{}', '') RETURNING id`,
   );
   connectionId = row.id;
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const PRICE = 10;
 

@@ -1,21 +1,16 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createPool } from '../../platform/db/pool.ts';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { many, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { createReceiptInbox } from './inbox.ts';
 import { deleteReceiptBatches } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE receipt_batch`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE receipt_batch`));
 
 /** The stored carrier ids of a connection, in order. */
 async function stored(connectionId: number): Promise<string[]> {

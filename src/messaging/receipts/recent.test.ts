@@ -1,7 +1,6 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { many, sql } from '../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { createReceiptInbox } from './inbox.ts';
 import { processReceipts } from './process.ts';
@@ -51,13 +50,7 @@ test.each(['raw', 'sender', 'destination', 'errorCode'] as const)('a NUL in %s i
 });
 
 describe('between the inbox and its processing', () => {
-  let database: TestDatabase;
-  let pool: Pool;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    pool = database.pool;
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { pool } = testDatabase();
 
   /** What was worked off and fits no message. */
   const parked = async (): Promise<string[]> => {

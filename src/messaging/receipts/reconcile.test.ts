@@ -1,13 +1,13 @@
 import { insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { runCommand } from '../../platform/cli.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { settleOutcomes } from '../messages/settle-outcomes.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { registerReceiptCommands } from './commands.ts';
@@ -16,20 +16,17 @@ import { reconcileReceipts } from './reconcile.ts';
 import { insertReceiptBatches } from './sql.ts';
 import { listOpenSubmits } from './submits/sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool, connectionString } = testDatabase();
+
 let main: number;
 let other: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   const add = async (name: string): Promise<number> =>
     (await insertConnection(pool, { name, kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   [main, other] = [await add('main'), await add('other')];
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() =>
-  exec(pool, sql`TRUNCATE message, message_state, message_part, unknown_outcome, receipt_batch, receipt_unmatched`),
+  reset(pool, sql`TRUNCATE message, message_state, message_part, unknown_outcome, receipt_batch, receipt_unmatched`),
 );
 
 const NINE = new Date('2027-01-31T09:00:00Z');
@@ -140,7 +137,7 @@ async function run(...args: readonly string[]): Promise<{ code: number; stdout: 
   const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
   const code = await runCommand([registerReceiptCommands], {
     argv: ['node', 'main.ts', 'receipts', 'reconcile', ...args],
-    env: { DATABASE_URL: database.connectionString },
+    env: { DATABASE_URL: connectionString },
     stdout: writer('stdout'),
     stderr: writer('stderr'),
   });

@@ -1,19 +1,14 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE receipt_batch, receipt_unmatched RESTART IDENTITY`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE receipt_batch, receipt_unmatched RESTART IDENTITY`));
 
 const park = (count: number, retryMs: number, connectionId = 1): Promise<void> =>
   db.insertUnmatched(

@@ -1,7 +1,7 @@
 import { cp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { exec, many, type Statement, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
@@ -12,7 +12,8 @@ import { STATUS } from '../states.ts';
 import { commandsOn } from '../../../test/support/command.ts';
 import { mobileNumbers } from '../../../test/support/campaigns/campaign.ts';
 import { openCampaignStage } from '../../../test/support/campaigns/stage.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
@@ -21,17 +22,15 @@ import { createRestoreGuard, type RestoreGuard } from './guard.ts';
 import { readMark, writeMark } from './mark.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const database = testDatabase();
+const { pool } = database;
+
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accountId = await createAccountWithCredit(pool, 1000);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(
+  await reset(
     pool,
     sql`TRUNCATE message, message_state, message_event, dispatch_chunk, campaign, campaign_job, fence_machine`,
   );
@@ -106,7 +105,7 @@ describe('not paused is', () => {
 
   test('a database that was restored while nothing waits: there is nothing to send twice', async () => {
     const dataDir = await worked();
-    await exec(pool, sql`TRUNCATE dispatch_chunk`);
+    await reset(pool, sql`TRUNCATE dispatch_chunk`);
     await restore(1);
     expect(await isPaused(dataDir)).toBe(false);
     await queueMessages(pool, { accountId });
@@ -240,7 +239,7 @@ test('machines that were away for long are deleted', async () => {
 describe('a person', () => {
   test('sees why nothing is sent and what waits, without messages that were withdrawn or are with a carrier', async () => {
     const dataDir = await worked();
-    await exec(pool, sql`TRUNCATE dispatch_chunk`);
+    await reset(pool, sql`TRUNCATE dispatch_chunk`);
     await queueMessages(pool, { accountId, count: 5 });
     await queueMessages(pool, { accountId, count: 2, availableAt: new Date(Date.now() + 3_600_000) });
     const [chunk] = (await listChunks(pool)).filter(({ size }) => size === 5);
@@ -312,7 +311,7 @@ describe('a person', () => {
 
   test('sees campaigns that have messages to make, and discards them: cancelled, or paused until their time', async () => {
     const dataDir = await worked();
-    await exec(pool, sql`TRUNCATE dispatch_chunk`);
+    await reset(pool, sql`TRUNCATE dispatch_chunk`);
     const campaigns = await openCampaignStage(pool);
     const sending = await campaigns.confirmed({ numbers: mobileNumbers(2) });
     const scheduled = await campaigns.confirmed({ numbers: mobileNumbers(3), scheduledInMinutes: 30 });

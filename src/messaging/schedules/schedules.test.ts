@@ -1,29 +1,26 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { operatorAuthor } from '../../identity/audit/record.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { claimChunks } from '../../network/dispatch/sql.ts';
 import { cancelMessage } from '../cancellation/cancel.ts';
 import { STATUS } from '../states.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { cancelMissed, releaseMissed } from './decide.ts';
 import { listMissed, updateObservedSchedules } from './sql.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 
+const { pool } = testDatabase();
+
 const BY = { by: 'ada' };
 
-let database: TestDatabase;
-let pool: Pool;
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accountId = await createAccountWithCredit(pool, 0);
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk`));
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk`));
 
 /** Messages that were to be sent so many minutes ago. */
 const scheduled = (minutesAgo: number, count = 1): Promise<string[]> =>

@@ -1,26 +1,21 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { listChunks, statesOf } from '../../../test/support/queue.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Draft, Verdict } from './draft.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 /** Connections that were woken, in order. */
 let woken: number[];
 let accept: Accept;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message, message_state, client_message_id, dispatch_chunk, simulated_outcome`);
+  await reset(pool, sql`TRUNCATE message, message_state, client_message_id, dispatch_chunk, simulated_outcome`);
   woken = [];
   accept = newAccept();
 });
@@ -187,7 +182,7 @@ describe('what is refused', () => {
       draft({ body: '' }),
     ]);
     expect(verdicts).toEqual([
-      { kind: 'refused', refusal: 'bad_destination' },
+      { kind: 'refused', refusal: 'not_a_number' },
       expect.objectContaining({ kind: 'accepted' }),
       { kind: 'refused', refusal: 'no_route' },
       { kind: 'refused', refusal: 'empty_body' },

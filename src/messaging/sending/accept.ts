@@ -4,6 +4,7 @@ import { createConsentCheck } from '../consent/check.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
 import { isShortage } from '../../money/credit/sql.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
+import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
 import { insertChunks, type NewChunk } from '../../network/dispatch/sql.ts';
@@ -83,7 +84,8 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   }
 
   function commitBatch(items: readonly Item[]): Promise<Verdict[]> {
-    const simple = items.every((item) => claimedId(item) === null && !item.message.simulation);
+    const simple =
+      items.length <= ROWS_PER_STATEMENT && items.every((item) => claimedId(item) === null && !item.message.simulation);
     const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
     return supposingCredit(
       (chunks) =>
@@ -111,7 +113,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   const findOptedOut = createConsentCheck(pool);
   const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
-    return drafts.map((draft) => prepare(actor, draft, tables, isOptedOut));
+    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut));
   };
   const joinNextCommit = groupCommit<Item, Verdict | null>({
     flush: commitWithFreeKeys,
@@ -163,7 +165,7 @@ const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accoun
 
 /**
  * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
- * one, so all are sent at once.
+ * one, so all are sent at once. For the messages of one statement: more would hold the event loop for too long.
  */
 async function insertInBurst(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
@@ -192,12 +194,14 @@ async function insertAffordable(
   chunks: NewChunk[],
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
-  const fits = await fitIntoCredit(tx, await chargesOf(tx, items));
+  const shortages = await fitIntoCredit(tx, await chargesOf(tx, items));
   const withShort = (verdicts: readonly Verdict[]): Verdict[] => {
     let next = 0;
-    return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
+    return shortages.map((shortage) =>
+      shortage ? { kind: 'refused', refusal: 'no_credit', shortage } : (verdicts[next++] as Verdict),
+    );
   };
-  const affordable = items.filter((_, i) => fits[i]);
+  const affordable = items.filter((_, i) => shortages[i] === null);
   return withShort(await claimAndInsert(tx, affordable, chunks, (to, verdicts) => record(to, withShort(verdicts))));
 }
 
@@ -220,7 +224,8 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
 
 /**
  * Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns,
- * as a `burst` needs it.
+ * as a `burst` needs it, if one statement holds the messages. Of several, each waits for the one before: composing all
+ * of them at once would hold the event loop.
  */
 async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
   if (fresh.length === 0) return;
@@ -231,8 +236,9 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[])
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
+  for (const batch of batches.slice(0, -1)) await insertMessages(tx, batch);
   await Promise.all([
-    ...batches.map((batch) => insertMessages(tx, batch)),
+    insertMessages(tx, batches.at(-1) ?? []),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
@@ -259,10 +265,10 @@ async function claimClientIds(
   items: readonly Prepared[],
 ): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
   const claims = new Map<string, Claim>();
-  for (const item of items) if (claimedId(item) !== null) addClaim(claims, item);
+  await mapInSlices(items, (item) => addClaim(claims, item));
   if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
   const holders = await holdersOf(tx, [...claims.values()]);
-  const verdicts = items.map((item) => verdictOn(item, holders));
+  const verdicts = await mapInSlices(items, (item) => verdictOn(item, holders));
   const fresh = items.filter(
     (item) => claimedId(item) === null || holders.get(keyOf(item))?.messageId === item.message.id,
   );

@@ -1,35 +1,50 @@
 import type { Static } from 'typebox';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { type Refusal, REFUSALS, type Verdict } from './draft.ts';
+import { type AmountReader, textFor } from '../../platform/lib/amounts.ts';
+import { bulkClientId, type ClientIds, clientIdOf } from './client-id.ts';
+import { reasonOf, type Refusal, REFUSALS, type Verdict } from './draft.ts';
 import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './schema.ts';
 
-/** Refusals that are mistakes in the form of the request, answered 400 on a single send, and the field in each body. */
-const MALFORMED: Partial<Record<Refusal, { readonly send: string; readonly messageServer: string }>> = {
-  bad_sender: { send: 'senderName', messageServer: 'sender' },
-  empty_body: { send: 'message', messageServer: 'body' },
-  bad_body: { send: 'message', messageServer: 'body' },
-  body_too_long: { send: 'message', messageServer: 'body' },
-  binary_too_long: { send: 'message', messageServer: 'udhData' },
+/** The bodies of single sends, and their fields for the number, the sender and the text. */
+const FORMS = {
+  send: { number: 'phoneNumber', sender: 'senderName', text: 'message', header: 'message' },
+  messageServer: { number: 'destination', sender: 'sender', text: 'body', header: 'udhData' },
+  rich: { number: 'destination', sender: 'sender', text: 'body', header: 'body' },
+} as const;
+type Form = keyof typeof FORMS;
+
+/** Refusals that are mistakes in the form of the request, answered 400 on a single send, and what they are about. */
+const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
+  not_a_number: 'number',
+  no_country_code: 'number',
+  bad_sender: 'sender',
+  empty_body: 'text',
+  bad_body: 'text',
+  body_too_long: 'text',
+  binary_too_long: 'header',
+  text_too_long_for_header: 'text',
 };
 
 /** A verdict that does not fail the whole request. */
 type Decided = Exclude<Verdict, { kind: 'conflict' }>;
 
 /** Errors of the whole request: 400 for malformed content, 409 for a client id that was used for another message. */
-function assertNoError(verdict: Verdict, form: 'send' | 'messageServer'): Decided {
+function assertNoError(verdict: Verdict, form: Form): Decided {
   if (verdict.kind === 'conflict') throw idConflict();
-  const field = verdict.kind === 'refused' ? MALFORMED[verdict.refusal]?.[form] : undefined;
-  if (verdict.kind === 'refused' && field) throw invalidFields([{ field, message: REFUSALS[verdict.refusal] }]);
+  const about = verdict.kind === 'refused' ? MALFORMED[verdict.refusal] : undefined;
+  if (verdict.kind === 'refused' && about)
+    throw invalidFields([{ field: FORMS[form][about], message: REFUSALS[verdict.refusal] }]);
   return verdict;
 }
 
-const reasonsOf = (verdict: Decided): string[] => (verdict.kind === 'refused' ? [REFUSALS[verdict.refusal]] : []);
+const reasonsOf = (reader: AmountReader, verdict: Decided): string[] =>
+  verdict.kind === 'refused' ? [textFor(reader, reasonOf(verdict))] : [];
 
-const idConflict = (): AppError =>
-  new AppError('conflict', { message: 'This message id was used for other content within 24 hours' });
+const ID_CONFLICT = 'customerMessageId was used for other content within 24 hours';
+const idConflict = (): AppError => new AppError('conflict', { message: ID_CONFLICT });
 
 /** The answer to a send in the specification's form. Errors: 400 and 409 for the whole request. */
-export function answerSend(body: SendIn, verdict: Verdict): Static<typeof SendOut> {
+export function answerSend(reader: AmountReader, body: SendIn, verdict: Verdict): Static<typeof SendOut> {
   const end = assertNoError(verdict, 'send');
   return {
     messageId: end.kind === 'accepted' ? end.messageId : null,
@@ -41,25 +56,30 @@ export function answerSend(body: SendIn, verdict: Verdict): Static<typeof SendOu
         accepted: end.kind === 'accepted',
         channel: 'SMS',
         statusCode: statusCodeOf(end),
-        reasons: reasonsOf(end),
+        reasons: reasonsOf(reader, end),
       },
     ],
   };
 }
 
 /** The answer to a send in the message server's own form. Errors: 400 and 409 for the whole request. */
-export function answerMessageServer(body: MessageServerIn, verdict: Verdict): Static<typeof MessageServerOut> {
+export function answerMessageServer(
+  reader: AmountReader,
+  body: MessageServerIn,
+  verdict: Verdict,
+): Static<typeof MessageServerOut> {
   const end = assertNoError(verdict, 'messageServer');
   const accepted = end.kind === 'accepted';
   return {
     messageId: accepted ? end.messageId : null,
+    customerMessageId: clientIdOf(body),
     simulation: body.simulation ?? false,
     results: {
       sms: {
         accepted,
         unicode: accepted && end.unicode,
         parts: accepted ? end.parts : 0,
-        reasons: reasonsOf(end),
+        reasons: reasonsOf(reader, end),
       },
     },
   };
@@ -77,23 +97,32 @@ function statusCodeOf(verdict: Verdict): number {
 
 const REFUSED_CODES: Partial<Record<Refusal, number>> = { no_credit: 402, opted_out: 403 };
 
-/** The result of one destination: our id (null when it was refused) and the status code. */
-export type StoredResult = readonly [messageId: string | null, statusCode: number];
+/** The result of one destination: our id (null when it was refused), the status code, and the reason of a refusal. */
+export type StoredResult = readonly [messageId: string | null, statusCode: number, reason?: string];
 
 /** The result of one destination of a bulk send. */
-export const toResult = (verdict: Verdict): StoredResult => [
-  verdict.kind === 'accepted' ? verdict.messageId : null,
-  statusCodeOf(verdict),
-];
+export function toResult(verdict: Verdict): StoredResult {
+  const statusCode = statusCodeOf(verdict);
+  if (verdict.kind === 'accepted') return [verdict.messageId, statusCode];
+  return [null, statusCode, verdict.kind === 'conflict' ? ID_CONFLICT : reasonOf(verdict)];
+}
 
 /** The answer to a bulk send, from the results in the order of its destinations. */
-export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Static<typeof BulkOut> {
-  const destinations = bulk.messages.flatMap((message) => message.destinations);
-  const results = stored.map(([id, statusCode], i) => ({
-    destination: destinations[i] ?? '',
+export function answerBulk(
+  reader: AmountReader,
+  bulk: BulkIn,
+  stored: readonly StoredResult[],
+): Static<typeof BulkOut> {
+  const asked = bulk.messages.flatMap((message) =>
+    message.destinations.map((destination, i) => ({ destination, clientId: bulkClientId(message, i) })),
+  );
+  const results = stored.map(([id, statusCode, reason], i) => ({
+    destination: asked[i]?.destination ?? '',
     id,
+    ...(asked[i]?.clientId && { customerMessageId: asked[i].clientId }),
     accepted: id !== null,
     statusCode,
+    ...(reason !== undefined && { reason: textFor(reader, reason) }),
   }));
   return {
     globalId: bulk.globalId ?? null,
@@ -103,16 +132,14 @@ export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Stati
 }
 
 /**
- * The answer to a send on RCS or WhatsApp. Errors of the whole request: 400 for content that cannot be stored, 409 for
- * a client id that was used for another message.
+ * The answer to a send on RCS or WhatsApp. Errors: 400 and 409 for the whole request.
  */
-export function answerRich({ simulation = false }: { simulation?: boolean }, verdict: Verdict) {
-  if (verdict.kind === 'conflict') throw idConflict();
-  if (verdict.kind === 'refused' && verdict.refusal === 'bad_body')
-    throw invalidFields([{ field: 'body', message: REFUSALS.bad_body }]);
+export function answerRich(reader: AmountReader, body: { simulation?: boolean } & ClientIds, verdict: Verdict) {
+  const end = assertNoError(verdict, 'rich');
   return {
-    messageId: verdict.kind === 'accepted' ? verdict.messageId : null,
-    simulation,
-    result: { accepted: verdict.kind === 'accepted', reasons: reasonsOf(verdict) },
+    messageId: end.kind === 'accepted' ? end.messageId : null,
+    customerMessageId: clientIdOf(body),
+    simulation: body.simulation ?? false,
+    result: { accepted: end.kind === 'accepted', reasons: reasonsOf(reader, end) },
   };
 }

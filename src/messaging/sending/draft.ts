@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../../platform/lib/channel.ts';
+import { NUMBER_FAULTS } from '../../platform/lib/phone/number-rules.ts';
 import type { StoredContent } from '../../network/templates/content.ts';
 import type { Hop } from '../messages/fallback/hop.ts';
+import type { Shortage } from '../../money/credit/charge.ts';
+import { withAmounts } from '../../platform/lib/amounts.ts';
 
 /** One message to one destination as a client asked for it: its form has been checked, its content has not. */
 export type Draft = {
@@ -11,11 +14,16 @@ export type Draft = {
   readonly clientId: string | null;
   /** The number as the client wrote it. */
   readonly destination: string;
+  /** Whether the number is one that the gateway holds in E.164: of a conversation, or of the message before. */
+  readonly isKnownNumber?: boolean;
   readonly sender: string;
   readonly body: string;
   /** What is sent on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
+  /** Octets that are sent in place of a text, with the user data header before them, which may be empty. */
   readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array } | null;
+  /** A user data header before the text. */
+  readonly udh: Uint8Array | null;
   readonly simulation: boolean;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
@@ -33,7 +41,15 @@ export type Draft = {
   readonly isHop?: boolean;
 };
 
-type WithDefault = 'clientId' | 'binary' | 'simulation' | 'wantReceipt' | 'validUntil' | 'scheduledAt' | 'priority';
+type WithDefault =
+  | 'clientId'
+  | 'udh'
+  | 'binary'
+  | 'simulation'
+  | 'wantReceipt'
+  | 'validUntil'
+  | 'scheduledAt'
+  | 'priority';
 
 /**
  * Makes a draft. Fields that are left out have the value that most messages have: a single message that is sent at
@@ -41,6 +57,7 @@ type WithDefault = 'clientId' | 'binary' | 'simulation' | 'wantReceipt' | 'valid
  */
 export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, WithDefault>>): Draft => ({
   clientId: null,
+  udh: null,
   binary: null,
   simulation: false,
   wantReceipt: true,
@@ -52,7 +69,10 @@ export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, 
 
 /** Why a message was refused. Clients get these texts as they stand here. */
 export const REFUSALS = {
-  bad_destination: 'the number is not a valid E.164 number',
+  not_a_number: `the number ${NUMBER_FAULTS.not_a_number}`,
+  no_country_code: `the number ${NUMBER_FAULTS.no_country_code}`,
+  unknown_country_code: `the number ${NUMBER_FAULTS.unknown_country_code}`,
+  impossible_length: `the number ${NUMBER_FAULTS.impossible_length}`,
   bad_sender: 'the sender must have 1 to 11 letters and digits, or up to 16 digits',
   foreign_sender: 'the account has no such sender on this channel',
   empty_body: 'the text is empty',
@@ -61,6 +81,7 @@ export const REFUSALS = {
   body_too_long: 'the text needs too many parts',
   body_not_gsm: 'the text has characters outside GSM 03.38',
   binary_too_long: 'user data header and data together exceed 140 octets',
+  text_too_long_for_header: 'user data header and text do not fit into one message',
   no_route: 'no route leads to this number',
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
@@ -71,18 +92,23 @@ export type Refusal = keyof typeof REFUSALS;
 /** The decision about one draft. */
 export type Verdict =
   | { readonly kind: 'accepted'; readonly messageId: string; readonly parts: number; readonly unicode: boolean }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly shortage?: Shortage }
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
+
+/** The reason of a refusal, for clients who may see amounts (`textFor` shortens it for others). */
+export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refused' }>): string =>
+  shortage ? withAmounts(REFUSALS[refusal], shortage) : REFUSALS[refusal];
 
 /**
  * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal.
  */
 export function contentHash(draft: Draft): Buffer {
-  const { channel, destination, sender, body, content, binary, simulation, hops } = draft;
+  const { channel, destination, sender, body, content, binary, udh, simulation, hops } = draft;
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
   if (hops) hash.update(JSON.stringify(hops));
+  if (udh) hash.update(udh);
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   return hash.digest();
 }

@@ -22,6 +22,12 @@ export const Fallback = Type.Object(
         RCS: Type.Optional(seconds('Seconds (default 300).')),
       }),
     ),
+    maxWait: Type.Optional(
+      seconds(
+        'How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). ' +
+          'Then the next channel is tried, and this one counts as not tried.',
+      ),
+    ),
     onStatus: Type.Optional(
       Type.Array(Type.Enum(FAILURES, { type: 'string' }), {
         maxItems: 20,
@@ -32,6 +38,7 @@ export const Fallback = Type.Object(
   {
     description:
       'When the next of several channels is tried: after a message fails, or has not been delivered within this time ' +
-      'after it was made. A message whose outcome is unknown is never followed by another one.',
+      'after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A ' +
+      'message whose carrier never said whether it took it is never followed by another one.',
   },
 );

@@ -1,26 +1,23 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { many, one, sql } from '../../platform/db/query.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { insertAnswers, isKeyTaken } from '../../platform/idempotency/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { AppError } from '../../platform/errors.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Verdict } from './draft.ts';
 import { idempotentSend } from './idempotent-send.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let accept: Accept;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accept = newAccept();
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() =>
-  exec(pool, sql`TRUNCATE message, client_message_id, dispatch_chunk, idempotency_key, simulated_outcome`),
+  reset(pool, sql`TRUNCATE message, client_message_id, dispatch_chunk, idempotency_key, simulated_outcome`),
 );
 
 const newAccept = (): Accept =>

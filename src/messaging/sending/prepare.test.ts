@@ -20,7 +20,7 @@ const refusal = (more: Partial<Draft>, route: number | null = 1): string | null 
 };
 
 test('a draft that passes becomes a message of the account with an id, its number in E.164 and its route', () => {
-  const result = run({ destination: '351912345678', clientId: 'c' }, 3);
+  const result = run({ destination: '00351912345678', clientId: 'c' }, 3);
   if (result.kind !== 'prepared') throw new Error('refused');
   expect(result.message).toMatchObject({ accountId: 7, clientId: 'c', destination: '+351912345678', connectionId: 3 });
   expect(result.connectionIds).toEqual([3, 8]);
@@ -138,6 +138,17 @@ describe('texts', () => {
     expect(run({ body })).toMatchObject({ unicode, message: { parts } });
   });
 
+  test.each([
+    ['x'.repeat(153), '050003010201', 'x'.repeat(154)],
+    ['€'.repeat(76), '050003010201', '€'.repeat(77)],
+    ['x'.repeat(152), '06080400010201', 'x'.repeat(153)],
+    ['ê'.repeat(67), '050003010201', 'ê'.repeat(68)],
+  ])('a text beside a header is one part as long as both fit (%#)', (body, hex, longer) => {
+    const udh = Buffer.from(hex, 'hex');
+    expect(run({ body, udh })).toMatchObject({ message: { parts: 1, udh, body, binaryBody: null } });
+    expect(refusal({ body: longer, udh })).toBe('text_too_long_for_header');
+  });
+
   test('up to 140 octets with their header are one part', () => {
     const binary = { udh: Buffer.alloc(40), data: Buffer.alloc(100) };
     expect(run({ body: '', binary })).toMatchObject({
@@ -147,7 +158,7 @@ describe('texts', () => {
 });
 
 test('the first step that refuses names the reason, and a simulated message needs no route', () => {
-  expect(refusal({ destination: 'me', body: '' }, null)).toBe('bad_destination');
+  expect(refusal({ destination: 'me', body: '' }, null)).toBe('not_a_number');
   expect(refusal({}, null)).toBe('no_route');
   expect(run({ simulation: true }, 5)).toMatchObject({ message: { connectionId: null } });
 });

@@ -1,10 +1,10 @@
 import type { NewMessage } from '../messages/new/sql.ts';
-import { countParts } from '../../carriers/smpp/text.ts';
-import type { IsOptedOut } from '../consent/check.ts';
+import { countParts, roomBeside } from '../../carriers/smpp/text.ts';
+import { type IsOptedOut, readDestination } from '../consent/check.ts';
 import type { OnUnknown } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
 import { isStorable } from '../../network/templates/content.ts';
@@ -27,6 +27,7 @@ type Work = {
   readonly draft: Draft;
   readonly tables: Lookups;
   readonly isOptedOut: IsOptedOut;
+  readonly numberRules: NumberRules;
   destination: string;
   parts: number;
   unicode: boolean;
@@ -56,9 +57,9 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
     'destination',
     (work) => {
-      const e164 = toE164(work.draft.destination);
-      if (e164 === null) return 'bad_destination';
-      work.destination = e164;
+      const read = readDestination(work.draft, work.numberRules);
+      if ('fault' in read) return read.fault;
+      work.destination = read.e164;
       return null;
     },
   ],
@@ -78,10 +79,11 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       if (binary) return binary.udh.length + binary.data.length > MAX_BINARY_BYTES ? 'binary_too_long' : null;
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
-      const { parts, alphabet } = countParts(body);
+      const { parts, alphabet, units } = countParts(body);
       work.parts = parts;
       work.unicode = alphabet === 'ucs2';
       if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
+      if (work.draft.udh) return units > roomBeside(work.draft.udh, alphabet) ? 'text_too_long_for_header' : null;
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
     },
   ],
@@ -127,8 +129,8 @@ export type Prepared = {
   readonly onUnknown: OnUnknown;
 };
 
-/** The account that sends, and the API key or the person that asked for it. */
-export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
+/** The account that sends with the rules for its numbers, and the API key or the person that asked for it. */
+export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /**
  * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` must
@@ -149,8 +151,11 @@ export function prepare(
   return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
 }
 
-const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Work => ({
+type Examiner = Pick<Requester, 'accountId' | 'numberRules'>;
+
+const begin = (by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Work => ({
   accountId: by.accountId,
+  numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
   draft,
   tables,
   isOptedOut,
@@ -179,12 +184,7 @@ export type Examined = {
 const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
 
 /** Runs a draft through the steps of `prepare` without stopping at the first refusal, for previews. */
-export function examine(
-  by: Pick<Requester, 'accountId'>,
-  draft: Draft,
-  tables: Lookups,
-  isOptedOut: IsOptedOut,
-): Examined {
+export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
   const work = begin(by, draft, tables, isOptedOut);
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
@@ -215,7 +215,7 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   destination: work.destination,
   body: draft.body,
   content: draft.content ?? null,
-  udh: draft.binary?.udh ?? null,
+  udh: draft.binary?.udh ?? draft.udh ?? null,
   binaryBody: draft.binary?.data ?? null,
   parts: work.parts,
   wantReceipt: draft.wantReceipt,

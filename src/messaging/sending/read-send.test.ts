@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { draft } from '../../../test/support/drafts.ts';
+import { expectLinear } from '../../../test/support/linear.ts';
 import { readBulk, readMessageServer, readSend } from './read-send.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
@@ -7,12 +8,22 @@ const plain = { sender: '', body: 'Hello' } as const;
 
 describe('the specification’s body', () => {
   test('asks for a receipt and is sent at once, as a single send', () => {
-    expect(readSend({ phoneNumber: '+351912345678', message: 'Hello' })).toEqual(draft(plain));
+    expect(readSend({ phoneNumber: '+351912345678', message: 'Hello' }, NOW)).toEqual(draft(plain));
   });
 
   test('sets sender, id and simulation', () => {
     const body = { phoneNumber: '1', message: 'x', senderName: 'ACME', customerMessageId: 'c', simulation: true };
-    expect(readSend(body)).toMatchObject({ sender: 'ACME', clientId: 'c', simulation: true });
+    expect(readSend(body, NOW)).toMatchObject({ sender: 'ACME', clientId: 'c', simulation: true });
+  });
+
+  test('takes the options of the other body, so that nothing meant for later is sent at once', () => {
+    const options = { scheduledDate: '2027-01-31T08:00:00Z', validityPeriod: 30, placeholders: { name: 'Anna' } };
+    expect(readSend({ phoneNumber: '1', message: 'Hi {{name}}', ...options }, NOW)).toMatchObject({
+      body: 'Hi Anna',
+      scheduledAt: new Date('2027-01-31T08:00:00Z'),
+      validUntil: new Date('2027-01-31T08:30:00Z'),
+    });
+    expect(() => readSend({ phoneNumber: '1', message: 'x', scheduledDate: 'tomorrow' }, NOW)).toThrow(/scheduledDate/);
   });
 });
 
@@ -52,11 +63,31 @@ describe('the message server’s body', () => {
     expect(filled.body).toBe('{{code}}, {{code}}: $&1 {{none}} {{toString}} {{}}');
   });
 
-  test('with a header is sent as octets', () => {
-    expect(readMessageServer({ ...body, body: 'é', udhData: '050003' }, NOW)).toMatchObject({
-      body: '',
-      binary: { udh: Buffer.from('050003', 'hex'), data: Buffer.of(0xe9) },
-    });
+  test('a name that no placeholder can have is refused', () => {
+    const placeholders = { ['x'.repeat(65)]: 'y' };
+    expect(() => readMessageServer({ ...body, placeholders }, NOW)).toThrow(
+      expect.objectContaining({ code: 'invalid', details: [expect.objectContaining({ field: 'placeholders' })] }),
+    );
+  });
+
+  test('an open placeholder with nothing but blanks takes time in proportion to its length', async () => {
+    await expectLinear(
+      (size) => ({ ...body, body: `{{${' '.repeat(size)}` }),
+      (hostile) => readMessageServer(hostile, NOW),
+    );
+  });
+
+  test('with a header stays a text', () => {
+    const read = readMessageServer({ ...body, body: 'Olá', udhData: '0500035c0201' }, NOW);
+    expect(read).toMatchObject({ body: 'Olá', binary: null, udh: Buffer.from('0500035c0201', 'hex') });
+  });
+
+  test('takes the client id under either name, and refuses two that differ', () => {
+    expect(readMessageServer({ ...body, messageId: 'a' }, NOW).clientId).toBe('a');
+    expect(readMessageServer({ ...body, customerMessageId: 'a', messageId: 'a' }, NOW).clientId).toBe('a');
+    expect(() => readMessageServer({ ...body, customerMessageId: 'a', messageId: 'b' }, NOW)).toThrow(
+      expect.objectContaining({ code: 'invalid', details: [expect.objectContaining({ field: 'messageId' })] }),
+    );
   });
 
   test.each([['2026-11-21 10:00:00.000+0000'], ['2020-01-01T00:00:00Z'], ['soon'], ['2027-02-30 09:00:00Z']])(
@@ -90,6 +121,11 @@ describe('the bulk body', () => {
     ]);
   });
 
+  test('of one destination has its id under the name of the other bodies, too', () => {
+    const one = { ...message, destinations: ['+351912345678'], customerMessageId: 'c' };
+    expect(readBulk({ messages: [one] }, NOW).map(({ clientId }) => clientId)).toEqual(['c']);
+  });
+
   test('applies its options to all messages', () => {
     const options = { simulation: true, enableDelivery: false, enableConcatenated: false, enableUnicode: false };
     const [first] = readBulk({ ...options, messages: [message] }, NOW);
@@ -98,9 +134,25 @@ describe('the bulk body', () => {
     expect(free).toMatchObject({ simulation: false, wantReceipt: true, maxParts: undefined, gsmOnly: false });
   });
 
+  test('keeps a header beside the text, and the validity from the time of sending on', () => {
+    const scheduling = '2027-01-31 09:00:00.000+0000';
+    const [first] = readBulk(
+      { messages: [{ ...message, udhData: '050003010201', validityPeriod: 5, scheduling }] },
+      NOW,
+    );
+    expect(first).toMatchObject({
+      body: 'Hello',
+      udh: Buffer.of(5, 0, 3, 1, 2, 1),
+      validUntil: new Date('2027-01-31T09:05:00Z'),
+    });
+  });
+
   test('sends octets in place of the text', () => {
-    const [first] = readBulk({ messages: [{ ...message, hexBody: '00ff', udhData: '0500' }] }, NOW);
-    expect(first).toMatchObject({ body: '', binary: { udh: Buffer.of(5, 0), data: Buffer.of(0, 255) } });
+    const [first] = readBulk(
+      { messages: [{ destinations: ['+351912345678'], sender: 'ACME', hexBody: '00ff', udhData: '027000' }] },
+      NOW,
+    );
+    expect(first).toMatchObject({ body: '', binary: { udh: Buffer.of(2, 0x70, 0), data: Buffer.of(0, 255) } });
   });
 
   test('names every fault with its place', () => {
@@ -109,9 +161,21 @@ describe('the bulk body', () => {
         { ...message, ids: ['only one'] },
         { destinations: ['1'], sender: 'x' },
         { ...message, scheduling: 'soon' },
+        { ...message, hexBody: '00' },
+        { ...message, udhData: '0300' },
+        { ...message, customerMessageId: 'one for two numbers' },
+        { destinations: ['+351912345678'], sender: 'x', body: 'x', ids: ['a'], customerMessageId: 'b' },
       ],
     };
-    const fields = ['messages[0].ids', 'messages[1].body', 'messages[2].scheduling'];
+    const fields = [
+      'messages[0].ids',
+      'messages[1].body',
+      'messages[2].scheduling',
+      'messages[3].hexBody',
+      'messages[4].udhData',
+      'messages[5].customerMessageId',
+      'messages[6].customerMessageId',
+    ];
     expect(() => readBulk(bulk, NOW)).toThrow(
       expect.objectContaining({ code: 'invalid', details: fields.map((field) => expect.objectContaining({ field })) }),
     );

@@ -1,73 +1,96 @@
+import { udhFault } from '../../carriers/smpp/text.ts';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
-import { parseScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import { parseScheduledDate, scheduleFault } from '../../platform/lib/scheduled-date.ts';
+import { aliasFaults, bulkClientId, clientIdFaults, clientIdOf } from './client-id.ts';
 import { type Draft, newDraft } from './draft.ts';
+import { fillPlaceholders, MAX_PLACEHOLDER_NAME_LENGTH } from '../../platform/lib/placeholders.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
 
-/** Reads the specification's body as a draft. */
-export const readSend = (body: SendIn): Draft =>
-  newDraft({
+/**
+ * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect,
+ * such as two names of one field with different values.
+ */
+export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Draft {
+  refuseFaults([
+    ...aliasFaults('senderName', body.senderName, 'sender', body.sender),
+    ...optionFaults(body, now, maxScheduleDays),
+  ]);
+  return newDraft({
     channel: 'SMS',
     source: 'API',
     clientId: body.customerMessageId ?? null,
     destination: body.phoneNumber,
-    sender: body.senderName ?? '',
-    body: body.message,
-    simulation: body.simulation ?? false,
+    sender: body.senderName ?? body.sender ?? '',
+    body: textOf(body.message, body),
+    ...optionsOfSend(body, now),
   });
+}
 
 /**
  * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect.
  */
-export function readMessageServer(body: MessageServerIn, now: Date): Draft {
-  const text = fillIn(body.body, body.placeholders ?? {});
-  refuseFaults(messageServerFaults(body, text, now));
-  const scheduledAt = readSchedule(body.scheduledDate);
-  const binary = body.udhData ? { udh: Buffer.from(body.udhData, 'hex'), data: Buffer.from(text, 'latin1') } : null;
+export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleDays?: number): Draft {
+  refuseFaults([...clientIdFaults(body), ...optionFaults(body, now, maxScheduleDays)]);
   return newDraft({
     channel: 'SMS',
     source: 'API',
-    clientId: body.messageId ?? null,
+    clientId: clientIdOf(body),
     destination: body.destination,
     sender: body.sender,
-    body: binary ? '' : text,
-    binary,
-    simulation: body.simulation ?? false,
-    wantReceipt: body.enableNotification ?? true,
-    validUntil: readValidity(body.validityPeriod, scheduledAt ?? now),
-    scheduledAt,
+    body: textOf(body.body, body),
+    ...optionsOfSend(body, now),
   });
+}
+
+/** What both bodies have in common. */
+type SendOptions = Pick<
+  MessageServerIn,
+  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation'
+>;
+
+/** The text with its placeholders filled, if the request has values for any. */
+function textOf(text: string, { placeholders }: SendOptions): string {
+  const values = new Map(Object.entries(placeholders ?? {}));
+  return fillPlaceholders(text, (name) => values.get(name));
+}
+
+function optionsOfSend(options: SendOptions, now: Date) {
+  const scheduledAt = readSchedule(options.scheduledDate);
+  return {
+    udh: headerOf(options.udhData),
+    simulation: options.simulation ?? false,
+    wantReceipt: options.enableNotification ?? true,
+    validUntil: readValidity(options.validityPeriod, scheduledAt ?? now),
+    scheduledAt,
+  };
 }
 
 /** The instant after which a message is no longer delivered; null without a validity period. */
 export const readValidity = (minutes: number | undefined, from: Date): Date | null =>
   minutes === undefined ? null : new Date(from.getTime() + minutes * MINUTE_MS);
 
-const BEYOND_LATIN1 = /[^\0-\xff]/;
+/** The octets of a user data header; null without one. */
+const headerOf = (udhData = ''): Buffer | null => (udhData === '' ? null : Buffer.from(udhData, 'hex'));
 
-function messageServerFaults({ udhData, scheduledDate }: MessageServerIn, text: string, now: Date): FieldError[] {
-  const faults: FieldError[] = [];
-  if (udhData && BEYOND_LATIN1.test(text))
-    faults.push({ field: 'body', message: 'must contain only ISO 8859-1 characters when udhData is given' });
-  const schedule = scheduleFault(scheduledDate, now);
-  if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
-  return faults;
+function headerFaults(udhData: string | undefined, field: string): FieldError[] {
+  const header = headerOf(udhData);
+  const message = header && udhFault(header);
+  return message ? [{ field, message }] : [];
 }
 
-/**
- * Fills in placeholders. Values may contain `{{…}}` themselves and are sent as they are; a name without a value stays.
- */
-const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) =>
-    Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
-  );
-
-/** What is wrong with the time at which a message is to be sent; null when nothing is. */
-export function scheduleFault(text: string | undefined, now: Date): string | null {
-  if (text === undefined) return null;
-  const date = parseScheduledDate(text);
-  if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
-  return date <= now ? 'must lie in the future' : null;
+function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number): FieldError[] {
+  const { udhData, scheduledDate, placeholders = {} } = options;
+  const faults: FieldError[] = [];
+  if (Object.keys(placeholders).some((name) => name.length > MAX_PLACEHOLDER_NAME_LENGTH))
+    faults.push({
+      field: 'placeholders',
+      message: `must have names of at most ${MAX_PLACEHOLDER_NAME_LENGTH} characters`,
+    });
+  faults.push(...headerFaults(udhData, 'udhData'));
+  const schedule = scheduleFault(scheduledDate, now, maxScheduleDays);
+  if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
+  return faults;
 }
 
 /** Reads the time at which a message is to be sent; null when there is none. */
@@ -86,8 +109,8 @@ export function refuseFaults(faults: readonly FieldError[]): void {
  * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field
  * that is invalid in a way the schema alone cannot detect.
  */
-export function readBulk(bulk: BulkIn, now: Date): Draft[] {
-  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));
+export function readBulk(bulk: BulkIn, now: Date, maxScheduleDays?: number): Draft[] {
+  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now, maxScheduleDays)));
   return bulk.messages.flatMap((message) => {
     const shared = newDraft({
       channel: 'SMS',
@@ -95,6 +118,7 @@ export function readBulk(bulk: BulkIn, now: Date): Draft[] {
       destination: '',
       sender: message.sender,
       scheduledAt: readSchedule(message.scheduling),
+      validUntil: readValidity(message.validityPeriod, readSchedule(message.scheduling) ?? now),
       priority: 1,
       ...contentOf(message),
       ...optionsOf(bulk),
@@ -102,7 +126,7 @@ export function readBulk(bulk: BulkIn, now: Date): Draft[] {
     return message.destinations.map((destination, i) => ({
       ...shared,
       destination,
-      clientId: message.ids?.[i] ?? null,
+      clientId: bulkClientId(message, i),
     }));
   });
 }
@@ -110,16 +134,25 @@ export function readBulk(bulk: BulkIn, now: Date): Draft[] {
 type BulkMessage = BulkIn['messages'][number];
 
 function bulkFaults(
-  { destinations, ids, body, hexBody, scheduling }: BulkMessage,
+  { destinations, ids, customerMessageId, body, hexBody, udhData, scheduling }: BulkMessage,
   path: string,
   now: Date,
+  maxScheduleDays?: number,
 ): FieldError[] {
   const faults: FieldError[] = [];
   if (ids && ids.length !== destinations.length)
     faults.push({ field: `${path}.ids`, message: 'must have one id for each destination' });
+  if (customerMessageId !== undefined && (ids || destinations.length > 1))
+    faults.push({
+      field: `${path}.customerMessageId`,
+      message: ids ? 'must not be given together with ids' : 'is for one destination: use ids for several',
+    });
   if (body === undefined && hexBody === undefined)
     faults.push({ field: `${path}.body`, message: 'is required (or hexBody)' });
-  const schedule = scheduleFault(scheduling, now);
+  if (body !== undefined && hexBody !== undefined)
+    faults.push({ field: `${path}.hexBody`, message: 'must not be given together with body' });
+  faults.push(...headerFaults(udhData, `${path}.udhData`));
+  const schedule = scheduleFault(scheduling, now, maxScheduleDays);
   if (schedule !== null) faults.push({ field: `${path}.scheduling`, message: schedule });
   return faults;
 }
@@ -131,7 +164,7 @@ const optionsOf = (bulk: BulkIn) => ({
   gsmOnly: bulk.enableUnicode === false,
 });
 
-function contentOf({ body, hexBody, udhData }: BulkMessage): Pick<Draft, 'body' | 'binary'> {
-  if (hexBody === undefined) return { body: body ?? '', binary: null };
-  return { body: '', binary: { udh: Buffer.from(udhData ?? '', 'hex'), data: Buffer.from(hexBody, 'hex') } };
+function contentOf({ body, hexBody, udhData }: BulkMessage): Pick<Draft, 'body' | 'binary' | 'udh'> {
+  if (hexBody === undefined) return { body: body ?? '', binary: null, udh: headerOf(udhData) };
+  return { body: '', binary: { udh: Buffer.from(udhData ?? '', 'hex'), data: Buffer.from(hexBody, 'hex') }, udh: null };
 }

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import { requireScope } from '../../platform/http/auth.ts';
+import { assertScope, requireAnyScope, requireScope } from '../../platform/http/auth.ts';
 import type { App } from '../../platform/http/app.ts';
 import type { Accept } from './accept.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
-import { ErrorOut, ref, WholesaleErrorOut } from '../../platform/http/schema.ts';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { ErrorOut, ref, WholesaleErrorOut, withExamples } from '../../platform/http/schema.ts';
 import { findRecords } from '../tracking/status.ts';
 import { answerMessageServer, answerSend } from './answer.ts';
 import type { Verdict } from './draft.ts';
@@ -28,7 +29,7 @@ export type SendRouteDeps = PreviewRouteDeps & { readonly accept: Accept };
 
 /** The routes of single sends, bulk sends and cancellation (contract 7). */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
-  const { accept, clock, pool } = deps;
+  const { accept, clock, config, pool } = deps;
   previewRoutes(app, deps);
   const maySend = requireScope('SMS');
 
@@ -39,15 +40,26 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       operationId: 'sendSms',
       summary: 'Send one SMS',
       description:
-        'Two bodies are accepted: the short one and that of the message server. The answer has the form of the body. A ' +
-        '`campaignId` is ignored, like every field that is not named here: single messages belong to no campaign.',
-      body: Type.Union([schema.SendIn, schema.MessageServerIn]),
+        'Two bodies are accepted: the short one and that of the message server. The answer has the form of the body.',
+      body: withExamples(
+        Type.Union([schema.SendIn, schema.MessageServerIn]),
+        { phoneNumber: '+393331234567', message: 'Your parcel arrives today', customerMessageId: 'order-4711' },
+        {
+          destination: '+393331234567',
+          sender: 'ACME',
+          body: 'Hello {{name}}',
+          placeholders: { name: 'Ada' },
+          validityPeriod: 60,
+        },
+      ),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
     handler: idempotentHandler(deps, async ({ actor, body }, _reply, pendingAnswer) => {
-      const draft = isSend(body) ? readSend(body) : readMessageServer(body, clock.now());
+      const now = clock.now();
+      const { maxScheduleDays } = config;
+      const draft = isSend(body) ? readSend(body, now, maxScheduleDays) : readMessageServer(body, now, maxScheduleDays);
       const answer = (verdict: Verdict) =>
-        isSend(body) ? answerSend(body, verdict) : answerMessageServer(body, verdict);
+        isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
       return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
@@ -61,30 +73,32 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       summary: 'Send up to 10,000 SMS in one request',
       description:
         'Each destination has a result of its own, in the order of the request: a bad one does not stop the others.',
-      body: schema.BulkIn,
+      body: withExamples(schema.BulkIn, schema.BULK_EXAMPLE),
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
     handler: idempotentHandler(deps, ({ actor, body }, _reply, pendingAnswer) =>
-      sendBulk(deps, actor, body, pendingAnswer),
+      sendBulk({ pool, accept, clock, maxScheduleDays: config.maxScheduleDays }, actor, body, pendingAnswer),
     ),
   });
 
   app.delete(`${MESSAGES}/:messageId`, {
-    onRequest: maySend,
+    onRequest: requireAnyScope(CHANNELS, 'write'),
     schema: {
       tags: ['Sending'],
       operationId: 'cancelMessage',
       summary: 'Cancel a waiting message',
       description:
         'By our id. The message ends DELETED and its credit is returned. 409 when it is on its way to the carrier or has ' +
-        'a final status already.',
+        'a final status already. Requires the scope of its channel.',
       params: Type.Object({ messageId: Type.String() }),
       response: { 204: Type.Null({ description: 'Cancelled' }), 409: ref(ErrorOut) },
     },
-    handler: async ({ actor, params }, reply) => {
+    handler: async (request, reply) => {
+      const { actor, params } = request;
       const id = params.messageId.toLowerCase();
       const [record] = await findRecords(tenant(pool, actor), actor, { ids: [id], clientIds: [] });
       if (!record) throw new AppError('not_found');
+      assertScope(request, record.channel);
       if (!(await cancelMessage(pool, actor, { id, now: clock.now() })))
         throw new AppError('conflict', {
           message: 'The message is on its way or has a final status and cannot be cancelled',

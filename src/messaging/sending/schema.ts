@@ -1,10 +1,22 @@
 import { type Static, Type } from 'typebox';
+import { NUMBER_FAULTS } from '../../platform/lib/phone/number-rules.ts';
+import { USER_ID_FORM } from '../../platform/lib/phone/user-id.ts';
+import { textWithAmounts } from '../../platform/lib/amounts.ts';
 import { channelName, orNull } from '../../platform/lib/schema.ts';
 
 export const PhoneNumber = Type.String({
-  pattern: '^(\\+|00)?[1-9][0-9]{6,14}$',
-  description: 'E.164: a plus sign, the country code and the number, 7 to 15 digits in all.',
-  'x-message': 'must be a phone number in E.164 form, for example +393331234567',
+  pattern: '^[+0-9 ().-]{3,50}$',
+  description:
+    'E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country ' +
+    'code is read as one of the default country of the account, and refused (400) if the account has none.',
+  'x-message': NUMBER_FAULTS.not_a_number,
+});
+export const WhatsappPerson = Type.String({
+  pattern: `^([+0-9 ().-]{3,50}|${USER_ID_FORM})$`,
+  description:
+    `A number as on other channels, or the user id of a person who shows none, as inbound messages contain it, for ` +
+    'example US.13491208655302741918. Codes (AUTHENTICATION) and fallbacks need a number.',
+  'x-message': `${NUMBER_FAULTS.not_a_number}, or a user id like US.13491208655302741918`,
 });
 export const Sender = Type.String({
   pattern: '^(\\+?[0-9]{1,16}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
@@ -16,13 +28,20 @@ export const Text = Type.String({
   maxLength: 1530,
   description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',
 });
-export const ClientId = Type.String({
+const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
   description:
     'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; ' +
     'a repeat with other content is a conflict (409).',
 });
+/** The client's own id in bodies whose first name for it was messageId. */
+export const clientIdFields = {
+  customerMessageId: Type.Optional(ClientId),
+  messageId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Another name of customerMessageId.' }),
+  ),
+};
 const Simulation = Type.Optional(
   Type.Boolean({
     description:
@@ -30,16 +49,40 @@ const Simulation = Type.Optional(
       '0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s.',
   }),
 );
+const HEADER_RULES =
+  'with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or ' +
+  'UCS-2, and both must fit into one message: one part, which you may concatenate yourself.';
 const Hex = (description: string) =>
   Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 octets' });
+
+const ValidityPeriod = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
+);
+
+/** What both bodies of a send may say about how the message is sent. */
+const sendOptions = {
+  placeholders: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
+  ),
+  udhData: Type.Optional(Hex(`User data header in hex, ${HEADER_RULES}`)),
+  enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),
+  scheduledDate: Type.Optional(
+    Type.String({
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset.',
+    }),
+  ),
+  validityPeriod: ValidityPeriod,
+  simulation: Simulation,
+};
 
 /** The specification's body of a send. */
 export const SendIn = Type.Object({
   phoneNumber: PhoneNumber,
   message: Text,
   senderName: Type.Optional(Sender),
+  sender: Type.Optional({ ...Sender, description: 'Another name of senderName.' }),
   customerMessageId: Type.Optional(ClientId),
-  simulation: Simulation,
+  ...sendOptions,
 });
 
 /** The message server's own body of a send. */
@@ -49,22 +92,13 @@ export const MessageServerIn = Type.Object({
   destination: PhoneNumber,
   sender: Sender,
   body: Text,
-  messageId: Type.Optional(ClientId),
-  placeholders: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
-  ),
-  udhData: Type.Optional(Hex('User data header in hex; the body is then sent as ISO 8859-1 octets.')),
-  enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),
-  scheduledDate: Type.Optional(
-    Type.String({
-      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset.',
-    }),
-  ),
-  validityPeriod: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
-  ),
-  simulation: Simulation,
+  ...clientIdFields,
+  campaignId: Type.Optional(Type.Unknown({ description: 'Ignored: single messages belong to no campaign.' })),
+  ...sendOptions,
 });
+
+/** Why a message was refused. */
+export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
 const SmsResult = Type.Object({
   phoneNumber: Type.String(),
@@ -73,7 +107,7 @@ const SmsResult = Type.Object({
   statusCode: Type.Integer({
     description: '200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out.',
   }),
-  reasons: Type.Array(Type.String()),
+  reasons: Reasons,
 });
 
 /** The answer to the specification's body. */
@@ -91,13 +125,14 @@ export const SendOut = Type.Object(
 export const MessageServerOut = Type.Object(
   {
     messageId: orNull(Type.String({ description: 'Our id; a status query finds the message under your id as well.' })),
+    customerMessageId: orNull(Type.String()),
     simulation: Type.Boolean(),
     results: Type.Object({
       sms: Type.Object({
         accepted: Type.Boolean(),
         unicode: Type.Boolean(),
         parts: Type.Integer(),
-        reasons: Type.Array(Type.String()),
+        reasons: Reasons,
       }),
     }),
   },
@@ -123,10 +158,19 @@ export const BulkIn = Type.Object({
     Type.Object({
       destinations: Type.Array(Type.String(), { minItems: 1 }),
       ids: Type.Optional(Type.Array(ClientId, { description: 'Your references, one for each destination.' })),
+      customerMessageId: Type.Optional({
+        ...ClientId,
+        description: 'Your reference of a message with one destination. For several, use ids.',
+      }),
       sender: Sender,
       body: Type.Optional(Type.String()),
       hexBody: Type.Optional(Hex('Octets to send instead of a text, in hex.')),
-      udhData: Type.Optional(Hex('User data header for `hexBody`, in hex.')),
+      udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
+      validityPeriod: ValidityPeriod,
+      // In here it would be overlooked, and the message sent for real.
+      simulation: Type.Optional(
+        Type.Never({ 'x-message': 'applies to the whole request: write it beside messages, not inside of one' }),
+      ),
       scheduling: Type.Optional(
         Type.String({ description: 'The messages are not sent before this time, in the format of scheduledDate.' }),
       ),
@@ -134,6 +178,14 @@ export const BulkIn = Type.Object({
     { minItems: 1 },
   ),
 });
+
+export const BULK_EXAMPLE: Static<typeof BulkIn> = {
+  globalId: 'reminders-2027-01-31',
+  messages: [
+    { sender: 'ACME', body: 'Your appointment is tomorrow', destinations: ['+393331234567', '+393331234568'] },
+    { sender: 'ACME', body: 'Your order is ready', destinations: ['+61491570156'], ids: ['order-4714'] },
+  ],
+};
 
 /** The answer to a bulk send. */
 export const BulkOut = Type.Object(
@@ -144,12 +196,14 @@ export const BulkOut = Type.Object(
       Type.Object({
         destination: Type.String(),
         id: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
+        customerMessageId: Type.Optional(Type.String({ description: 'Your id, if the request had one.' })),
         accepted: Type.Boolean(),
         statusCode: Type.Integer({
           description:
             '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used ' +
             'for other content. Reserved for later: 401 sender not allowed, 429 throttled.',
         }),
+        reason: Type.Optional(textWithAmounts('Why it was refused; absent when it was accepted.')),
       }),
       { description: 'In the order of the request.' },
     ),

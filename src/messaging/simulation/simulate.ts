@@ -2,6 +2,7 @@ import type { NewMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { type Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
 import { endMessages } from '../messages/end.ts';
 import { insertStates, type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
@@ -18,27 +19,36 @@ type Ending = { readonly status: number; readonly delayMs: number } | null;
 /** A planned outcome that is not in the status table: delivered, and read at the same instant. */
 const READ = 100;
 
-/** The final state of a simulated message by the last four digits of its number (contract 7). */
+const soon = (status: number): Ending => ({ status, delayMs: SOON_MS });
+const DELIVERED_SOON = soon(STATUS.DELIVERED);
+
+/** The endings of all channels, by the last four digits of the number. */
 const ENDINGS: Readonly<Record<string, Ending>> = {
-  '0001': { status: STATUS.UNDELIVERABLE, delayMs: SOON_MS },
-  '0002': { status: STATUS.EXPIRED, delayMs: SOON_MS },
-  '0003': { status: STATUS.REJECTED, delayMs: SOON_MS },
+  '0002': soon(STATUS.EXPIRED),
   '0004': null,
   '0005': { status: STATUS.DELIVERED, delayMs: LATE_MS },
 };
 
-/** The final states on RCS and WhatsApp, which have more of them. */
-const RICH_ENDINGS: Readonly<Record<string, Ending>> = {
+/** The endings on RCS. A failure there is ERROR: REJECTED and UNDELIVERABLE are states of SMS alone (specification). */
+const RCS_ENDINGS: Readonly<Record<string, Ending>> = {
   ...ENDINGS,
-  '0006': { status: READ, delayMs: SOON_MS },
-  '0007': { status: STATUS.UNSUPPORTED, delayMs: SOON_MS },
-  '0008': { status: STATUS.DISABLED, delayMs: SOON_MS },
-  '0009': { status: STATUS.CONVERSATION_CLOSED, delayMs: SOON_MS },
+  '0001': soon(STATUS.ERROR),
+  '0003': soon(STATUS.ERROR),
+  '0006': soon(READ),
+  '0007': soon(STATUS.UNSUPPORTED),
+  '0008': soon(STATUS.DISABLED),
+};
+
+/** The endings that differ from a delivery after a second, by channel: only states that the channel has (contract 7). */
+const BY_CHANNEL: Readonly<Record<Channel, Readonly<Record<string, Ending>>>> = {
+  SMS: { ...ENDINGS, '0001': soon(STATUS.UNDELIVERABLE), '0003': soon(STATUS.REJECTED) },
+  RCS: RCS_ENDINGS,
+  WHATSAPP: { ...RCS_ENDINGS, '0009': soon(STATUS.CONVERSATION_CLOSED) },
 };
 
 function endingOf({ channel, destination }: NewMessage): Ending {
-  const ending = (channel === 'SMS' ? ENDINGS : RICH_ENDINGS)[destination.slice(-4)];
-  return ending === undefined ? { status: STATUS.DELIVERED, delayMs: SOON_MS } : ending;
+  const ending = BY_CHANNEL[channel][destination.slice(-4)];
+  return ending === undefined ? DELIVERED_SOON : ending;
 }
 
 /** Moves simulated messages to ACCEPTED and plans their final states, in the caller's transaction. */
@@ -59,6 +69,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
       errorText: null,
       possibleDuplicate: false,
       creditHeld: false,
+      creditReturned: false,
     })),
   );
   const planned = messages.flatMap((message) => {

@@ -1,6 +1,5 @@
 import { insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import * as keys from '../../identity/api-keys/sql.ts';
 import * as bulk from '../sending/bulk/sql.ts';
 import * as events from '../messages/events/sql.ts';
@@ -9,21 +8,19 @@ import { tenant } from '../../platform/db/tenant.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import * as messages from '../messages/sql.ts';
 import { insertClientIds } from '../messages/client-ids/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import * as db from './sql.ts';
+
+const { pool } = testDatabase();
 
 const ACCOUNTS = 50;
 const MESSAGES = 20_000;
 const accountId = 7;
 
-let database: TestDatabase;
-let pool: Pool;
 let ids: string[];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   const stored = Array.from({ length: MESSAGES }, (_, n) => newMessage({ accountId: 1 + (n % ACCOUNTS) }));
   for (let at = 0; at < MESSAGES; at += 1000) await store(stored.slice(at, at + 1000));
   await exec(pool, sql`INSERT INTO account (name) SELECT 'account ' || n FROM generate_series(1, ${ACCOUNTS}) AS n`);
@@ -47,11 +44,17 @@ beforeAll(async () => {
   await exec(pool, sql`ANALYZE`);
   ids = stored.filter((message) => message.accountId === accountId).map((message) => message.id);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
   await insertMessages(pool, batch);
-  const state = { attempts: 1, connectionId: 1, errorCode: null, errorText: null, creditHeld: false } as const;
+  const state = {
+    attempts: 1,
+    connectionId: 1,
+    errorCode: null,
+    errorText: null,
+    creditHeld: false,
+    creditReturned: false,
+  } as const;
   await messages.insertStates(
     pool,
     batch.map((m) => ({

@@ -1,3 +1,4 @@
+import { insertClientIds } from '../messages/client-ids/sql.ts';
 import { insertMessages } from '../messages/new/sql.ts';
 import { afterAll, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
@@ -33,6 +34,30 @@ test.each([
     error: null,
   });
   expect((await get(`/${path}/messages/${id}`, stranger.apiKey)).status).toBe(404);
+});
+
+test('several client ids are separated by commas or repeated, and one that holds a comma is found too', async () => {
+  const clientIds = ['one', 'two, three', 'four'];
+  const messages = clientIds.map((clientId) => newMessage({ accountId: account.accountId, clientId }));
+  await insertMessages(pool, messages);
+  await insertClientIds(
+    pool,
+    messages.map(({ accountId, id, clientId }) => ({
+      accountId,
+      clientId: clientId ?? '',
+      messageId: id,
+      contentHash: Buffer.alloc(32),
+      parts: 1,
+    })),
+  );
+  const found = async (query: string) =>
+    ((await get(`/messages/status?${query}`)).body as { customerMessageId: string }[])
+      .map(({ customerMessageId }) => customerMessageId)
+      .sort();
+  expect(await found('customerMessageIds=one,four,unknown')).toEqual(['four', 'one']);
+  expect(await found('customerMessageIds=one&customerMessageIds=four')).toEqual(['four', 'one']);
+  expect(await found('customerMessageIds=two,%20three')).toEqual(['two, three']);
+  expect(await found('customerMessageIds=one&customerMessageIds=two,%20three')).toEqual(['one', 'two, three']);
 });
 
 test('the id of a message on another channel is unknown', async () => {

@@ -33,7 +33,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
     handler: async ({ actor, params, query }) => {
       const record = await findRecord(tenant(pool, actor), actor, params.customerMessageId);
       if (!record || (query.channel && record.channel !== query.channel)) throw new AppError('not_found');
-      return toStatusRecord(record);
+      return toStatusRecord(record, actor);
     },
   });
 
@@ -51,7 +51,8 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       const wanted = { ids: idsOf('ids', query.ids), clientIds: idsOf('customerMessageIds', query.customerMessageIds) };
       if (wanted.ids.length + wanted.clientIds.length === 0)
         throw invalidFields([{ field: 'customerMessageIds', message: 'is required (or ids)' }]);
-      return (await findRecords(tenant(pool, actor), actor, wanted)).map(toStatusRecord);
+      const records = await findRecords(tenant(pool, actor), actor, wanted);
+      return records.map((record) => toStatusRecord(record, actor));
     },
   });
 
@@ -97,7 +98,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       summary: 'Get the timeline of one message',
       description:
         'Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and ' +
-        'its final state.',
+        'its final state. Amounts are left out without the scope `money`.',
       params: schema.TimelineParams,
       response: { 200: schema.Timeline },
     },
@@ -109,11 +110,13 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-function idsOf(field: string, list: string | undefined): string[] {
-  const ids = (list ?? '')
-    .split(',')
+/** Reads a list of ids. A client's id may hold commas itself, so every value is tried as one id too. */
+function idsOf(field: string, lists: string | readonly string[] = []): string[] {
+  const values = [lists].flat().map((list) => list.trim());
+  const ids = values
+    .flatMap((list) => list.split(','))
     .map((id) => id.trim())
     .filter((id) => id !== '');
   if (ids.length > MAX_IDS) throw invalidFields([{ field, message: `must name at most ${MAX_IDS} ids` }]);
-  return ids;
+  return ids.length === 0 ? [] : [...new Set([...ids, ...values])];
 }

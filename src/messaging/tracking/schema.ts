@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { STATUS_NAMES } from '../states.ts';
+import { shownAmount } from '../../platform/lib/amounts.ts';
 import { channelName, instant, orNull } from '../../platform/lib/schema.ts';
 
 const Status = Type.Enum([...STATUS_NAMES], { type: 'string' });
@@ -13,10 +14,21 @@ export const StatusRecord = Type.Object({
   deliveryStatus: Status,
   deliveryStatusCode: Type.Integer(),
   deliveryStatusDescription: Type.String(),
-  sendDate: instant('UTC'),
+  stage: Type.Enum(['SCHEDULED', 'QUEUED', 'SUBMITTED', 'FINAL'], {
+    type: 'string',
+    description:
+      'Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its ' +
+      'scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.',
+  }),
+  sendDate: instant('UTC; when it was submitted, until then when it is to be sent.'),
+  scheduledDate: orNull(Type.String({ description: 'The time that its client has chosen; null: at once.' })),
   deliveryDate: orNull(instant('UTC; set when a final receipt has arrived.')),
   parts: Type.Integer(),
-  price: Type.Number({ description: 'The price of the whole message when it was accepted; 0 in simulation.' }),
+  price: shownAmount(
+    'What the whole message costs: its price while that is reserved and once it is charged, 0 once it was returned ' +
+      '(refused, cancelled, or not delivered where only deliveries cost). 0 in simulation. The timeline keeps the price ' +
+      'at which it was accepted.',
+  ),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
   possibleDuplicate: Type.Boolean({
     description:
@@ -33,7 +45,11 @@ export const StatusQuery = Type.Object({
   channel: Type.Optional(channelName('404 when the message is on another channel.')),
 });
 const IdList = (description: string) =>
-  Type.Optional(Type.String({ description: `${description}, separated by commas; at most 1,000.` }));
+  Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 1000 })], {
+      description: `${description}, separated by commas, or the parameter repeated; at most 1,000.`,
+    }),
+  );
 export const StatusListQuery = Type.Object({
   customerMessageIds: IdList('Your references'),
   ids: IdList('Our message ids'),
@@ -112,12 +128,17 @@ const TimelineEvent = Type.Object({
   status: Type.Optional(Status),
   doneAt: Type.Optional(instant('UTC; when it happened, according to the carrier.')),
   parts: Type.Optional(Type.Integer()),
-  amount: Type.Optional(Type.Number({ description: 'The price of the whole message.' })),
+  amount: Type.Optional(
+    Type.Number({ description: 'The price of the whole message. Left out without the scope `money`.' }),
+  ),
   currency: Type.Optional(Type.String()),
 });
 
 export const TimelineParams = Type.Object({
-  messageId: Type.String({ minLength: 1, description: 'Our messageId or your reference.' }),
+  messageId: Type.String({
+    minLength: 1,
+    description: 'Our messageId or your reference; not the references `status` and `scheduled`, which are other paths.',
+  }),
 });
 export const Timeline = Type.Object({
   messageId: Type.String(),

@@ -11,8 +11,12 @@ const RECORD = columns({
   destination: as<string>('m.destination'),
   sender: as<string>('m.sender'),
   parts: as<number>('m.parts'),
-  priceMicros: as<number>('m.price_micros'),
+  /** What it costs: 0 once its price was returned. */
+  costMicros: as<number>('CASE WHEN s.credit_returned THEN 0 ELSE m.price_micros END'),
   campaignId: as<number | null>('m.campaign_id'),
+  scheduledAt: as<Date | null>('m.scheduled_at'),
+  /** Whether its time is to come. */
+  isScheduled: as<boolean>('coalesce(m.scheduled_at > now(), false)'),
   /** Null before the first outcome; so are the fields below, which come from `message_state`. */
   possibleDuplicate: as<boolean | null>('s.possible_duplicate'),
   status: as<number | null>('s.status'),
@@ -99,6 +103,8 @@ const MESSAGE_HISTORY = columns({
   readAt: as<Date | null>('s.read_at'),
   errorCode: as<string | null>('s.error_code'),
   errorText: as<string | null>('s.error_text'),
+  /** Whether its price went back to the account, or to the reserve of its campaign. */
+  creditReturned: as<boolean>('coalesce(s.credit_returned, false)'),
   receiptText: as<string | null>('s.receipt_text'),
 });
 /** Everything about the history of one message that its own rows hold. */

@@ -1,9 +1,9 @@
 import { insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { actor } from '../../../test/support/drafts.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import { insertClientIds } from '../messages/client-ids/sql.ts';
 import { STATUS, STATUS_NAMES, type StatusName } from '../states.ts';
@@ -11,13 +11,7 @@ import { explain } from '../../../test/support/plans.ts';
 import { listRecordsById, type MessageRecord } from './sql.ts';
 import { findRecord, findRecords, toNetworkStatus, toSimpleStatus, toStatusRecord } from './status.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 async function store(accountId: number, clientId: string | null = null): Promise<string> {
   const message = newMessage({ accountId, clientId });
@@ -28,6 +22,7 @@ async function store(accountId: number, clientId: string | null = null): Promise
 }
 const idsOf = (records: readonly MessageRecord[]): string[] => records.map((r) => r.id).sort();
 const mine = { accountId: 1 };
+const READER = actor();
 
 describe('look-up', () => {
   test('by our ids and by the client’s, each message once, unknown and malformed ids left out', async () => {
@@ -86,8 +81,10 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   destination: '+351912345678',
   sender: 'ACME',
   parts: 2,
-  priceMicros: 61_500,
+  costMicros: 61_500,
   campaignId: null,
+  scheduledAt: null,
+  isScheduled: false,
   possibleDuplicate: null,
   status: STATUS.DELIVERED,
   submittedAt: at(1),
@@ -101,7 +98,7 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
 
 describe('the record', () => {
   test('says who, what, when and how it ended', () => {
-    expect(toStatusRecord(record())).toEqual({
+    expect(toStatusRecord(record(), READER)).toEqual({
       messageId: ID,
       customerMessageId: 'c',
       channel: 'SMS',
@@ -110,6 +107,8 @@ describe('the record', () => {
       deliveryStatus: 'DELIVERED',
       deliveryStatusCode: 3,
       deliveryStatusDescription: 'delivered',
+      stage: 'FINAL',
+      scheduledDate: null,
       sendDate: '2026-11-21T10:01:00.000Z',
       deliveryDate: '2026-11-21T10:02:00.000Z',
       parts: 2,
@@ -123,16 +122,16 @@ describe('the record', () => {
 
   test('of a waiting message is ACCEPTED on SMS and UNKNOWN elsewhere, sent when it was accepted', () => {
     const waiting = { status: null, submittedAt: null, doneAt: null, updatedAt: null };
-    expect(toStatusRecord(record(waiting))).toMatchObject({
+    expect(toStatusRecord(record(waiting), READER)).toMatchObject({
       deliveryStatus: 'ACCEPTED',
       sendDate: timeOfId(ID).toISOString(),
       deliveryDate: null,
     });
-    expect(toStatusRecord(record({ ...waiting, channel: 'RCS' }))).toMatchObject({ deliveryStatusCode: 0 });
+    expect(toStatusRecord(record({ ...waiting, channel: 'RCS' }), READER)).toMatchObject({ deliveryStatusCode: 0 });
   });
 
   test('of an accepted message on RCS and WhatsApp is UNKNOWN, and every final state is itself', () => {
-    const rich = (status: number) => toStatusRecord(record({ channel: 'WHATSAPP', status })).deliveryStatus;
+    const rich = (status: number) => toStatusRecord(record({ channel: 'WHATSAPP', status }), READER).deliveryStatus;
     expect([STATUS.ACCEPTED, STATUS.UNSUPPORTED, STATUS.CONVERSATION_CLOSED].map(rich)).toEqual([
       'UNKNOWN',
       'UNSUPPORTED',
@@ -140,18 +139,22 @@ describe('the record', () => {
     ]);
   });
 
+  test('has no price for a caller without the scope money', () => {
+    expect(toStatusRecord(record(), { operations: new Set(['tracking']) }).price).toBeNull();
+  });
+
   test('names the campaign', () => {
-    expect(toStatusRecord(record({ campaignId: 7 })).campaignId).toBe(7);
+    expect(toStatusRecord(record({ campaignId: 7 }), READER).campaignId).toBe(7);
   });
 
   test('has no delivery date before the final state', () => {
-    expect(toStatusRecord(record({ status: STATUS.ACCEPTED })).deliveryDate).toBeNull();
-    expect(toStatusRecord(record({ status: STATUS.UNKNOWN })).deliveryDate).toBeNull();
+    expect(toStatusRecord(record({ status: STATUS.ACCEPTED }), READER).deliveryDate).toBeNull();
+    expect(toStatusRecord(record({ status: STATUS.UNKNOWN }), READER).deliveryDate).toBeNull();
   });
 
   test('has the carrier’s own text', () => {
     const failed = record({ status: STATUS.UNDELIVERABLE, errorCode: '011', errorText: 'stat:UNDELIV err:011' });
-    expect(toStatusRecord(failed)).toMatchObject({ errorCode: '011', errorMessage: 'stat:UNDELIV err:011' });
+    expect(toStatusRecord(failed, READER)).toMatchObject({ errorCode: '011', errorMessage: 'stat:UNDELIV err:011' });
   });
 });
 

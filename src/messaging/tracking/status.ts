@@ -1,7 +1,8 @@
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { isUuid, timeOfId } from '../../platform/lib/ids.ts';
-import { fromMicros } from '../../platform/lib/money.ts';
+import { formatScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import { amountFor, type AmountReader } from '../../platform/lib/amounts.ts';
 import type { NetworkStatus, SimpleStatus, StatusRecord } from './schema.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '../states.ts';
 import * as db from './sql.ts';
@@ -33,13 +34,13 @@ export async function findRecord(
 }
 
 /** A message without a state is still queued: its status is ACCEPTED on SMS and UNKNOWN elsewhere (specification). */
-function statusOf({ status, channel }: db.MessageRecord): StatusName {
+export function statusOf({ status, channel }: db.MessageRecord): StatusName {
   if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
   return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
 }
 
-/** The status of a message in the specification's form. */
-export function toStatusRecord(record: db.MessageRecord): StatusRecord {
+/** The status of a message in the specification's form, as this caller may see it. */
+export function toStatusRecord(record: db.MessageRecord, reader: AmountReader): StatusRecord {
   const name = statusOf(record);
   const final = isFinal(STATUS[name]);
   return {
@@ -51,15 +52,23 @@ export function toStatusRecord(record: db.MessageRecord): StatusRecord {
     deliveryStatus: name,
     deliveryStatusCode: STATUS[name],
     deliveryStatusDescription: describeStatus(name),
-    sendDate: (record.submittedAt ?? timeOfId(record.id)).toISOString(),
+    stage: stageOf(record, final),
+    sendDate: (record.submittedAt ?? record.scheduledAt ?? timeOfId(record.id)).toISOString(),
+    scheduledDate: record.scheduledAt && formatScheduledDate(record.scheduledAt),
     deliveryDate: final && record.doneAt ? record.doneAt.toISOString() : null,
     parts: record.parts,
-    price: fromMicros(record.priceMicros),
+    price: amountFor(reader, record.costMicros),
     campaignId: record.campaignId,
     possibleDuplicate: record.possibleDuplicate ?? false,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
   };
+}
+
+function stageOf({ submittedAt, isScheduled }: db.MessageRecord, final: boolean): StatusRecord['stage'] {
+  if (final) return 'FINAL';
+  if (submittedAt !== null) return 'SUBMITTED';
+  return isScheduled ? 'SCHEDULED' : 'QUEUED';
 }
 
 const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {

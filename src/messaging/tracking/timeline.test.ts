@@ -1,6 +1,5 @@
 import { type NewMessage, insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import type { Receipt } from '../../carriers/events.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
@@ -14,7 +13,8 @@ import { EXPIRED_BY_US } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { actor } from '../../../test/support/drafts.ts';
 import { createAccountWithCredit } from '../../../test/support/money.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
@@ -24,14 +24,12 @@ import { until } from '../../../test/support/until.ts';
 import { findNetworkStatus } from './status.ts';
 import { findTimeline } from './timeline.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let accountId: number;
 let keyId: number;
 let connections: number[];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accountId = await createAccountWithCredit(pool, 0);
   keyId = (await one<{ id: number }>(pool, sql`SELECT id FROM api_key WHERE account_id = ${accountId}`)).id;
   const made = await many<{ id: number }>(
@@ -41,7 +39,6 @@ beforeAll(async () => {
   );
   connections = made.map(({ id }) => id);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** Of 0.02 in all. */
 async function stored(more: Partial<NewMessage> = {}): Promise<NewMessage> {
@@ -85,12 +82,22 @@ async function arrive(receipts: readonly Receipt[], on = 0): Promise<void> {
 }
 
 async function eventsOf({ id }: { readonly id: string }): Promise<TimelineEvent[]> {
-  const timeline = await findTimeline(pool, { accountId }, id);
+  const timeline = await findTimeline(pool, actor(accountId), id);
   if (!timeline) throw new Error(`no timeline of ${id}`);
   const times = timeline.events.map(({ at }) => at);
   expect(times.slice(1).every((at, i) => at >= (times[i] ?? ''))).toBe(true);
   return timeline.events;
 }
+
+test('a caller without the scope money sees the same events without amounts', async () => {
+  const message = await stored();
+  await attempt(message, taken('C0'));
+  const shown = await eventsOf(message);
+  expect(shown.some(({ amount, currency }) => amount !== undefined && currency !== undefined)).toBe(true);
+  const poor = { accountId, operations: new Set(['tracking'] as const) };
+  const hidden = (await findTimeline(pool, poor, message.id))?.events;
+  expect(hidden).toEqual(shown.map(({ amount: _amount, currency: _currency, ...event }) => event));
+});
 
 /** One line an event: its kind and what was said. */
 const lines = (events: readonly TimelineEvent[]): string[] =>
@@ -308,6 +315,6 @@ describe('other cases', () => {
 
 test('there is no timeline for another account’s message or an invalid id', async () => {
   const message = await stored();
-  expect(await findTimeline(pool, { accountId: accountId + 1 }, message.id)).toBeUndefined();
-  expect(await findTimeline(pool, { accountId }, 'nonsense')).toBeUndefined();
+  expect(await findTimeline(pool, actor(accountId + 1), message.id)).toBeUndefined();
+  expect(await findTimeline(pool, actor(accountId), 'nonsense')).toBeUndefined();
 });

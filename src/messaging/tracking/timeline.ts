@@ -1,9 +1,10 @@
 import type { Db } from '../../platform/db/query.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
+import { type AmountReader, seesAmounts } from '../../platform/lib/amounts.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
-import { isEarned } from '../messages/end.ts';
 import { listEvents, type MessageEvent } from '../messages/events/sql.ts';
-import { isFinal, nameOfStatus, STATUS } from '../states.ts';
+import { isFinal, nameOfStatus } from '../states.ts';
 import type { Timeline, TimelineEvent } from './schema.ts';
 import { findHistory, listPartHistory, type MessageHistory, type PartHistory } from './sql.ts';
 import { type Delivery, listDeliveriesOf } from '../webhooks/delivery-log/sql.ts';
@@ -11,12 +12,12 @@ import { findRecord } from './status.ts';
 
 /**
  * Finds everything that happened to one message of the account, by our id or the client's. Most of it follows from the
- * message and its state by the rules of the ledger; what these cannot hold was stored as events. Undefined when the
- * account has no such message.
+ * message and its state by the rules of the ledger; what these cannot hold was stored as events. Amounts are left out
+ * for a caller who may not see them. Undefined when the account has no such message.
  */
 export async function findTimeline(
   pool: Db,
-  actor: { readonly accountId: number },
+  actor: Pick<Actor, 'accountId' | 'operations'>,
   anyId: string,
 ): Promise<Timeline | undefined> {
   const record = await findRecord(pool, actor, anyId);
@@ -29,8 +30,13 @@ export async function findTimeline(
     listEvents(pool, { accountId, messageId: id }),
     listDeliveriesOf(pool, { accountId, messageId: id, firstId: firstIdAt(timeOfId(id)) }),
   ]);
-  return history && toTimeline(history, parts, events, deliveries);
+  return history && withAmountsFor(actor, toTimeline(history, parts, events, deliveries));
 }
+
+const withAmountsFor = (actor: AmountReader, timeline: Timeline): Timeline =>
+  seesAmounts(actor)
+    ? timeline
+    : { ...timeline, events: timeline.events.map(({ amount: _amount, currency: _currency, ...event }) => event) };
 
 /** An event with its time as a date, to sort by. */
 type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
@@ -214,20 +220,14 @@ function creditMove(history: MessageHistory, events: readonly MessageEvent[]): E
   if (priceMicros === 0) return [];
   if (submittedAt !== null && !refundUndelivered && wasAccepted(history, events))
     return [credit(history, submittedAt, true)];
-  const end = firstEnd(history, events);
-  if (end === null) return [];
-  const refused = events.some(({ at, details }) => details.outcome === 'REFUSED' && at.getTime() === end.at.getTime());
-  return [credit(history, end.at, !refused && isEarned(end.status, refundUndelivered))];
+  const at = firstEndAt(history, events);
+  return at === null ? [] : [credit(history, at, !history.creditReturned)];
 }
 
-/** The first final state. A report of the carrier may have replaced one of ours, but credit moves only once. */
-function firstEnd(
-  { status, updatedAt }: MessageHistory,
-  events: readonly MessageEvent[],
-): { status: number; at: Date } | null {
+/** When it first had a final state. A report of the carrier may have replaced one of ours, but credit moves only once. */
+function firstEndAt({ status, updatedAt }: MessageHistory, events: readonly MessageEvent[]): Date | null {
   const replaced = events.find(({ kind }) => kind === 'replaced');
-  if (replaced) return { status: replaced.details.status ?? STATUS.EXPIRED, at: replaced.at };
-  return status !== null && updatedAt !== null && isFinal(status) ? { status, at: updatedAt } : null;
+  return replaced ? replaced.at : status !== null && isFinal(status) ? updatedAt : null;
 }
 
 const credit = (history: MessageHistory, at: Date, charged: boolean): Entry => ({

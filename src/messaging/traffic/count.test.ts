@@ -1,19 +1,14 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { countTraffic, type TrafficDelta } from './count.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE traffic_hour`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE traffic_hour`));
 
 const delta = (at: string, more: Partial<TrafficDelta> = {}): TrafficDelta => ({
   accountId: 1,

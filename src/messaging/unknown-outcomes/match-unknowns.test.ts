@@ -1,6 +1,5 @@
 import { type NewMessage, insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import type { Receipt } from '../../carriers/events.ts';
 import { freeze } from '../../money/credit/charge.ts';
@@ -14,7 +13,8 @@ import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts, retryUnmatched } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
@@ -22,20 +22,17 @@ import { matchUnknowns } from './match-unknowns.ts';
 import { settleUnknown } from './settle.ts';
 import * as db from './sql.ts';
 
+const { pool } = testDatabase();
+
 const PRICE = 10;
 const NO_ANSWER: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
 
-let database: TestDatabase;
-let pool: Pool;
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   await exec(pool, sql`INSERT INTO connection (name, kind, settings, secret) VALUES ('main', 'smpp', '{}', '')`);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(
+  await reset(
     pool,
     sql`TRUNCATE message, message_state, message_part, message_event, message_deadline, unknown_outcome, nameless_submit,
         dispatch_chunk, receipt_batch, receipt_unmatched`,
@@ -112,7 +109,7 @@ describe('the only unknown outcome that a stray receipt fits', () => {
       await late([receipt(padded, { state: 'ACCEPTED' })]);
       await late([receipt(other)]);
       expect(await statusOf(id)).toBe(STATUS.DELIVERED);
-      await exec(pool, sql`TRUNCATE message, message_state`);
+      await reset(pool, sql`TRUNCATE message, message_state`);
     }
   });
 
@@ -217,7 +214,7 @@ describe('a stray receipt settles nothing', () => {
       );
       await tryAgain();
       expect([away, await statusOf(id), await parked()]).toEqual([away, 0, ['unknown']]);
-      await exec(pool, sql`TRUNCATE receipt_unmatched`);
+      await reset(pool, sql`TRUNCATE receipt_unmatched`);
     }
   });
 

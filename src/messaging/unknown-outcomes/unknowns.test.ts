@@ -1,6 +1,5 @@
 import { insertMessages } from '../messages/new/sql.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
@@ -8,24 +7,22 @@ import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { STATUS } from '../states.ts';
 import { processReceipts, retryUnmatched } from '../receipts/process.ts';
 import { insertReceiptBatches } from '../receipts/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { settleUnknown, type Verdict } from './settle.ts';
 import { insertUnknowns, deleteUnknowns } from '../messages/unknown/sql.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   await exec(pool, sql`INSERT INTO account (name) VALUES ('Acme')`);
   await exec(pool, sql`INSERT INTO connection (name, kind, settings, secret) VALUES ('main', 'smpp', '{}', '')`);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() =>
-  exec(
+  reset(
     pool,
     sql`TRUNCATE message, message_state, message_event, unknown_outcome, nameless_submit, dispatch_chunk, receipt_batch,
         receipt_unmatched`,

@@ -1,23 +1,22 @@
 import { registerEndpoint } from './endpoint.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { operatorAuthor } from '../../identity/audit/record.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { registerWebhookCommands } from './commands.ts';
+
+const database = testDatabase();
 
 const secretKey = createSecretKey(Buffer.alloc(32, 7));
 
-let database: TestDatabase;
 let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
-  database = await createTestDatabase();
   run = commandsOn(database, registerWebhookCommands);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 async function accountWithWebhook(name: string, url: string): Promise<number> {
   const { accountId } = await createAccount(database.pool, { name, plan: 'unlimited' });

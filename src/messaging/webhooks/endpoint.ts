@@ -18,6 +18,9 @@ import {
 /** How long the previous secret signs beside the new one. */
 const SECRET_OVERLAP_MS = DAY_MS;
 
+/** The error when an account has no endpoint. */
+export const noWebhook = (): AppError => new AppError('not_found', { message: 'The account has no webhook' });
+
 export type Registration = Pick<Endpoint, 'url' | 'form'> & { readonly secretKey: SecretKey };
 
 /**
@@ -45,7 +48,7 @@ export async function registerEndpoint(
  */
 export async function changeUrl(tx: Db, actor: Author, { url }: { url: string }): Promise<Endpoint> {
   const endpoint = await updateEndpointUrl(tx, { accountId: actor.accountId, url });
-  if (!endpoint) throw new AppError('not_found');
+  if (!endpoint) throw noWebhook();
   const detail = { host: new URL(url).host };
   await recordAudit(tx, actor, { action: 'webhook.update', subject: `webhook:${endpoint.id}`, detail });
   return endpoint;
@@ -65,7 +68,7 @@ export async function rotateSecret(
   const plainSecret = makeSecret();
   const secret = sealSecret(secretKey, accountId, plainSecret);
   const endpoint = await updateEndpointSecret(tx, { accountId, secret, overlapMs: SECRET_OVERLAP_MS });
-  if (!endpoint) throw new AppError('not_found');
+  if (!endpoint) throw noWebhook();
   await recordAudit(tx, actor, { action: 'webhook.rotate-secret', subject: `webhook:${endpoint.id}` });
   return { ...endpoint, plainSecret };
 }
@@ -79,14 +82,12 @@ export async function enableEndpoint(tx: Db, actor: Author): Promise<void> {
   const endpoint = await moveEndpointToActive(tx, { accountId });
   if (endpoint) return recordAudit(tx, actor, { action: 'webhook.enable', subject: `webhook:${endpoint.id}` });
   const known = await findEndpoint(tx, { accountId });
-  throw known
-    ? new AppError('conflict', { message: 'The webhook is active' })
-    : new AppError('not_found', { message: 'The account has no webhook' });
+  throw known ? new AppError('conflict', { message: 'The webhook is active' }) : noWebhook();
 }
 
 /** Deletes the account's endpoint. Errors: 404 when there is none. Call it in a transaction. */
 export async function removeEndpoint(tx: Db, actor: Author): Promise<void> {
   const deleted = await deleteEndpoint(tx, { accountId: actor.accountId });
-  if (!deleted) throw new AppError('not_found');
+  if (!deleted) throw noWebhook();
   await recordAudit(tx, actor, { action: 'webhook.delete', subject: `webhook:${deleted.id}` });
 }

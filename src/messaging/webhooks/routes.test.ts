@@ -16,9 +16,10 @@ const B = '/api/webhooks/delivery-status';
 const receiver = await startReceiver();
 const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
 const poster = createPoster({ guard, ca: TEST_CERT });
+const nothing = () => Promise.reject(new Error('nothing is fetched'));
 const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
   base: '',
-  deps: { outbound: { guard, poster } },
+  deps: { outbound: { guard, poster, fetchPicture: nothing, signOn: { guard, fetch: nothing } } },
 });
 afterEach(async () => {
   receiver.answer({});
@@ -54,8 +55,9 @@ describe('registering', () => {
 
   test('form B answers 201 with url and method', async () => {
     const { status, body } = await call('POST', B, { url: urlOf('/b'), method: 'POST', events: ['all'] });
-    expect([status, body]).toEqual([201, { ...fresh, form: 'B', url: urlOf('/b'), method: 'POST', secret }]);
-    const { secret: _secret, ...rest } = body;
+    const warnings = ['unknown field events'];
+    expect([status, body]).toEqual([201, { ...fresh, form: 'B', url: urlOf('/b'), method: 'POST', secret, warnings }]);
+    const { secret: _secret, warnings: _warnings, ...rest } = body;
     expect(await call('GET', B)).toEqual({ status: 200, body: rest });
   });
 
@@ -88,6 +90,15 @@ describe('registering', () => {
     const answer = await call(method, path, body);
     expect([answer.status, answer.body.details.map((d: { field: string }) => d.field)]).toEqual([400, [field]]);
     expect(await listEndpoints(pool, { accountIds: [account.accountId] })).toEqual(before);
+  });
+
+  test('a change without a webhook is 404, whatever its URL', async () => {
+    const { apiKey } = await routes.newAccount();
+    const bodies = [
+      [A, { callbackUrl: 'http://10.0.0.1' }],
+      [B, { url: 'http://10.0.0.1' }],
+    ] as const;
+    for (const [path, body] of bodies) expect((await call('PUT', path, body, apiKey)).status).toBe(404);
   });
 
   test('of two at the same time one is left', async () => {
@@ -145,7 +156,8 @@ describe('changing and deleting', () => {
       await call('POST', `${A}/secret`),
       await call('POST', `${A}/test`),
     ];
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+    const none = { status: 404, body: { message: 'The account has no webhook' } };
+    expect(answers).toMatchObject(answers.map(() => none));
   });
 });
 

@@ -1,7 +1,7 @@
-import { changeUrl, registerEndpoint, removeEndpoint, rotateSecret } from './endpoint.ts';
+import { changeUrl, noWebhook, registerEndpoint, removeEndpoint, rotateSecret } from './endpoint.ts';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
-import { AppError, invalidFields } from '../../platform/errors.ts';
+import { invalidFields } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -23,6 +23,7 @@ import {
 } from './schema.ts';
 import { sendTest } from './send-test.ts';
 import { findEndpoint } from './sql.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH_A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const PATH_B = '/api/webhooks/delivery-status';
@@ -50,12 +51,13 @@ export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
 function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: WebhookRouteDeps): void {
   app.post(PATH_A, {
     onRequest,
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'createWebhook',
       summary: 'Register the webhook',
       description: `Events have an eventType: DELIVERY, READ or INBOUND. ${REPLACES} The secret is shown only in this answer.`,
-      body: FormAIn,
+      body: withExamples(FormAIn, { callbackUrl: 'https://example.com/heliograph' }),
       response: { 201: FormACreated },
     },
     preHandler: ({ body }) => checkUrl(outlet.guard, 'callbackUrl', body.callbackUrl),
@@ -78,10 +80,13 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       operationId: 'updateWebhook',
       summary: 'Change the webhook URL',
       description: AFRESH,
-      body: FormAIn,
+      body: withExamples(FormAIn, { callbackUrl: 'https://example.com/heliograph/events' }),
       response: { 200: FormAOut },
     },
-    preHandler: ({ body }) => checkUrl(outlet.guard, 'callbackUrl', body.callbackUrl),
+    preHandler: async ({ actor, body }) => {
+      found(await findEndpoint(tenant(pool, actor), actor));
+      await checkUrl(outlet.guard, 'callbackUrl', body.callbackUrl);
+    },
     handler: async ({ actor, body: { callbackUrl: url } }) =>
       inFormA(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url }))),
   });
@@ -104,12 +109,13 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: WebhookRouteDeps): void {
   app.post(PATH_B, {
     onRequest,
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'createStatusWebhook',
       summary: 'Register the webhook with the second payload form',
       description: `Events have a status text; READ and INBOUND events are not sent. ${REPLACES} The secret is shown only in this answer.`,
-      body: FormBIn,
+      body: withExamples(FormBIn, { url: 'https://example.com/heliograph', method: 'POST' }),
       response: { 201: FormBCreated },
     },
     preHandler: ({ body }) => checkUrl(outlet.guard, 'url', body.url),
@@ -137,10 +143,13 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       operationId: 'updateStatusWebhook',
       summary: 'Change the webhook URL',
       description: AFRESH,
-      body: FormBIn,
+      body: withExamples(FormBIn, { url: 'https://example.com/heliograph/events' }),
       response: { 200: FormBOut },
     },
-    preHandler: ({ body }) => checkUrl(outlet.guard, 'url', body.url),
+    preHandler: async ({ actor, body }) => {
+      found(await findEndpoint(tenant(pool, actor), actor));
+      await checkUrl(outlet.guard, 'url', body.url);
+    },
     handler: async ({ actor, body: { url } }) =>
       inFormB(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url }))),
   });
@@ -164,6 +173,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, clock }: WebhookRouteDeps): void {
   app.post(`${PATH_A}/secret`, {
     onRequest,
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'rotateWebhookSecret',
@@ -200,7 +210,7 @@ function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, cloc
 }
 
 function found<T>(endpoint: T | undefined): T {
-  if (!endpoint) throw new AppError('not_found');
+  if (!endpoint) throw noWebhook();
   return endpoint;
 }
 

@@ -35,7 +35,7 @@ test('while a rotation overlaps, the holder of either secret can verify', () => 
 test('a callback is JSON and says who sends it', () => {
   expect(sign([makeSecret()])).toMatchObject({
     'content-type': 'application/json',
-    'user-agent': expect.stringMatching(/^Heliograph\/\d+\.\d+\.\d+ \(\+webhooks\)$/),
+    'user-agent': expect.stringMatching(/^Heliograph\/\d+\.\d+\.\d+$/),
   });
 });
 

@@ -1,10 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import packageJson from '../../../package.json' with { type: 'json' };
+import { USER_AGENT } from '../../platform/lib/user-agent.ts';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
-
-const USER_AGENT = `Heliograph/${packageJson.version} (+webhooks)`;
 
 /** Makes a signing secret in the notation of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export const makeSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');

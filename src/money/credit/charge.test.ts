@@ -1,19 +1,15 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Db, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createAccountWithCredit, type Books, readBooks } from '../../../test/support/money.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Charge, fitIntoCredit, freeze, settleFrozen, topUp } from './charge.ts';
-import { isShortage } from './sql.ts';
+import { listLedger } from './ledger/sql.ts';
+import { isShortage, updateAvailable, updateFrozen } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 const freezeAll = (charges: readonly Charge[]): Promise<boolean> =>
   transaction(pool, (tx) => freeze(tx, charges, 'test')).then(
@@ -52,6 +48,25 @@ describe('after each entry the books add up to zero and match the balance', () =
     });
   });
 
+  test('each account gets one entry for all its messages, which says how many they are', async () => {
+    const [one, other] = [await createAccountWithCredit(pool, 100), await createAccountWithCredit(pool, 100)];
+    const charges = [10, 0, 20, 5].map((micros) => ({ accountId: one, micros }));
+    await freezeAll([...charges, { accountId: other, micros: 7 }]);
+    await settle(charges.slice(0, 3), charges.slice(3));
+    const entriesOf = async (accountId: number) =>
+      (await listLedger(pool, { accountId, kind: null, limit: 10, offset: 0 }))
+        .filter(({ kind }) => kind !== 'topup')
+        .map(({ kind, messages, amountMicros }) => [kind, messages, amountMicros]);
+    expect(new Set(await entriesOf(one))).toEqual(
+      new Set([
+        ['freeze', 3, 35],
+        ['settle', 2, 30],
+        ['return', 1, 5],
+      ]),
+    );
+    expect(await entriesOf(other)).toEqual([['freeze', 1, 7]]);
+  });
+
   test('an account that pays afterwards may go below zero', async () => {
     const accountId = await createAccountWithCredit(pool, 0);
     await pool.query('UPDATE credit_balance SET unlimited = true WHERE account_id = $1', [accountId]);
@@ -87,7 +102,14 @@ describe('short credit', () => {
       charge(one, 2),
       charge(two, 2),
     ];
-    expect(await transaction(pool, (tx) => fitIntoCredit(tx, charges))).toEqual([true, false, false, true, true, true]);
+    expect(await transaction(pool, (tx) => fitIntoCredit(tx, charges))).toEqual([
+      null,
+      { priceMicros: 3, availableMicros: 2, currency: 'EUR' },
+      { priceMicros: 3, availableMicros: 2, currency: 'EUR' },
+      null,
+      null,
+      null,
+    ]);
   });
 
   test('covers as many of fifty concurrent freezes as the credit allows, without a deadlock', async () => {
@@ -95,6 +117,68 @@ describe('short credit', () => {
     const frozen = await Promise.all(Array.from({ length: 50 }, () => freezeAll([{ accountId, micros: 10 }])));
     expect(frozen.filter(Boolean)).toHaveLength(33);
     expect(await readBooks(pool, accountId)).toMatchObject({ available: 3, frozen: 330 });
+  });
+});
+
+describe('transactions that charge the same accounts in different orders', () => {
+  /**
+   * Creates accounts with credit, and charges of them in descending order of their ids. Their balances have that order in
+   * the table, too.
+   */
+  async function createChargedAccounts(): Promise<{ charges: Charge[]; lowest: number; others: number[] }> {
+    const ids: number[] = [];
+    while (ids.length < 4) ids.unshift(await createAccountWithCredit(pool, 1000));
+    for (const id of ids) {
+      await pool.query('UPDATE credit_balance SET available_micros = available_micros WHERE account_id = $1', [id]);
+      await freezeAll([{ accountId: id, micros: 100 }]);
+    }
+    const lowest = ids.at(-1) ?? 0;
+    return { charges: ids.map((accountId) => ({ accountId, micros: 10 })), lowest, others: ids.slice(0, -1) };
+  }
+
+  /** Charges in a transaction that finds balances in the order of the table, because it may use no index. */
+  const chargeWithoutIndex = (work: (tx: Db) => Promise<unknown>): Promise<void> =>
+    transaction(pool, async (tx) => {
+      await tx.query('SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off');
+      await work(tx);
+    });
+
+  const BLOCKED = sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+
+  test.each<[what: string, table: string, charge: (tx: Db, charges: readonly Charge[]) => Promise<unknown>]>([
+    ['freezing locks the balances', 'credit_balance', (tx, charges) => freeze(tx, charges, 'test')],
+    [
+      'returning locks the balances',
+      'credit_balance',
+      (tx, returned) => settleFrozen(tx, { earned: [], returned, reference: 'test' }),
+    ],
+    ['changing the available credit locks the balances', 'credit_balance', updateAvailable],
+    [
+      'fitting into the credit locks the balances',
+      'credit_balance',
+      (tx, charges) =>
+        fitIntoCredit(
+          tx,
+          charges.map((each) => ({ ...each, key: null })),
+        ),
+    ],
+    [
+      'changing the frozen credit locks its rows',
+      'credit_frozen',
+      (tx, changes) => updateFrozen(tx, { changes, shard: 0 }),
+    ],
+  ])('%s in the order of the account ids, and cannot deadlock', async (_, table, charge) => {
+    const { charges, lowest, others } = await createChargedAccounts();
+    const holder = await pool.connect();
+    onTestFinished(() => holder.release(true));
+    await holder.query('BEGIN');
+    await holder.query(`SELECT FROM ${table} WHERE account_id = $1 FOR UPDATE`, [lowest]);
+    const charging = chargeWithoutIndex((tx) => charge(tx, charges));
+    await until('the charge waits', async () => (await many(pool, BLOCKED)).length === 1);
+    // Had the charge locked another account before, it would wait for this transaction, and this one for it.
+    await holder.query(`SELECT FROM ${table} WHERE account_id = ANY($1) FOR UPDATE NOWAIT`, [others]);
+    await holder.query('COMMIT');
+    await charging;
   });
 });
 

@@ -15,14 +15,14 @@ const settlingShard = (): number => 1 + randomInt(SETTLING_SHARDS);
 
 type Total = { readonly accountId: number; readonly micros: number; readonly messages: number };
 
-/** Returns the sums per account in the order of the account ids, in which balances are locked everywhere. */
+/** Returns the sums per account. The statements lock balances in the order of the account ids. */
 function totals(charges: readonly Charge[]): Total[] {
   const sums = new Map<number, { micros: number; messages: number }>();
   for (const { accountId, micros } of charges) {
     const sum = sums.get(accountId) ?? { micros: 0, messages: 0 };
     sums.set(accountId, { micros: sum.micros + micros, messages: sum.messages + 1 });
   }
-  return [...sums].map(([accountId, sum]) => ({ accountId, ...sum })).sort((a, b) => a.accountId - b.accountId);
+  return [...sums].map(([accountId, sum]) => ({ accountId, ...sum }));
 }
 
 /**
@@ -50,24 +50,42 @@ export async function freeze(tx: Db, charges: readonly Charge[], reference: stri
   ]);
 }
 
+/**
+ * Freezes as much of an amount as the credit of the account covers, and returns how much that is. As with `freeze`, it
+ * must be the last step of the transaction.
+ */
+export async function freezeUpTo(tx: Db, { accountId, micros }: Charge, reference: string): Promise<number> {
+  const [balance] = await db.claimBalances(tx, { accountIds: [accountId] });
+  if (!balance) return 0;
+  const covered = balance.unlimited ? micros : Math.max(0, Math.min(micros, balance.availableMicros));
+  await freeze(tx, [{ accountId, micros: covered }], reference);
+  return covered;
+}
+
 /** A price that is charged only once for all messages with the same key. */
 export type OnceCharge = Charge & { readonly key: string | null };
 
+/** What a message costs, and what the account had left when it came to that message. */
+export type Shortage = { readonly priceMicros: number; readonly availableMicros: number; readonly currency: string };
+
 /**
- * Returns which of these messages the credit covers, one by one in order: a message that is not covered is skipped, and a
- * cheaper one after it may still be covered. Locks the balances until the end of the transaction.
+ * Returns what each of these messages lacks, or null if the credit covers it, one by one in order: a message that is not
+ * covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
+ * transaction.
  */
-export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<boolean[]> {
+export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<(Shortage | null)[]> {
   const balances = await db.claimBalances(tx, { accountIds: [...new Set(charges.map((charge) => charge.accountId))] });
   const left = new Map(balances.map((b) => [b.accountId, b.unlimited ? Number.POSITIVE_INFINITY : b.availableMicros]));
+  const currencies = new Map(balances.map((b) => [b.accountId, b.currency]));
   const paid = new Set<string>();
   return charges.map(({ accountId, micros, key }) => {
-    if (key !== null && paid.has(key)) return true;
+    if (key !== null && paid.has(key)) return null;
     const available = left.get(accountId) ?? 0;
-    if (micros > available) return false;
+    if (micros > available)
+      return { priceMicros: micros, availableMicros: available, currency: currencies.get(accountId) ?? '' };
     left.set(accountId, available - micros);
     if (key !== null) paid.add(key);
-    return true;
+    return null;
   });
 }
 

@@ -1,23 +1,20 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { registerAccountCommands } from '../../operations/accounts/commands.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../../test/support/money.ts';
 import { freeze } from './charge.ts';
 import { registerCreditCommands } from './commands.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const database = testDatabase();
+const { pool } = database;
+
 let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   run = commandsOn(database, registerCreditCommands, registerAccountCommands);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 test('credit add adds the amount to the account, with its reference in the ledger', async () => {
   const id = await createAccountWithCredit(pool, 0);

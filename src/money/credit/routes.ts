@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
+import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { EntryOut, ledgerFilter, toEntries } from './ledger/schema.ts';
@@ -9,9 +10,12 @@ import { creditOf } from './show.ts';
 
 const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** Contract 7 and 12: the credit of the account. */
+/** Contract 7 and 12: the credit of the account. All routes need the scope `money`. */
 export function creditRoutes(app: App, { pool }: PlatformDeps): void {
+  const onRequest = requireScope('money');
+
   app.get('/services/sms/credit', {
+    onRequest,
     schema: {
       tags: ['Account'],
       operationId: 'findCredit',
@@ -22,6 +26,7 @@ export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   });
 
   app.get('/api/partner-gateway/v1/subscription/credit', {
+    onRequest,
     schema: {
       tags: ['Account'],
       operationId: 'findSubscriptionCredit',
@@ -32,6 +37,7 @@ export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   });
 
   app.get('/api/partner-gateway/v1/credit/entries', {
+    onRequest,
     schema: {
       tags: ['Account'],
       operationId: 'listCreditEntries',

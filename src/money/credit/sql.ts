@@ -22,6 +22,7 @@ const CLAIMED_BALANCE = columns({
   accountId: as<number>('account_id'),
   availableMicros: as<number>('available_micros'),
   unlimited: as<boolean>('unlimited'),
+  currency: as<string>('currency'),
 });
 
 /** Locks the balances of these accounts, in the order of their ids. */

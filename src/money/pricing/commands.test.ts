@@ -1,20 +1,17 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { registerPriceCommands } from './commands.ts';
 import { createPriceList, priceOf } from './price-list.ts';
 import { listPrices } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const database = testDatabase();
+const { pool } = database;
+
 let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   run = commandsOn(database, registerPriceCommands);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const set = (...args: string[]): Promise<CommandResult> => run('price', 'set', '--channel', 'SMS', ...args);
 

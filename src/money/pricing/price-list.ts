@@ -1,25 +1,33 @@
 import type { Pool } from 'pg';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
+import { callingCodeOfUserId } from '../../platform/lib/phone/user-id.ts';
 import { listPrices } from './sql.ts';
 
 /** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */
 export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
 
-/** Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus. */
+/**
+ * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the user
+ * id of a person on WhatsApp who shows no number.
+ */
 export type FindPrice = (channel: Channel, destination: string) => UnitPrice | null;
 
 /** Creates a price list in memory, because it is needed for every message; `reload` it after each change. */
 export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
   let table: PrefixTable<UnitPrice> = prefixTable([]);
   return {
-    find: (channel, destination) => table.find(channel, destination) ?? null,
+    find: (channel, destination) => table.find(channel, pricedNumber(destination)) ?? null,
     async reload() {
       const prices = await listPrices(pool);
       table = prefixTable(prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value })));
     },
   };
 }
+
+/** Returns the number by whose prefix a message is priced; of a user id, only the calling code of its country is known. */
+const pricedNumber = (destination: string): string =>
+  destination.startsWith('+') ? destination : (callingCodeOfUserId(destination) ?? destination);
 
 /** Returns the price of a whole message in millionths: per part on SMS, once elsewhere. */
 export const priceOf = (channel: Channel, { unitMicros }: UnitPrice, parts: number): number =>

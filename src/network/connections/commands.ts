@@ -9,9 +9,9 @@ import { changeConnection } from './change.ts';
 import { connectionNamed } from './find.ts';
 import type { SecretFields } from './kinds/secret.ts';
 import { removeConnection } from './remove.ts';
-import { secretOf } from './save.ts';
 import { listConnectionStatus } from './sql.ts';
-import { type ProbeResult, probeConnection } from './probe.ts';
+import { type ProbeResult, probeStored } from './probe.ts';
+import { registerSetupCommands } from './adding/set-up-commands.ts';
 
 /** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
@@ -21,6 +21,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     context,
   );
   addUpdate(connection, context);
+  registerSetupCommands(connection, context);
 
   connection
     .command('list')
@@ -111,10 +112,16 @@ async function change(
   await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));
 }
 
+/** What is missing at a carrier that lets us in. */
+const setupFaults = ({ ok, steps }: ProbeResult): string[] =>
+  ok ? [] : steps.flatMap((step) => (step.ok === false ? [step.detail] : []));
+
 async function testConnection(context: CommandContext, name: string): Promise<ProbeResult> {
-  const { kind, settings, ...rest } = await context.withDatabase((pool) => connectionNamed(pool, name));
-  const secret = secretOf({ kind, settings, ...rest }, await loadSecretKey(context.config()));
-  const tried = await probeConnection({ kind, settings, secret });
-  const detail = tried.ok ? `${name} is up.` : `${name} cannot be reached: ${tried.detail}`;
+  const connection = await context.withDatabase((pool) => connectionNamed(pool, name));
+  const tried = await probeStored(connection, await loadSecretKey(context.config()));
+  const isUp = tried.steps.every((step) => step.name !== 'bind' || step.ok === true);
+  const detail = isUp
+    ? [`${name} is up.`, ...setupFaults(tried)].join(' ')
+    : `${name} cannot be reached: ${tried.detail}`;
   return { ...tried, detail };
 }

@@ -1,10 +1,15 @@
 import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import type { Carrier } from '../../carriers/carrier.ts';
+import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { type ConnectionKind, kindOf } from './kinds/kinds.ts';
+import type { SetupStep } from './kinds/setup.ts';
+import { secretOf } from './save.ts';
+import { checkSetup } from './set-up.ts';
+import type { Connection } from './sql.ts';
 
 export type ProbeStep = {
-  readonly name: 'resolve' | 'connect' | 'bind';
+  readonly name: 'resolve' | 'connect' | 'bind' | SetupStep['name'];
   /** Null when an earlier step failed. */
   readonly ok: boolean | null;
   /** The result, or what went wrong; of the last step in the words of the carrier. */
@@ -37,6 +42,24 @@ export async function probeConnection(connection: {
   ]);
   const failed = steps.find(({ ok }) => ok === false);
   return { ok: failed === undefined, detail: failed?.detail ?? 'up', steps };
+}
+
+/**
+ * `probeConnection` for a stored connection. Once it is up, also looks whether everything is set up at the carrier; takes at
+ * most 40 seconds.
+ */
+export async function probeStored(connection: Connection, key: SecretKey): Promise<ProbeResult> {
+  const probed = await probeConnection({ ...connection, secret: secretOf(connection, key) });
+  if (!probed.ok) return probed;
+  const started = performance.now();
+  const checked = await checkSetup(connection, key);
+  const durationMs = Math.round(performance.now() - started);
+  const failed = checked.find(({ ok }) => !ok);
+  return {
+    ok: failed === undefined,
+    detail: failed?.detail ?? probed.detail,
+    steps: [...probed.steps, ...checked.map((one) => ({ ...one, durationMs }))],
+  };
 }
 
 type Work = readonly [name: ProbeStep['name'], work: () => Promise<string>];

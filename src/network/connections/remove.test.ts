@@ -1,23 +1,18 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
 import { deleteRoute, insertRoute } from '../routing/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { listChunks, queueMessages } from '../../../test/support/queue.ts';
 import { failOver } from './fail-over.ts';
 import { removeConnection } from './remove.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
+
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE connection, dispatch_chunk RESTART IDENTITY CASCADE`);
+  await reset(pool, sql`TRUNCATE connection, dispatch_chunk RESTART IDENTITY CASCADE`);
   await db.insertConnection(pool, { name: 'old', kind: 'smpp', sandbox: false, settings: {} });
   await db.insertConnection(pool, { name: 'new', kind: 'smpp', sandbox: false, settings: {} });
 });

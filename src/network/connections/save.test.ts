@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, sql } from '../../platform/db/query.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { sql } from '../../platform/db/query.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createConnection, secretOf, updateConnection } from './save.ts';
 import { type Connection, findConnection, updateConnectionSettings } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE connection CASCADE`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE connection CASCADE`));
 
 const key = createSecretKey(randomBytes(32));
 const settings = { host: 'smsc.example', systemId: 'gateway' };

@@ -1,17 +1,12 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE connection, connection_status RESTART IDENTITY CASCADE`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE connection, connection_status RESTART IDENTITY CASCADE`));
 
 const insert = (name: string, sandbox = false) =>
   db.insertConnection(pool, { name, kind: 'smpp', sandbox, settings: { host: 'smsc.example' } });

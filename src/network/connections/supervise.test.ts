@@ -1,23 +1,19 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { CarrierHost } from '../../carriers/carrier.ts';
-import { exec, sql } from '../../platform/db/query.ts';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { createScriptedCarrier } from '../../../test/support/carriers/scripted-carrier.ts';
 import * as db from './sql.ts';
 import { type SuperviseDeps, superviseConnections } from './supervise.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE connection, connection_status RESTART IDENTITY CASCADE`));
+const { pool, connectionString } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE connection, connection_status RESTART IDENTITY CASCADE`));
 
 const OWNER = 99;
 const insert = (name: string, sandbox = false) =>
@@ -250,7 +246,7 @@ test('other workers are notified of a change that a worker sees, and of its end'
   await supervisor.reload();
   let heard = 0;
   const session = await openWorkerSession({
-    connectionString: database.connectionString,
+    connectionString,
     channels: [db.LINKS_CHANNEL],
     onNotify: () => void heard++,
     log: silentLog,
@@ -272,6 +268,24 @@ test('stop ends everything and deletes what this worker saw', async () => {
   expect(events.slice(2).sort()).toEqual(['stop one 1', 'stop two 1']);
   expect(names()).toEqual([]);
   expect(await db.listConnectionStatus(pool)).toMatchObject([{ up: false }, { up: false }]);
+});
+
+test('a stop waits for the reports that are being stored', async () => {
+  await insert('one');
+  const { supervisor, hosts } = supervised();
+  await supervisor.reload();
+  await supervisor.report();
+  const reports = () => many(pool, sql`SELECT FROM connection_error`);
+  const states = () => many(pool, sql`SELECT FROM connection_status`);
+  const stopping = await transaction(pool, async (tx) => {
+    await exec(tx, sql`LOCK TABLE connection_error IN SHARE MODE`);
+    hosts.get('one')?.failed('connect ECONNREFUSED');
+    const stop = supervisor.stop(100);
+    await expect.poll(states).toEqual([]);
+    return { stop };
+  });
+  await stopping.stop;
+  expect(await reports()).toHaveLength(1);
 });
 
 test('a change during or after a stop starts nothing', async () => {

@@ -42,7 +42,7 @@ export type Supervisor = {
   shareRates(): Promise<void>;
   /** Stores what this worker sees of its connections. */
   report(): Promise<void>;
-  /** Stops all connections; each waits up to `deadlineMs` for answers. */
+  /** Stops all connections; each waits up to `deadlineMs` for answers. Afterwards nothing uses the database any more. */
   stop(deadlineMs: number): Promise<void>;
 };
 
@@ -184,6 +184,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       stopped = true;
       await reloading;
       await Promise.all([...running.values()].map((run) => end(run, deadlineMs)));
+      await reporting;
     },
   };
 }

@@ -92,12 +92,18 @@ test('a pick ends at the rate limit, which counts the parts of each message', ()
   const held = createHeld();
   held.add(chunk(1), [job('a', 2), job('b', 3), job('c', 1)]);
   const asked: number[] = [];
-  const picks = held.pick(10, (parts) => {
+  const picks = held.pick(10, ({ parts }) => {
     asked.push(parts);
     return asked.length < 3;
   });
   expect(picks.map((pick) => pick.job.messageId)).toEqual(['a', 'b']);
   expect(asked).toEqual([2, 3, 1]);
+});
+
+test('a message whose sender must wait stops its own chunk only', () => {
+  const { held } = holding(chunk(1), chunk(2));
+  const picks = held.pick(10, ({ messageId }) => messageId !== '1b');
+  expect(picks.map((pick) => pick.job.messageId)).toEqual(['1a', '2a', '2b', '2c']);
 });
 
 test('without room the rate is not asked, because asking uses it up', () => {

@@ -56,8 +56,11 @@ export type Settled = {
 /** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
-  /** Returns up to `room` next messages, best chunk first, while `allow(parts)` returns true. Changes nothing. */
-  pick(room: number, allow: (parts: number) => boolean): Pick[];
+  /**
+   * Returns up to `room` next messages, best chunk first. A message that `allow` rejects stops its chunk: those
+   * of senders with other limits are in other chunks (split/). Changes nothing.
+   */
+  pick(room: number, allow: (job: Job) => boolean): Pick[];
   /** Returns how many messages wait. */
   waiting(): number;
   /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
@@ -83,7 +86,8 @@ export function createHeld(): Held {
       for (const chunk of open()) {
         for (let i = chunk.written; i < chunk.jobs.length; i++) {
           const job = chunk.jobs[i] as Job;
-          if (picks.length >= room || !allow(job.parts)) return picks;
+          if (picks.length >= room) return picks;
+          if (!allow(job)) break;
           picks.push({ chunk, job });
         }
       }

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
@@ -8,7 +7,8 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { loadJobs } from '../../messaging/messages/load.ts';
 import { STATUS } from '../../messaging/states.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { startLostAnswers } from '../../../test/support/lost-answers.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import {
@@ -21,14 +21,9 @@ import { until } from '../../../test/support/until.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
 import { deleteChunks, moveChunkToQueue } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, dispatch_chunk, unknown_outcome`));
+const { pool, connectionString } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, dispatch_chunk, unknown_outcome`));
 
 /** Connections that a pump woke because messages went there, in order. */
 const wokenOthers: number[] = [];
@@ -326,7 +321,7 @@ describe('failover', () => {
   });
 
   test('a commit whose answer was lost moves nothing twice', async () => {
-    await using relay = await startLostAnswers(database.connectionString);
+    await using relay = await startLostAnswers(connectionString);
     const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });
     const ids = await queueMessages(pool, { count: 40, alternates: [2] });
     const first = createScriptedCarrier({
@@ -456,7 +451,7 @@ test('two workers share the rate, and send together what one may', async () => {
 
 describe('failures of the database', () => {
   test('connections that die in mid-flight lose nothing and repeat nothing', async () => {
-    const own = createPool(database.connectionString, { max: 4, applicationName: 'pump under test', log: silentLog });
+    const own = createPool(connectionString, { max: 4, applicationName: 'pump under test', log: silentLog });
     const ids = await queueMessages(pool, { count: 1500, size: 100 });
     const carrier = createScriptedCarrier({ window: 20 });
     const pump = pumpOn(carrier, { pool: own, load: (chunks) => loadJobs(own, chunks) });
@@ -479,7 +474,7 @@ describe('failures of the database', () => {
   });
 
   test('a commit whose answer was lost is made good: outcomes stay, and what is to be retried is queued once', async () => {
-    await using relay = await startLostAnswers(database.connectionString);
+    await using relay = await startLostAnswers(connectionString);
     const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });
     const ids = await queueMessages(pool, { count: 40 });
     const carrier = createScriptedCarrier({

@@ -19,7 +19,10 @@ import {
   type Settled,
 } from './held.ts';
 import { judge } from './judge.ts';
+import { dropMissing } from './lost/drop-missing.ts';
+import { createPacing } from './pacing.ts';
 import { listNextConnections, requeue } from './requeue.ts';
+import { splitBySender } from './split/split.ts';
 import * as db from './sql.ts';
 
 /** The chunks that still belong to this worker, by id. */
@@ -74,6 +77,8 @@ export type PumpDeps = {
   /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   readonly settle: Settle;
+  /** Whether a message is so old that its row may have been deleted; never by default. */
+  readonly mayBeGone?: (messageId: string) => boolean;
   /** While it returns true, nothing is claimed or written, and held messages go back to the queue. */
   readonly paused?: () => boolean;
   readonly log: Log;
@@ -114,6 +119,7 @@ export function startPump(deps: PumpDeps): Pump {
   const { pool, carrier, connectionId, owner, paused = () => false } = deps;
   const held = createHeld();
   const bucket = createTokenBucket(deps.tps);
+  const pacing = createPacing(carrier, bucket);
   const workSignal = createSignal();
   const claimSignal = createSignal();
   let outcomes: Settled[] = [];
@@ -135,15 +141,11 @@ export function startPump(deps: PumpDeps): Pump {
   /** How many messages should be waiting in memory; with fewer, more are claimed. */
   const lowWatermark = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
   const isShut = (): boolean => !carrier.state().up || paused();
-  const allow = (parts: number): boolean => {
-    if (!bucket.ready()) return false;
-    bucket.take(parts);
-    return true;
-  };
 
   function pick(): Pick[] {
+    pacing.begin();
     const room = carrier.room() - uncommitted - outcomes.length;
-    return stopping || paused() || room <= 0 ? [] : held.pick(room, allow);
+    return stopping || paused() || room <= 0 ? [] : held.pick(room, pacing.allow);
   }
 
   function write({ chunk, job }: Pick): void {
@@ -153,7 +155,7 @@ export function startPump(deps: PumpDeps): Pump {
       inFlight--;
       // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
       // for all of its parts, which makes up for the parts of other messages that were sent twice.
-      if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') bucket.take(-job.parts);
+      if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
       outcomes.push({ chunk, job, ...judge(outcome, chunk) });
       workSignal.raise();
     });
@@ -223,7 +225,7 @@ export function startPump(deps: PumpDeps): Pump {
     if (owned === undefined || chunk.lost) chunk.lost = true;
     else if (owned.parked) {
       chunk.parked = true;
-      bucket.take(-job.parts);
+      pacing.giveBack(job);
     } else if (owned.withdrawn.includes(job.messageId)) settleWithdrawn(next);
     else write(next);
   }
@@ -261,7 +263,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   async function pumpLoop(): Promise<void> {
     while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline)
-      if (!(await turn())) await workSignal.wait(bucket.ready() ? POLL_MS : Math.max(5, bucket.waitMs()));
+      if (!(await turn())) await workSignal.wait(pacing.waitMs(POLL_MS));
   }
 
   /**
@@ -306,11 +308,8 @@ export function startPump(deps: PumpDeps): Pump {
     const loaded = await deps.load(chunks);
     for (const [i, chunk] of chunks.entries()) {
       const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);
-      const { id } = chunk;
-      if (jobs.length === 0) await db.deleteChunks(pool, { owner, ids: [id] });
-      else if (jobs.length < chunk.ids.length)
-        await db.moveChunkToQueue(pool, { owner, id, ids: jobs.map((job) => job.messageId) });
-      else held.add(chunk, jobs);
+      if (jobs.length < chunk.ids.length) await dropMissing(deps, chunk, idsOf(jobs));
+      else for (const part of await splitBySender(pool, deps, { chunk, jobs })) held.add(part.chunk, part.jobs);
     }
   }
 
@@ -325,7 +324,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   async function returnChunks(): Promise<void> {
     for (let [chunk] = returning; chunk; [chunk] = returning) {
-      const ids = chunk.jobs.slice(chunk.written).map((job) => job.messageId);
+      const ids = idsOf(chunk.jobs.slice(chunk.written));
       await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
       returning.shift();
     }
@@ -374,6 +373,8 @@ export function startPump(deps: PumpDeps): Pump {
     },
   };
 }
+
+const idsOf = (jobs: readonly Job[]): string[] => jobs.map((job) => job.messageId);
 
 function resultsOf(settled: readonly Settled[], connectionId: number): Result[] {
   const results: Result[] = [];

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openWorkerSession, type WorkerSession } from '../../platform/db/worker-session.ts';
 import { exec, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { STATUS } from '../../messaging/states.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createTestDatabase, testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { listChunks, listUnknownIds, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { rescueChunks } from './rescue.ts';
 import { claimChunks, updateIntents } from './sql.ts';
@@ -13,12 +14,8 @@ import { claimChunks, updateIntents } from './sql.ts';
 const DEAD = 4711;
 const NOTHING = { chunks: 0, unknown: 0, connectionIds: [] };
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(database.pool, sql`TRUNCATE message, message_state, dispatch_chunk, unknown_outcome`));
+const database = testDatabase();
+beforeEach(() => reset(database.pool, sql`TRUNCATE message, message_state, dispatch_chunk, unknown_outcome`));
 
 const rescue = () => rescueChunks(database.pool, settleOutcomes);
 

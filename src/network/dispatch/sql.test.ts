@@ -1,20 +1,15 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { exec, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { listChunks } from '../../../test/support/queue.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE dispatch_chunk`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE dispatch_chunk`));
 
 const ids = (count: number): string[] => Array.from({ length: count }, newId);
 const chunk = (more: Partial<db.NewChunk> = {}): db.NewChunk => ({

@@ -68,7 +68,7 @@ const withLists = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & 
 });
 
 /** The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it. */
-const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
+export const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
   withdrawn, campaign_id, parked_until`;
 
 /** Scheduled messages that are later than this wait for a person's decision: a morning offer should not go out at night. */

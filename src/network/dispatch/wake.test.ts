@@ -1,13 +1,9 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createWaker, WAKE_CHANNEL } from './wake.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const database = testDatabase({ empty: true });
 
 async function otherProcess(): Promise<string[]> {
   const heard: string[] = [];

@@ -1,6 +1,5 @@
-import type { Pool } from 'pg';
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   insertConnection,
   moveConnectionStatus,
@@ -9,28 +8,26 @@ import {
   countUses,
 } from '../connections/sql.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
-import { exec, sql } from '../../platform/db/query.ts';
+import { sql } from '../../platform/db/query.ts';
 import { insertSender } from '../senders/sql.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { createRouter } from './router.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool, connectionString } = testDatabase();
+
 let connectionIds: number[];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   const made = ['one', 'two', 'three'].map((name) =>
     insertConnection(pool, { name, kind: 'smpp', sandbox: false, settings: {} }),
   );
   connectionIds = (await Promise.all(made)).map((row) => row?.id ?? 0);
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE route`));
+beforeEach(() => reset(pool, sql`TRUNCATE route`));
 
 /** A route over one of the three connections, counted from 0. */
 const add = (prefix: string, connection: number, priority = 100, channel: Channel = 'SMS') =>
@@ -173,7 +170,7 @@ test('a paused connection keeps its routes: its messages wait for it', async () 
 test('every process is notified of a change', async () => {
   const heard: string[] = [];
   const session = await openWorkerSession({
-    connectionString: database.connectionString,
+    connectionString,
     channels: [ROUTING_CHANNEL],
     onNotify: (channel) => void heard.push(channel),
     log: silentLog,
@@ -193,7 +190,7 @@ propertyTest.prop(
   ],
   { numRuns: 40 },
 )('answers as a search of the whole list would', async (routes, numbers) => {
-  await exec(pool, sql`TRUNCATE route`);
+  await reset(pool, sql`TRUNCATE route`);
   for (const { prefix, connection, priority } of routes) await add(prefix, connection, priority);
   const find = await route();
   const listed = await db.listRoutes(pool);

@@ -8,6 +8,7 @@ import { requestAgent } from './request-agent.ts';
 import * as schema from './schema.ts';
 import { countUsableSenders, listUsableSenders, type Sender } from './sql.ts';
 import type { SenderChannel } from '../connections/kinds/kind.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const MS = '/api/message-server';
 
@@ -50,7 +51,12 @@ export function senderRoutes(app: App, deps: PlatformDeps): void {
       description:
         'The operator registers it with the network, which verifies the brand and launches the agent; until then it is ' +
         'PENDING, has no `agentId` and cannot send.',
-      body: schema.AgentIn,
+      body: withExamples(schema.AgentIn, {
+        displayName: 'Acme',
+        description: 'Parcels and returns',
+        color: '#0057B8',
+        useCase: 'TRANSACTIONAL',
+      }),
       response: { 201: schema.AgentOut },
     },
     handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>

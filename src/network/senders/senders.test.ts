@@ -1,37 +1,35 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
 import { registerConnectionCommands } from '../connections/commands.ts';
 import type { SenderChannel } from '../connections/kinds/kind.ts';
 import { removeConnection } from '../connections/remove.ts';
 import { insertConnection, countUses } from '../connections/sql.ts';
-import { exec, sql } from '../../platform/db/query.ts';
+import { sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { insertTemplate } from '../templates/sql.ts';
 import { commandsOn } from '../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { assignSender, registerAgent, removeSender } from '../assignments/assign.ts';
 import { registerSenderCommands } from '../assignments/commands.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const database = testDatabase();
+const { pool } = database;
+
 let ours: number;
 let theirs: number;
 let whatsapp: number;
 let rcs: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   ours = (await createAccount(pool, { name: 'Ours', plan: 'unlimited' })).accountId;
   theirs = (await createAccount(pool, { name: 'Theirs', plan: 'unlimited' })).accountId;
   whatsapp = (await insertConnection(pool, { name: 'meta', kind: 'whatsapp', sandbox: false, settings: {} }))?.id ?? 0;
   rcs = (await insertConnection(pool, { name: 'google', kind: 'rcs', sandbox: false, settings: {} }))?.id ?? 0;
   await insertConnection(pool, { name: 'smsc', kind: 'smpp', sandbox: false, settings: {} });
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE sender, template, audit_entry RESTART IDENTITY`));
+beforeEach(() => reset(pool, sql`TRUNCATE sender, template, audit_entry RESTART IDENTITY`));
 
 const assign = (identity: string, ownerId: number | null, more: Partial<db.NewSender> = {}) =>
   assignSender(pool, { channel: 'WHATSAPP', connectionId: whatsapp, name: 'Shop', identity, ownerId, ...more });

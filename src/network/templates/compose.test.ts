@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../test/support/linear.ts';
 import { composeContent, composeText, mediaOf } from './compose.ts';
 import { fillTemplate } from './fill.ts';
 import { placeholdersOf } from './placeholders.ts';
@@ -15,6 +16,7 @@ const template = (more: Partial<Sendable>): Sendable => ({
   reason: null,
   content: [],
   headerLink: null,
+  trafficType: null,
   named: false,
   variables: [],
   ...more,
@@ -120,6 +122,13 @@ test('values of RCS are filled into every text, and braces within a value are ke
     text: 'Hello {{unknown}}, x',
     suggestions: [{ reply: { text: 'OK', postbackData: 'ok-{{unknown}}' } }],
   });
+});
+
+test('an open placeholder with nothing but blanks takes time in proportion to its length', async () => {
+  await expectLinear(
+    (size) => template({ channel: 'RCS', content: { text: `{{${' '.repeat(size)}` } }),
+    (hostile) => composeText(hostile, { values: [] }),
+  );
 });
 
 test('the readable text has the texts on separate lines, without buttons', () => {

@@ -1,5 +1,6 @@
 import type { Content } from '../../carriers/content.ts';
-import { componentsOf, PLACEHOLDER, placeholdersOf } from './placeholders.ts';
+import { fillPlaceholders } from '../../platform/lib/placeholders.ts';
+import { componentsOf, placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
 /** What fills a template: the values of its placeholders, and the file of its header. */
@@ -12,7 +13,11 @@ export type Filling = {
 /** Returns the content that is sent for a filled template. Braces inside a value are not replaced again. */
 export const composeContent = (template: Sendable, filling: Filling): Content =>
   template.channel === 'RCS'
-    ? { channel: 'RCS', message: fillObject(template.content, lookUp(template, filling)) }
+    ? {
+        channel: 'RCS',
+        message: fillObject(template.content, lookUp(template, filling)),
+        ...(template.trafficType !== null && { trafficType: template.trafficType }),
+      }
     : { channel: 'WHATSAPP', message: whatsappMessage(template, filling) };
 
 /** Returns the readable text of a filled template, for the history and the inbox: its texts on separate lines. */
@@ -21,7 +26,9 @@ export function composeText(template: Sendable, filling: Filling): string {
   if (template.channel === 'RCS') return readable(fillObject(template.content, lookUp(template, filling)));
   return componentsOf(template.content)
     .filter(({ type, text }) => text !== '' && type !== 'BUTTONS')
-    .map(({ type, text }) => fillText(text, valuesAt(type === 'HEADER' ? 'header' : 'body', placeholders, filling)))
+    .map(({ type, text }) =>
+      fillPlaceholders(text, valuesAt(type === 'HEADER' ? 'header' : 'body', placeholders, filling)),
+    )
     .join('\n');
 }
 
@@ -38,9 +45,6 @@ const valuesAt = (place: string, placeholders: readonly Placeholder[], { values 
   return (name) => byName.get(name);
 };
 
-const fillText = (text: string, valueOf: Values): string =>
-  text.replace(PLACEHOLDER, (whole, name: string) => valueOf(name) ?? whole);
-
 type Json = { readonly [key: string]: unknown };
 
 const fillObject = (object: unknown, valueOf: Values): Json =>
@@ -50,7 +54,7 @@ const fillObject = (object: unknown, valueOf: Values): Json =>
 
 /** Recursion is safe: these are our own stored contents, and a card is about ten levels deep. */
 function fill(value: unknown, valueOf: Values): unknown {
-  if (typeof value === 'string') return fillText(value, valueOf);
+  if (typeof value === 'string') return fillPlaceholders(value, valueOf);
   if (Array.isArray(value)) return value.map((item) => fill(item, valueOf));
   return typeof value === 'object' && value !== null ? fillObject(value, valueOf) : value;
 }

@@ -1,4 +1,6 @@
 import type { Content } from '../../carriers/content.ts';
+import type { OwnFile } from '../../carriers/own-file.ts';
+import type { TrafficType } from '../../carriers/traffic-type.ts';
 
 /** A template and the values of its variables: the network's JSON is composed when the message is sent. */
 export type TemplateContent = {
@@ -6,6 +8,8 @@ export type TemplateContent = {
   readonly template: string;
   readonly channel: 'RCS' | 'WHATSAPP';
   readonly values: Readonly<Record<string, string>>;
+  /** RCS: in place of that of the template. */
+  readonly trafficType?: TrafficType;
 };
 
 /** A complete content. In place of URLs it may contain references to the account's files (src/media/reference.ts), which `files` lists. */
@@ -22,6 +26,8 @@ export type Resolver = {
   load(wanted: readonly { readonly accountId: number; readonly content: StoredContent }[]): Promise<void>;
   /** Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved. */
   resolve(accountId: number, content: StoredContent): Content | null;
+  /** Returns the account's file that a resolved content has a link to, if it has exactly one. */
+  fileOf?(accountId: number, content: StoredContent): OwnFile | undefined;
 };
 
 /** A resolver without templates: only complete contents can be sent. */

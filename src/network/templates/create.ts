@@ -84,6 +84,7 @@ export async function createRcsTemplate(tx: Db, actor: Actor, input: RcsTemplate
     status: 'APPROVED',
     content,
     headerLink: null,
+    trafficType: input.trafficType ?? null,
     named: true,
     variables,
   });

@@ -1,9 +1,7 @@
 import { getList, getText } from '../../carriers/json.ts';
+import { placeholderNames } from '../../platform/lib/placeholders.ts';
 import { valuesIn } from '../../platform/lib/walk.ts';
 import type { Placeholder, Sendable } from './template.ts';
-
-/** Matches `{{1}}` and `{{ first_name }}`. */
-export const PLACEHOLDER = /\{\{\s*([^{}|]{1,64}?)\s*\}\}/g;
 
 /**
  * Lists the placeholders of a template in the order in which values are given. WhatsApp: header, body, buttons, with numbers in
@@ -11,10 +9,14 @@ export const PLACEHOLDER = /\{\{\s*([^{}|]{1,64}?)\s*\}\}/g;
  * in the header and `{{1}}` in the body are two.
  */
 export const placeholdersOf = ({ channel, content }: Pick<Sendable, 'channel' | 'content'>): Placeholder[] =>
-  channel === 'RCS' ? namesIn(textsIn(content)).sort().map(inText) : componentsOf(content).flatMap(inComponent);
+  channel === 'RCS' ? namesInTexts(content).sort().map(inText) : componentsOf(content).flatMap(inComponent);
 
-const textsIn = (content: unknown): string =>
-  [...valuesIn(content)].filter((value) => typeof value === 'string').join('\n');
+function namesInTexts(content: unknown): string[] {
+  const names = new Set<string>();
+  for (const value of valuesIn(content))
+    if (typeof value === 'string') for (const name of placeholderNames(value)) names.add(name);
+  return [...names];
+}
 
 const inText = (name: string): Placeholder => ({ place: 'text', name, index: 0, label: name });
 
@@ -28,7 +30,7 @@ function inComponent({ type, text, buttons }: Component): Placeholder[] {
 }
 
 function namesIn(text: string): string[] {
-  const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
+  const names = placeholderNames(text);
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names;
 }
 

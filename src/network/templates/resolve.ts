@@ -49,7 +49,10 @@ export function createResolver(pool: Pool): Resolver {
       const template = latest.get(keyOf(content)) ?? null;
       if (template === null || !maySend(template, accountId)) return null;
       const values = template.variables.map((entry) => content.values[entry]);
-      return values.every((value) => value !== undefined) ? composeContent(template, { values }) : null;
+      const { trafficType = template.trafficType } = content;
+      return values.every((value) => value !== undefined)
+        ? composeContent({ ...template, trafficType }, { values })
+        : null;
     },
   };
 }

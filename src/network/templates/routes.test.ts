@@ -184,14 +184,36 @@ test('the periodic sync skips paused connections and the sandbox', async () => {
     log: silentLog,
     sandbox: () => false,
   };
-  const before = network.graph.ledger.counts();
+  const requests = (): number => network.graph.ledger.counts().requests;
+  const before = requests();
   await syncTemplates(deps);
-  expect(network.graph.ledger.counts()).not.toEqual(before);
+  expect(requests()).toBeGreaterThan(before);
   await pool.query(`UPDATE connection SET status = 'paused'`);
-  const paused = network.graph.ledger.counts();
+  const paused = requests();
   await syncTemplates(deps);
-  expect(network.graph.ledger.counts()).toEqual(paused);
+  expect(requests()).toBe(paused);
   await pool.query(`UPDATE connection SET status = 'active'`);
+});
+
+test('a failed periodic sync is logged as a warning, but not for the sandbox, which is this program itself', async () => {
+  const { pool, environment } = program;
+  const warnings: object[] = [];
+  const deps = {
+    pool,
+    onTemplatesChange: wakeCampaignsUsing,
+    secretKey: await loadSecretKey(loadConfig(environment)),
+    log: { ...silentLog, warn: (fields: object) => warnings.push(fields) },
+    sandbox: () => true,
+  };
+  const connection = await findConnection(pool, { name: 'meta' });
+  const away = { ...connection?.settings, baseUrl: 'http://127.0.0.1:1' };
+  await pool.query('UPDATE connection SET settings = $1, sandbox = true', [JSON.stringify(away)]);
+  await syncTemplates(deps);
+  expect(warnings).toEqual([]);
+  await pool.query('UPDATE connection SET sandbox = false');
+  await syncTemplates(deps);
+  expect(warnings).toEqual([expect.objectContaining({ connection: 'meta' })]);
+  await pool.query('UPDATE connection SET settings = $1', [JSON.stringify(connection?.settings)]);
 });
 
 test('while the network is unavailable the answer is 502, and nothing is stored', async () => {
@@ -207,7 +229,7 @@ test('while the network is unavailable the answer is 502, and nothing is stored'
 
 test('an RCS template is approved at once, with named placeholders', async () => {
   const body = { type: 'TEXT', text: 'Hello {{firstName}} of {{city}}' };
-  const answer = await ask('POST', RCS, { name: 'Hello', body });
+  const answer = await ask('POST', RCS, { name: 'Hello', body, trafficType: 'PROMOTION' });
   expect(answer).toMatchObject({
     status: 201,
     body: {
@@ -215,6 +237,7 @@ test('an RCS template is approved at once, with named placeholders', async () =>
       placeholders: ['city', 'firstName'],
       variables: ['city', 'firstName'],
       content: { text: 'Hello {{firstName}} of {{city}}' },
+      trafficType: 'PROMOTION',
     },
   });
   const id = idOf(answer);

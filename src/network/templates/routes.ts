@@ -14,6 +14,7 @@ import { removeTemplate } from './remove.ts';
 import * as schema from './schema.ts';
 import { countUsableTemplates, findUsableTemplate, listUsableTemplates, type Template } from './sql.ts';
 import type { TemplateChannel } from './template.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const MS = '/api/message-server';
 const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
@@ -69,7 +70,7 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
       summary: 'Submit a template for approval',
       description:
         'The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.',
-      body: schema.WhatsappTemplateIn,
+      body: withExamples(schema.WhatsappTemplateIn, schema.WHATSAPP_TEMPLATE_EXAMPLE),
       response: { 201: schema.WhatsappTemplateOut },
     },
     handler: idempotentTx(deps, 201, ({ actor, body }, tx) =>
@@ -97,10 +98,14 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
       operationId: 'changeWhatsappTemplate',
       summary: 'Change a template',
       description:
-        'Omitted fields keep their value. Components, category and time to live are submitted for approval again; variables ' +
-        'and headerLink are not known to the network.',
+        'Omitted fields keep their value. Components, category and time to live are submitted for approval again, which ' +
+        'WhatsApp allows for templates that are APPROVED, REJECTED or PAUSED (else 400 with its text); variables and ' +
+        'headerLink are not known to it and can always be changed.',
       params: schema.TemplateId,
-      body: schema.WhatsappTemplatePatch,
+      body: withExamples(schema.WhatsappTemplatePatch, {
+        category: 'UTILITY',
+        variables: ['firstName|there', 'order'],
+      }),
       response: { 200: schema.WhatsappTemplateOut },
     },
     handler: ({ actor, params, body }) =>
@@ -154,7 +159,7 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
       operationId: 'createRcsTemplate',
       summary: 'Create a template: a message with {{names}} in its texts',
       description: 'The network has no templates, so it is APPROVED immediately.',
-      body: schema.RcsTemplateIn,
+      body: withExamples(schema.RcsTemplateIn, schema.RCS_TEMPLATE_EXAMPLE),
       response: { 201: schema.RcsTemplateOut },
     },
     handler: idempotentTx(deps, 201, async ({ actor, body }, tx) =>

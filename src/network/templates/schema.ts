@@ -3,6 +3,8 @@ import { placeholdersOf } from './placeholders.ts';
 import { RcsBody } from './rcs-body.ts';
 import type { Template } from './sql.ts';
 import { orNull } from '../../platform/lib/schema.ts';
+import { TRAFFIC_TYPES } from '../../carriers/traffic-type.ts';
+import { templateQualityOf } from '../../carriers/whatsapp/template-changes.ts';
 
 const Variables = Type.Array(
   Type.String({
@@ -57,6 +59,19 @@ export const WhatsappTemplateIn = Type.Object({
   headerLink: Type.Optional(HeaderLink),
   headerMediaId: Type.Optional(HeaderMediaId),
 });
+
+const EXAMPLE_COMPONENTS = [
+  { type: 'BODY', text: 'Hello {{1}}, order {{2}} is on its way.', example: { body_text: [['Ada', '4711']] } },
+  { type: 'FOOTER', text: 'Acme' },
+];
+export const WHATSAPP_TEMPLATE_EXAMPLE: Static<typeof WhatsappTemplateIn> = {
+  phoneNumberId: '100000000000001',
+  name: 'order_shipped',
+  language: 'en',
+  category: 'MARKETING',
+  components: EXAMPLE_COMPONENTS,
+  variables: ['firstName|there', 'order'],
+};
 export type WhatsappTemplateIn = Static<typeof WhatsappTemplateIn>;
 
 export const WhatsappTemplatePatch = Type.Object({
@@ -69,11 +84,29 @@ export const WhatsappTemplatePatch = Type.Object({
 });
 export type WhatsappTemplatePatch = Static<typeof WhatsappTemplatePatch>;
 
+/** A traffic type of RCS, with this description. */
+export const trafficType = (description: string) => Type.Enum([...TRAFFIC_TYPES], { type: 'string', description });
+
 export const RcsTemplateIn = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200 }),
   body: RcsBody,
+  trafficType: Type.Optional(
+    trafficType(
+      'What its messages are for, also those of campaigns; agents with several uses must say it of each message.',
+    ),
+  ),
   variables: Type.Optional(Variables),
 });
+
+export const RCS_TEMPLATE_EXAMPLE: Static<typeof RcsTemplateIn> = {
+  name: 'Order shipped',
+  body: {
+    type: 'TEXT',
+    text: 'Hello {{firstName}}, your order is on its way.',
+    suggestions: [{ reply: { text: 'Thank you', postbackData: 'thanks' } }],
+  },
+  variables: ['firstName|there'],
+};
 export type RcsTemplateIn = Static<typeof RcsTemplateIn>;
 
 export const Deleted = Type.Null({ description: 'Deleted' });
@@ -103,6 +136,10 @@ export const WhatsappTemplateOut = Type.Object({
   language: Type.String(),
   category: Type.String(),
   reason: orNull(Type.String({ description: "Why it was rejected or paused, in the network's own words." })),
+  quality: Type.Enum(['GREEN', 'YELLOW', 'RED', 'UNKNOWN'], {
+    type: 'string',
+    description: 'How people react to it; the network pauses a template that stays RED.',
+  }),
   parameterFormat: Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' }),
   components: Type.Array(Type.Object({}, { additionalProperties: true })),
   headerLink: orNull(Type.String()),
@@ -110,6 +147,7 @@ export const WhatsappTemplateOut = Type.Object({
 export const RcsTemplateOut = Type.Object({
   ...common,
   content: Type.Object({}, { additionalProperties: true, description: "A contentMessage, in the network's own form." }),
+  trafficType: orNull(trafficType('What its messages are for; null: as the operator has set it for the agent.')),
 });
 
 const toOut = (template: Template) => ({
@@ -128,6 +166,7 @@ export const toWhatsappOut = (template: Template) => ({
   language: template.language,
   category: template.category,
   reason: template.reason,
+  quality: templateQualityOf(template.quality ?? ''),
   parameterFormat: template.named ? ('NAMED' as const) : ('POSITIONAL' as const),
   components: Array.isArray(template.content) ? template.content : [],
   headerLink: template.headerLink,
@@ -136,4 +175,5 @@ export const toWhatsappOut = (template: Template) => ({
 export const toRcsOut = (template: Template) => ({
   ...toOut(template),
   content: typeof template.content === 'object' && template.content !== null ? template.content : {},
+  trafficType: template.trafficType,
 });

@@ -2,6 +2,7 @@ import { boolean, rowsOf, text } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Sendable, TemplateChannel } from './template.ts';
+import type { TrafficType } from '../../carriers/traffic-type.ts';
 
 const TEMPLATE = columns({
   channel: as<TemplateChannel>('channel'),
@@ -14,8 +15,11 @@ const TEMPLATE = columns({
   category: as<string>('category'),
   status: as<string>('status'),
   reason: as<string | null>('reason'),
+  /** WhatsApp: GREEN, YELLOW, RED or UNKNOWN. RCS: null. */
+  quality: as<string | null>('quality'),
   content: as<unknown>('content'),
   headerLink: as<string | null>('header_link'),
+  trafficType: as<TrafficType | null>('traffic_type'),
   named: as<boolean>('named'),
   variables: as<readonly string[]>('variables'),
   createdAt: as<Date>('created_at'),
@@ -119,16 +123,20 @@ export async function findDatabaseTime(db: Db): Promise<Date> {
   return (await one<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`)).now;
 }
 
-export type NewTemplate = Omit<Template, 'createdAt' | 'updatedAt' | 'reason'>;
+export type NewTemplate = Omit<Template, 'createdAt' | 'updatedAt' | 'reason' | 'quality' | 'trafficType'> & {
+  readonly trafficType?: TrafficType | null;
+};
 
 /** Inserts a template; returns false, and changes nothing, when one with this id exists. */
 export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   const rows = await exec(
     db,
     sql`INSERT INTO template (channel, id, owner_id, connection_id, name, language, category, status, content,
-                              header_link, named, variables, created_at, updated_at)
+                              header_link, traffic_type, named, variables, quality, created_at, updated_at)
         VALUES (${t.channel}, ${t.id}, ${t.ownerId}, ${t.connectionId}, ${t.name}, ${t.language}, ${t.category},
-                ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.named}, ${[...t.variables]},
+                ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.trafficType ?? null}, ${t.named},
+                ${[...t.variables]},
+                CASE WHEN ${t.channel} = 'WHATSAPP' THEN 'UNKNOWN' END,
                 clock_timestamp(), clock_timestamp())
         ON CONFLICT (channel, id) DO NOTHING`,
   );
@@ -182,6 +190,7 @@ export type SyncedTemplate = {
   readonly category: string;
   readonly status: string;
   readonly reason: string | null;
+  readonly quality: string;
   readonly content: unknown;
   readonly named: boolean;
   /** Used only for a template that is new here: later, the account decides. */
@@ -199,9 +208,9 @@ export async function insertSyncedTemplates(
   return listIds(
     db,
     sql`INSERT INTO template AS t (channel, id, owner_id, connection_id, name, language, category, status, reason,
-                                   content, named, variables)
+                                   content, named, variables, quality)
         SELECT 'WHATSAPP', u.id, ${ownerId}, ${connectionId}, u.name, u.language, u.category, u.status, u.reason,
-               u.content::jsonb, u.named, ARRAY(SELECT jsonb_array_elements_text(u.variables::jsonb))
+               u.content::jsonb, u.named, ARRAY(SELECT jsonb_array_elements_text(u.variables::jsonb)), u.quality
         FROM ${rowsOf(seen, {
           id: text((s) => s.id),
           name: text((s) => s.name),
@@ -209,17 +218,18 @@ export async function insertSyncedTemplates(
           category: text((s) => s.category),
           status: text((s) => s.status),
           reason: text((s) => s.reason),
+          quality: text((s) => s.quality),
           content: text((s) => JSON.stringify(s.content)),
           named: boolean((s) => s.named),
           variables: text((s) => JSON.stringify(s.variables)),
         })} AS u
         ON CONFLICT (channel, id) DO UPDATE SET name = excluded.name, language = excluded.language,
           category = excluded.category, status = excluded.status, reason = excluded.reason, content = excluded.content,
-          named = excluded.named, updated_at = now()
+          named = excluded.named, quality = excluded.quality, updated_at = now()
           WHERE t.connection_id = excluded.connection_id
-            AND (t.name, t.language, t.category, t.status, t.reason, t.content)
+            AND (t.name, t.language, t.category, t.status, t.reason, t.quality, t.content)
               IS DISTINCT FROM (excluded.name, excluded.language, excluded.category, excluded.status, excluded.reason,
-                                excluded.content)
+                                excluded.quality, excluded.content)
         RETURNING id`,
   );
 }
@@ -242,21 +252,27 @@ export async function moveTemplatesToDeleted(
   );
 }
 
-/** Stores the statuses in a callback; unknown templates are ignored. Returns the ids of the known ones. */
+/** Stores the statuses and qualities in a callback; unknown templates are ignored. Returns the ids of the known ones. */
 export async function moveTemplateStatuses(
   db: Db,
   {
     connectionId,
     changes,
-  }: { connectionId: number; changes: readonly { id: string; status: string; reason: string | null }[] },
+  }: {
+    connectionId: number;
+    changes: readonly { id: string; status: string | null; reason: string | null; quality: string | null }[];
+  },
 ): Promise<string[]> {
   return listIds(
     db,
-    sql`UPDATE template t SET status = u.status, reason = u.reason, updated_at = now()
+    sql`UPDATE template t SET status = coalesce(u.status, t.status),
+          reason = CASE WHEN u.status IS NULL THEN t.reason ELSE u.reason END,
+          quality = coalesce(u.quality, t.quality), updated_at = now()
         FROM ${rowsOf(changes, {
           id: text((c) => c.id),
           status: text((c) => c.status),
           reason: text((c) => c.reason),
+          quality: text((c) => c.quality),
         })} AS u
         WHERE t.channel = 'WHATSAPP' AND t.id = u.id AND t.connection_id = ${connectionId}
         RETURNING t.id`,

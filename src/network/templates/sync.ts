@@ -1,10 +1,6 @@
 import type { GraphClient, GraphResult } from '../../carriers/whatsapp/client.ts';
-import {
-  listPhoneNumbers,
-  listTemplates,
-  type NetworkTemplate,
-  type PhoneNumber,
-} from '../../carriers/whatsapp/templates.ts';
+import { listPhoneNumbers, type PhoneNumber } from '../../carriers/whatsapp/account.ts';
+import { listTemplates, type NetworkTemplate } from '../../carriers/whatsapp/templates.ts';
 import { kindOf } from '../connections/kinds/kinds.ts';
 import { type Connection, findConnection, listConnections } from '../connections/sql.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -67,6 +63,7 @@ const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTempla
     content,
     status: status ?? 'UNKNOWN',
     reason: rest.rejectedReason,
+    quality: rest.quality,
     named: rest.parameterFormat === 'NAMED',
     variables: variablesFor({ channel: 'WHATSAPP', content }, undefined),
   };
@@ -89,7 +86,10 @@ export async function syncTemplates(
     const { status, sandbox, name } = connection;
     if (!hasTemplates(connection) || status !== 'active' || (sandbox && !deps.sandbox())) continue;
     const synced = await syncConnection(deps, connection);
-    if (!synced.ok) deps.log.warn({ connection: name, reason: synced.why }, 'templates were not brought up to date');
+    if (synced.ok) continue;
+    // The sandbox is this program itself, which may be too busy to answer during its start: no reason to alarm anybody.
+    const level = sandbox ? 'debug' : 'warn';
+    deps.log[level]({ connection: name, reason: synced.why }, 'templates were not brought up to date');
   }
 }
 

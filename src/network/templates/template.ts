@@ -1,3 +1,4 @@
+import type { TrafficType } from '../../carriers/traffic-type.ts';
 import type { SenderChannel } from '../connections/kinds/kind.ts';
 
 export type TemplateChannel = SenderChannel;
@@ -18,6 +19,8 @@ export type Sendable = {
   readonly content: unknown;
   /** WhatsApp: the URL of the file in the header, for sends that name no other. */
   readonly headerLink: string | null;
+  /** RCS: what its messages are for; null leaves it to the connection. */
+  readonly trafficType: TrafficType | null;
   /** Whether placeholders have names; otherwise numbers. */
   readonly named: boolean;
   /** The contact field of each placeholder, with its default behind a `|`. */

@@ -1,28 +1,26 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { insertConnection } from '../connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { insertSender } from '../senders/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { checkTemplate } from './check.ts';
 import { listTemplateVariables } from './find.ts';
 import { receiveTemplateChanges } from './receive-changes.ts';
 import { createResolver } from './resolve.ts';
 import * as db from './sql.ts';
 
+const { pool } = testDatabase();
+
 const noFollower = () => Promise.resolve();
 
-let database: TestDatabase;
-let pool: Pool;
 let ours: number;
 let theirs: number;
 let connectionId: number;
 let otherConnection: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   ours = (await createAccount(pool, { name: 'Ours', plan: 'unlimited' })).accountId;
   theirs = (await createAccount(pool, { name: 'Theirs', plan: 'unlimited' })).accountId;
   const connect = async (name: string) =>
@@ -33,8 +31,7 @@ beforeAll(async () => {
   await insertSender(pool, { ...sender, identity: '106', connectionId });
   await insertSender(pool, { ...sender, identity: '107', connectionId: otherConnection });
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE template`));
+beforeEach(() => reset(pool, sql`TRUNCATE template`));
 
 const BODY = [{ type: 'BODY', text: 'Hello {{1}}' }];
 const add = (more: Partial<db.NewTemplate> = {}): Promise<boolean> =>
@@ -75,13 +72,24 @@ test('for another account, the template does not exist', async () => {
 test('each problem has its own sentence', async () => {
   await add({ status: 'APPROVED', variables: ['planet'] });
   await receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, connectionId, [
-    { id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' },
+    { id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE', quality: null },
   ]);
   expect(await check({ sender: '107' })).toEqual([
     'the template offer is PAUSED (FIRST_PAUSE), not APPROVED',
     'the template does not belong to the business account of this phone number',
     "the template's variable planet is not a contact field",
   ]);
+});
+
+test('a new quality leaves the status and its reason as they are, also when both come in one callback', async () => {
+  await add();
+  const receive = (...changes: Parameters<typeof receiveTemplateChanges>[2][number][]) =>
+    receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, connectionId, changes);
+  const rated = { id: '900', status: null, reason: null, quality: 'RED' };
+  await receive({ id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE', quality: null }, rated);
+  expect(await find('900')).toMatchObject({ status: 'PAUSED', reason: 'FIRST_PAUSE', quality: 'RED' });
+  await receive({ ...rated, quality: 'YELLOW' });
+  expect(await find('900')).toMatchObject({ status: 'PAUSED', reason: 'FIRST_PAUSE', quality: 'YELLOW' });
 });
 
 test('a template cannot be sent without a field for each placeholder, or with a header that nothing fills', async () => {
@@ -98,7 +106,7 @@ test('a template cannot be sent without a field for each placeholder, or with a 
 test('a callback about another business account changes nothing', async () => {
   await add();
   await receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, otherConnection, [
-    { id: '900', status: 'DISABLED', reason: null },
+    { id: '900', status: 'DISABLED', reason: null, quality: 'RED' },
   ]);
   expect(await check()).toEqual([]);
 });
@@ -113,15 +121,20 @@ test('a campaign gets each variable that its messages need once', async () => {
 test('stored values are composed into the content; a complete content is unchanged', async () => {
   await add();
   await add({ ...RCS, id: 'r', ownerId: null, content: { text: 'Hi {{name}}' }, variables: ['firstName'] });
+  const sale = { content: { text: 'Sale' }, variables: [], trafficType: 'PROMOTION' } as const;
+  await add({ ...RCS, id: 's', ownerId: null, ...sale });
   const { load, resolve } = createResolver(pool);
   const whatsapp = { template: '900', channel: 'WHATSAPP', values: { 'firstName|friend': 'Ana' } } as const;
   const rcs = { template: 'r', channel: 'RCS', values: { firstName: 'Ana' } } as const;
   const whole = { channel: 'RCS', message: { text: 'Hi' } } as const;
-  await load([whatsapp, rcs, whole].map((content) => ({ accountId: ours, content })));
+  const sold = { template: 's', channel: 'RCS', values: {} } as const;
+  await load([whatsapp, rcs, sold, whole].map((content) => ({ accountId: ours, content })));
   expect(resolve(ours, whatsapp)?.message).toMatchObject({
     template: { name: 'offer', components: [{ type: 'body', parameters: [{ type: 'text', text: 'Ana' }] }] },
   });
   expect(resolve(theirs, rcs)).toEqual({ channel: 'RCS', message: { text: 'Hi Ana' } });
+  expect(resolve(ours, sold)).toEqual({ channel: 'RCS', message: { text: 'Sale' }, trafficType: 'PROMOTION' });
+  expect(resolve(ours, { ...sold, trafficType: 'TRANSACTION' })).toMatchObject({ trafficType: 'TRANSACTION' });
   expect(resolve(ours, whole)).toBe(whole);
 });
 
@@ -188,6 +201,7 @@ const seen = (id: string, more: Partial<db.SyncedTemplate> = {}): db.SyncedTempl
   category: 'UTILITY',
   status: 'APPROVED',
   reason: null,
+  quality: 'UNKNOWN',
   content: BODY,
   named: false,
   variables: [],

@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
 import { findAccount } from '../../identity/accounts/find.ts';
+import { registerNumbersCommand } from '../../identity/accounts/numbers/commands.ts';
 import { registerSecurityCommands } from '../../identity/accounts/security/commands.ts';
+import { registerSecondFactorCommands } from '../../identity/second-factors/commands.ts';
 import { type AccountRow, type AccountStatus, listAccounts } from '../../identity/accounts/sql.ts';
 import { operatorAuthor } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
@@ -12,18 +14,18 @@ import { type Plan, PLANS } from '../../platform/lib/plan.ts';
 import { registerChannelsCommand } from '../subscription/commands.ts';
 import { createAccount, type NewAccount } from './create.ts';
 
-/** `account create`, `list`, `suspend` and `resume`, with the commands for security and channels. */
+/** `account create`, `list`, `suspend` and `resume`, with the commands for phone numbers, security and channels. */
 export function registerAccountCommands(program: Command, context: CommandContext): void {
   const account = program.command('account').description('accounts (tenants) of this gateway');
   const plan = new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('production');
 
   account
     .command('create')
-    .description('create an account with an owner and an API key; shows the credentials once')
+    .description('create an account with an admin and an API key; shows the credentials once')
     .requiredOption('--name <name>', 'name of the account')
     .option('--credit <amount>', 'initial credit, in currency units', Number, 0)
     .addOption(plan)
-    .option('--operator', 'make its owner a gateway operator')
+    .option('--operator', 'make its admin a gateway operator')
     .action(async ({ credit, ...options }: CreateOptions) => {
       const creditMicros = toMicros(credit);
       if (creditMicros === null || creditMicros < 0)
@@ -39,7 +41,9 @@ export function registerAccountCommands(program: Command, context: CommandContex
 
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
   addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
+  registerNumbersCommand(account, context);
   registerSecurityCommands(account, context);
+  registerSecondFactorCommands(account, context);
   registerChannelsCommand(account, context);
 }
 

@@ -30,7 +30,7 @@ type AccountInput = {
   readonly creditMicros?: number;
   /** Requests per minute for each key; 0 for no limit; by default that of the plan. */
   readonly ratePerMinute?: number;
-  /** Makes the owner of the account an operator of the gateway. */
+  /** Makes the first user of the account an operator of the gateway. */
   readonly operator?: boolean;
   /** The name of the operator who creates the account; by default that of the system user. */
   readonly by?: string;
@@ -39,7 +39,7 @@ type AccountInput = {
 const DEMO_CREDIT_MICROS = 10_000_000_000;
 
 /**
- * Creates an account with its owner and an API key with all scopes, in one transaction. Errors: 400 when the name is empty
+ * Creates an account with an admin and an API key with all scopes, in one transaction. Errors: 400 when the name is empty
  * or longer than 200 characters.
  */
 export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccount> =>
@@ -69,12 +69,12 @@ export async function createAccountTx(tx: Db, input: AccountInput): Promise<NewA
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
   await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
-  const { userId, username, password } = await createUserWithRandomPassword(tx, { accountId }, { name, role: 'owner' });
+  const { userId, username, password } = await createUserWithRandomPassword(tx, { accountId }, { name, role: 'admin' });
   const operator = operatorAuthor(accountId, input.by);
   if (input.operator) await changeOperator(tx, operator, { id: userId, isOperator: true });
   const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };
   await recordAudit(tx, operator, { action: 'account.create', subject: `account:${accountId}`, detail });
-  const owner = { ...operator, userId, operations: scopesOfRole('owner') };
-  const { apiKey } = await createKey(tx, owner, { name: 'first key' });
+  const admin = { ...operator, userId, operations: scopesOfRole('admin') };
+  const { apiKey } = await createKey(tx, admin, { name: 'first key' });
   return { accountId, name, apiKey, username, password };
 }

@@ -2,7 +2,10 @@ import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { secretOf } from '../../network/connections/save.ts';
+import { checkSetup } from '../../network/connections/set-up.ts';
+import { listSeriousNotices } from '../../network/connections/notices/sql.ts';
 import { type ConnectionSummary, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
+import { countLost } from '../../network/dispatch/lost/sql.ts';
 import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -22,7 +25,10 @@ const MAX_CLOCK_GAP_MS = 2000;
 type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
-/** Checks database, restore guard, clock, disk, TLS, secrets and carriers, as this machine sees them. */
+/**
+ * Checks database, restore guard, queue, clock, disk, TLS, secrets and carriers, and what has to be set up at carriers, as this
+ * machine sees them.
+ */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
@@ -31,7 +37,10 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkDisk(config),
     checkTls(config, makeServer),
     await checkSecrets(config, pool),
+    await checkQueue(pool),
     ...(await checkCarriers(pool)),
+    ...(await checkSetups(config, pool)),
+    ...(await checkNotices(pool)),
   ];
 }
 
@@ -53,6 +62,17 @@ async function checkRestoreGuard(pool: Pool): Promise<Finding> {
     ok: state !== 'paused',
     detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
     advice: 'See what is queued with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
+  };
+}
+
+/** Checks that no message of the queue was missing when its turn came. */
+export async function checkQueue(pool: Pool): Promise<Finding> {
+  const lost = (await countLost(pool)).reduce((sum, { messages }) => sum + messages, 0);
+  return {
+    name: 'queue',
+    ok: lost === 0,
+    detail: lost === 0 ? 'all messages exist' : `${lost} messages were queued and do not exist: they were not sent`,
+    advice: 'Table lost_chunk has their ids. Report it: see docs/runbooks/stuck-queue.md.',
   };
 }
 
@@ -123,6 +143,32 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
     ok: connection.up || connection.status === 'paused',
     detail: connection.status === 'paused' ? 'paused' : describeLinks(connection),
     advice: 'Is a worker running? `connection test` connects from here and shows what the carrier answers.',
+  }));
+}
+
+/** Asks the carriers of all connections that are up what is missing there; a carrier that is down is a finding already. */
+async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
+  const key = await loadSecretKey(config);
+  const up = new Set((await listConnectionStatus(pool)).flatMap(({ name, ...seen }) => (seen.up ? [name] : [])));
+  const connections = (await listConnections(pool)).filter(({ name, status }) => status === 'active' && up.has(name));
+  const checked = await Promise.all(
+    connections.map(async (connection) => {
+      // A secret that cannot be read is a finding of its own.
+      const steps = await checkSetup(connection, key).catch(() => []);
+      return steps.map(({ name, ...step }) => ({ name: `${connection.kind} ${connection.name}: ${name}`, ...step }));
+    }),
+  );
+  return checked.flat();
+}
+
+/** What networks have reported in the past week about our accounts and senders, if somebody must act. */
+async function checkNotices(pool: Pool): Promise<Finding[]> {
+  return (await listSeriousNotices(pool)).map(({ connection, text, at }) => ({
+    name: `notice to ${connection}`,
+    ok: false,
+    detail: `${at.toISOString()} ${text}`,
+    advice:
+      'See what the console of the network asks for. This is shown for a week, or until the network takes it back.',
   }));
 }
 

@@ -6,7 +6,7 @@ import { exec, many, one, type Sql, raw, sql } from '../../platform/db/query.ts'
 import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createTestDatabase } from '../../../test/support/database.ts';
 import { deleteOldData } from './delete-old-data.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
@@ -15,7 +15,7 @@ const DAYS = 90;
 const THEN = new Date('2031-03-31T12:00:00Z');
 const LATER = new Date(THEN.getTime() + (DAYS + 1) * DAY_MS);
 
-let database: TestDatabase;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let pool: Pool;
 let accountId: number;
 beforeEach(async () => {

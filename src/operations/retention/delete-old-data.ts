@@ -58,6 +58,7 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await deleteRecipients(pool, old),
     await db.deleteRetries(pool, { beforeId }),
     await db.deleteOutbox(pool, { beforeId }),
+    await db.deleteLostChunks(pool, { beforeId }),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 }

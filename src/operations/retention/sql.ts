@@ -29,6 +29,10 @@ export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number>
         AND created_at < ${before}`,
   );
 
+/** Deletes what is known of lost messages whose ids are all below `beforeId`. */
+export const deleteLostChunks = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
+  exec(db, sql`DELETE FROM lost_chunk WHERE NOT EXISTS (SELECT FROM unnest(ids) AS id WHERE id >= ${beforeId}::uuid)`);
+
 export const deleteInboundMessages = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,

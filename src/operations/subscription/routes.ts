@@ -7,6 +7,7 @@ import { creditOf } from '../../money/credit/show.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { requireScope } from '../../platform/http/auth.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { PLANS } from '../../platform/lib/plan.ts';
 import { channelName } from '../../platform/lib/schema.ts';
@@ -23,6 +24,7 @@ const SubscriptionOut = Type.Object({
 /** Contract 12: the route that shows what the account may use. */
 export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
+    onRequest: requireScope('money'),
     schema: {
       tags: ['Account'],
       operationId: 'findSubscription',

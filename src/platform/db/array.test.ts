@@ -1,19 +1,15 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { plainArray, textArray } from './array.ts';
 import { one, sql } from './query.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase({ empty: true });
 
 /** What PostgreSQL makes of an array literal. */
 async function read<T>(literal: string, type: 'text' | 'bigint' | 'boolean'): Promise<T[]> {
   const { list } = await one<{ list: T[] }>(
-    database.pool,
+    pool,
     sql`SELECT CASE ${type} WHEN 'text' THEN to_json(${literal}::text[])
       WHEN 'bigint' THEN to_json(CASE WHEN ${type} = 'bigint' THEN ${literal} ELSE '{}' END::bigint[])
       ELSE to_json(CASE WHEN ${type} = 'boolean' THEN ${literal} ELSE '{}' END::boolean[]) END AS list`,

@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import {
   bigint,
   boolean,
@@ -18,11 +18,7 @@ import {
 } from './columns.ts';
 import { exec, many, sql } from './query.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase({ empty: true });
 
 type Row = {
   readonly big: number | null;
@@ -39,7 +35,7 @@ type Row = {
 /** Reads the rows back from PostgreSQL, in its order. */
 const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
   many(
-    database.pool,
+    pool,
     sql`SELECT * FROM ${rowsOf(rows, {
       big: bigint((r) => r.big),
       whole: int((r) => r.whole),
@@ -171,15 +167,15 @@ describe('insertRows', () => {
 
   beforeAll(async () => {
     await exec(
-      database.pool,
+      pool,
       sql`CREATE TABLE note (note_id bigint PRIMARY KEY, body text, author text NOT NULL, length int, draft boolean)`,
     );
   });
-  const stored = () => many(database.pool, sql`DELETE FROM note RETURNING note_id, body, author, length, draft`);
+  const stored = () => many(pool, sql`DELETE FROM note RETURNING note_id, body, author, length, draft`);
 
   test('stores each field in the column of its name in snake case', async () => {
     const inserted = await exec(
-      database.pool,
+      pool,
       insertRows('note', NOTES, { noteId: bigint, body: text, author: text, draft: boolean }),
     );
     expect(inserted).toBe(2);
@@ -191,7 +187,7 @@ describe('insertRows', () => {
 
   test('stores what a function reads, computes further columns, and leaves out inputs and null', async () => {
     await exec(
-      database.pool,
+      pool,
       insertRows(
         'note',
         NOTES,
@@ -207,17 +203,17 @@ describe('insertRows', () => {
 
   test('takes ON CONFLICT and RETURNING behind it', async () => {
     const insert = insertRows('note', NOTES, { noteId: bigint, body: text, author: text, draft: null });
-    await exec(database.pool, sql`${insert} ON CONFLICT DO NOTHING`);
-    expect(await many(database.pool, sql`${insert} ON CONFLICT DO NOTHING RETURNING note_id`)).toEqual([]);
+    await exec(pool, sql`${insert} ON CONFLICT DO NOTHING`);
+    expect(await many(pool, sql`${insert} ON CONFLICT DO NOTHING RETURNING note_id`)).toEqual([]);
     await stored();
-    expect(await many(database.pool, sql`${insert} RETURNING note_id`)).toEqual([{ note_id: 1 }, { note_id: 2 }]);
+    expect(await many(pool, sql`${insert} RETURNING note_id`)).toEqual([{ note_id: 1 }, { note_id: 2 }]);
     await stored();
   });
 
   test('inserts nothing for a batch without rows', async () => {
     const none: readonly Note[] = [];
     expect(
-      await exec(database.pool, insertRows('note', none, { noteId: bigint, body: text, author: text, draft: boolean })),
+      await exec(pool, insertRows('note', none, { noteId: bigint, body: text, author: text, draft: boolean })),
     ).toBe(0);
   });
 

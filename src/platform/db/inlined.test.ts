@@ -1,14 +1,10 @@
 import { fc, test as property } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { inlineValues } from './inlined.ts';
 import { join, many, raw, sql } from './query.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 /** PostgreSQL has no U+0000. */
 const text = fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll('\0', ''));
@@ -36,8 +32,8 @@ property.prop([fc.array(value, { minLength: 1, maxLength: 5 })])(
       (v) => sql`${v}${raw(typeof v === 'string' ? '::text' : typeof v === 'number' ? '::float8' : '::bool')}`,
     );
     const query = sql`SELECT json_build_array(${join(typed)}) AS found`;
-    const { rows } = await database.pool.query({ text: inlineValues(query), values: [] });
-    expect(rows).toEqual(await many(database.pool, query));
+    const { rows } = await pool.query({ text: inlineValues(query), values: [] });
+    expect(rows).toEqual(await many(pool, query));
   },
 );
 
@@ -47,7 +43,7 @@ test('a value without a plain literal is rejected', () => {
 });
 
 test('negative numbers stay values behind an operator', async () => {
-  const { rows } = await database.pool.query({
+  const { rows } = await pool.query({
     text: inlineValues(sql`SELECT 1 -${-1} AS sum, ${null}::text IS NULL AS none`),
     values: [],
   });

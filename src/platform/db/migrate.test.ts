@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createTestDatabase } from '../../../test/support/database.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { many, sql } from './query.ts';
 import { dumpSchema } from './schema-dump.ts';
 
-let database: TestDatabase;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let dir: string;
 beforeEach(async () => {
   [database, dir] = await Promise.all([createTestDatabase({ empty: true }), mkdtemp(join(tmpdir(), 'migrations-'))]);

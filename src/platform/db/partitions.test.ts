@@ -1,41 +1,37 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { firstIdAt } from '../lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { DAY_TABLES, ensurePartitions } from './partitions.ts';
 import { exec, many, one, sql } from './query.ts';
 import { DAY_MS } from '../lib/time.ts';
+
+const { pool } = testDatabase();
 
 const TABLES = Object.keys(DAY_TABLES).length;
 /** Far from the days that the template has. */
 const NOON = new Date('2031-03-31T12:00:00Z');
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
-
 const partitionOf = async (id: string): Promise<string> => {
   await exec(
-    database.pool,
+    pool,
     sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at) VALUES (1, ${id}, 1, 1, now())`,
   );
   const row = await one<{ name: string }>(
-    database.pool,
+    pool,
     sql`DELETE FROM message_state WHERE id = ${id} RETURNING tableoid::regclass::text AS name`,
   );
   return row.name;
 };
 
 test('yesterday, today and the next seven days get partitions in every table, and a second call makes none', async () => {
-  expect(await ensurePartitions(database.pool, NOON)).toBe(9 * TABLES);
-  expect(await ensurePartitions(database.pool, NOON)).toBe(0);
+  expect(await ensurePartitions(pool, NOON)).toBe(9 * TABLES);
+  expect(await ensurePartitions(pool, NOON)).toBe(0);
   expect(await partitionOf(firstIdAt(new Date(NOON.getTime() - DAY_MS)))).toBe('message_state_20310330');
   expect(await partitionOf(firstIdAt(new Date(NOON.getTime() + 7 * DAY_MS)))).toBe('message_state_20310407');
 });
 
 test('a day later only the day at the end is missing', async () => {
-  expect(await ensurePartitions(database.pool, new Date(NOON.getTime() + DAY_MS))).toBe(TABLES);
+  expect(await ensurePartitions(pool, new Date(NOON.getTime() + DAY_MS))).toBe(TABLES);
 });
 
 test('the last millisecond of a day and the first of the next go to their own days', async () => {
@@ -47,13 +43,13 @@ test('the last millisecond of a day and the first of the next go to their own da
 
 test('concurrent processes make each partition once, and none fails', async () => {
   const later = new Date('2032-01-01T00:00:00Z');
-  await Promise.all(Array.from({ length: 4 }, () => ensurePartitions(database.pool, later)));
-  expect(await ensurePartitions(database.pool, later)).toBe(0);
+  await Promise.all(Array.from({ length: 4 }, () => ensurePartitions(pool, later)));
+  expect(await ensurePartitions(pool, later)).toBe(0);
 });
 
 test('partitions of states leave room on their pages for the updates of receipts', async () => {
   const rows = await many<{ options: string[] | null }>(
-    database.pool,
+    pool,
     sql`SELECT c.reloptions AS options FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = 'message_state'::regclass`,
   );

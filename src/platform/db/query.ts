@@ -1,5 +1,6 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import { raw, Sql } from 'sql-template-tag';
+import { resume } from '../lib/background/loop-watch.ts';
 
 export { join, raw, type Sql } from 'sql-template-tag';
 
@@ -50,7 +51,9 @@ export type Db = {
 
 /** Runs a statement and returns all its rows as objects. */
 export async function many<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R[]> {
-  return (await db.query<R>(statementOf(query))).rows;
+  const { rows } = await db.query<R>(statementOf(query));
+  resume();
+  return rows;
 }
 
 /**
@@ -59,6 +62,7 @@ export async function many<R extends QueryResultRow>(db: Db, query: Query<R>): P
  */
 export async function tuples<T extends unknown[]>(db: Db, query: Sql): Promise<T[]> {
   const { rows } = await db.query<T>({ ...statementOf(query), rowMode: 'array' });
+  resume();
   return rows;
 }
 
@@ -81,7 +85,9 @@ export async function one<R extends QueryResultRow>(db: Db, query: Query<R>): Pr
 
 /** Runs a statement and returns the number of rows that it affected. */
 export async function exec(db: Db, query: Sql): Promise<number> {
-  return (await db.query(statementOf(query))).rowCount ?? 0;
+  const { rowCount } = await db.query(statementOf(query));
+  resume();
+  return rowCount ?? 0;
 }
 
 const prepared = new WeakSet<Sql>();

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { exec, many, maybeOne, one, type Query, sql } from './query.ts';
 import { as, columns, type RowOf } from './select.ts';
 
-let database: TestDatabase;
+const { pool } = testDatabase({ empty: true });
+
 beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-  await exec(
-    database.pool,
-    sql`CREATE TABLE route (id bigint PRIMARY KEY, connection_id int, made_at timestamptz NOT NULL)`,
-  );
-  await exec(
-    database.pool,
-    sql`INSERT INTO route VALUES (1, 7, '2027-01-31T09:00:00Z'), (2, NULL, '2027-02-01T09:00:00Z')`,
-  );
+  await exec(pool, sql`CREATE TABLE route (id bigint PRIMARY KEY, connection_id int, made_at timestamptz NOT NULL)`);
+  await exec(pool, sql`INSERT INTO route VALUES (1, 7, '2027-01-31T09:00:00Z'), (2, NULL, '2027-02-01T09:00:00Z')`);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const ROUTE = columns({
   id: as<number>('r.id'),
@@ -34,18 +27,18 @@ describe('columns', () => {
   });
 
   test('gives rows with these names, and their type', async () => {
-    const rows = await many(database.pool, sql`SELECT ${ROUTE} FROM route r ORDER BY id`);
+    const rows = await many(pool, sql`SELECT ${ROUTE} FROM route r ORDER BY id`);
     expect(rows).toEqual([FIRST, SECOND]);
     expectTypeOf(rows).toEqualTypeOf<Route[]>();
     expectTypeOf<RowOf<typeof ROUTE>>().toEqualTypeOf<Route>();
-    const none = await maybeOne(database.pool, sql`SELECT ${ROUTE} FROM route r WHERE id = ${3}`);
+    const none = await maybeOne(pool, sql`SELECT ${ROUTE} FROM route r WHERE id = ${3}`);
     expect(none).toBeUndefined();
     expectTypeOf(none).toEqualTypeOf<Route | undefined>();
   });
 
   test('works in RETURNING', async () => {
     const changed = columns({ routeId: as<number>('id'), connection: as<number | null>('connection_id') });
-    const row = await one(database.pool, sql`UPDATE route SET connection_id = 7 WHERE id = ${1} RETURNING ${changed}`);
+    const row = await one(pool, sql`UPDATE route SET connection_id = 7 WHERE id = ${1} RETURNING ${changed}`);
     expect(row).toEqual({ routeId: 1, connection: 7 });
     expectTypeOf(row).toEqualTypeOf<{ routeId: number; connection: number | null }>();
   });
@@ -54,14 +47,12 @@ describe('columns', () => {
     const shifted = (by: number) => columns({ shifted: as<number>(sql`r.id + ${by}::bigint`), id: as<number>('r.id') });
     const list = shifted(40);
     expect(list.values).toEqual([40]);
-    expect(await many(database.pool, sql`SELECT ${list} FROM route r WHERE id = ${2}`)).toEqual([
-      { shifted: 42, id: 2 },
-    ]);
+    expect(await many(pool, sql`SELECT ${list} FROM route r WHERE id = ${2}`)).toEqual([{ shifted: 42, id: 2 }]);
   });
 
   test('of several lists in one statement gives rows with the fields of all', async () => {
     const age = columns({ isOld: as<boolean>(sql`r.made_at < ${new Date('2027-02-01')}`) });
-    const rows = await many(database.pool, sql`SELECT ${ROUTE}, ${age} FROM route r ORDER BY id`);
+    const rows = await many(pool, sql`SELECT ${ROUTE}, ${age} FROM route r ORDER BY id`);
     expect(rows).toEqual([
       { ...FIRST, isOld: true },
       { ...SECOND, isOld: false },
@@ -72,7 +63,7 @@ describe('columns', () => {
 
 describe('a statement without a list', () => {
   test('has the row type that the caller names', async () => {
-    const row = await one<{ n: number }>(database.pool, sql`SELECT ${1}::int AS n`);
+    const row = await one<{ n: number }>(pool, sql`SELECT ${1}::int AS n`);
     expect(row).toEqual({ n: 1 });
     expectTypeOf(row).toEqualTypeOf<{ n: number }>();
     expectTypeOf(sql`SELECT 1`).toEqualTypeOf<Query>();

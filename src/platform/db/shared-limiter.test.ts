@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { until } from '../../../test/support/until.ts';
 import type { Db } from './query.ts';
 import { type SharedLimiter, createSharedLimiter } from './shared-limiter.ts';
 import { openWorkerSession } from './worker-session.ts';
 
+const database = testDatabase();
+
 const RATE = { perMinute: 5000, perSecond: 5000 };
 const CHANNEL = 'test_counts';
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** A process: its own counts, and what it hears. */
 async function startProcess(db: Db = database.pool) {
@@ -62,14 +57,14 @@ test('nothing is sent while nothing is counted, and then one statement for all c
   const limiter = createSharedLimiter({ db, log: silentLog, channel: CHANNEL, publishEveryMs: 1 });
   takeMany(limiter, 100, 'k1');
   takeMany(limiter, 100, 'k2');
-  await until('it is told', () => sent.length > 0);
+  await until('the counts to be sent', () => sent.length > 0);
   await limiter.close();
   expect(sent).toHaveLength(1);
 });
 
 test('an unavailable database rejects nobody', async () => {
-  const told: string[] = [];
-  const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
+  const logged: string[] = [];
+  const log = { ...silentLog, warn: (_: object, message: string) => void logged.push(message) };
   const limiter = createSharedLimiter({
     db: { query: () => Promise.reject(new Error('away')) },
     log,
@@ -77,6 +72,6 @@ test('an unavailable database rejects nobody', async () => {
   });
   expect(takeMany(limiter, 10, 'k1')).toBe(10);
   await limiter.close();
-  expect(told).toEqual(['rate-limit counts could not be shared']);
+  expect(logged).toEqual(['rate-limit counts could not be shared']);
   expect(takeMany(limiter, 10, 'k1')).toBe(10);
 });

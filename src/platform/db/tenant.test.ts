@@ -3,16 +3,15 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
 import { databaseUrl, runOn } from '../../../test/support/cluster.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createPool } from './pool.ts';
-import { exec, many, onePlan, sql } from './query.ts';
+import { exec, many, one, onePlan, sql } from './query.ts';
 import { ensureTenantRole } from './tenant-role.ts';
 import { tenant, tenantTransaction } from './tenant.ts';
 
-let database: TestDatabase;
+const database = testDatabase({ empty: true });
 let pool: Pool;
 beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
   // One connection: whatever a query leaves behind, the next one finds.
   pool = createPool(database.connectionString, { max: 1, applicationName: 'test', log: silentLog });
   await pool.query(`
@@ -22,10 +21,7 @@ beforeAll(async () => {
     CREATE POLICY tenant ON note USING (account_id = NULLIF(current_setting('app.account_id', true), '')::bigint);
     INSERT INTO note VALUES (1, 1, 'of one'), (2, 1, 'of two');`);
 });
-afterAll(async () => {
-  await pool.end();
-  await database[Symbol.asyncDispose]();
-});
+afterAll(() => pool.end());
 
 const [ONE, TWO, NOBODY] = [{ accountId: 1 }, { accountId: 2 }, { accountId: 99 }];
 const ALL = sql`SELECT text FROM note ORDER BY account_id, id`;
@@ -49,6 +45,15 @@ test('nothing of an account is left on the connection, even after a failure', as
   await expect(many(tenant(pool, ONE), sql`SELECT 1 / 0`)).rejects.toThrow('division by zero');
   const [left] = await many(pool, sql`SELECT current_setting('app.account_id', true) AS account, current_user AS who`);
   expect(left).toEqual({ account: '', who: 'heliograph' });
+});
+
+test('a connection goes back to the pool after an error of the server, and is closed after any other error', async () => {
+  const { pid } = await one<{ pid: number }>(pool, sql`SELECT pg_backend_pid() AS pid`);
+  const session = () => one<{ pid: number }>(tenant(pool, ONE), sql`SELECT pg_backend_pid() AS pid`);
+  await expect(many(tenant(pool, ONE), sql`SELECT 1 / 0`)).rejects.toThrow('division by zero');
+  expect(await session()).toEqual({ pid });
+  await expect(many(tenant(pool, ONE), sql`SELECT 9007199254740993::bigint`)).rejects.toThrow('does not fit a number');
+  expect(await session()).not.toEqual({ pid });
 });
 
 test('a write to another account fails or affects nothing, and is rolled back', async () => {

@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { exec, many, one, sql } from './query.ts';
 import { burst, transaction } from './transaction.ts';
 
-let database: TestDatabase;
+const { pool } = testDatabase({ empty: true });
+
 beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-  await exec(database.pool, sql`CREATE TABLE thing (n int PRIMARY KEY)`);
+  await exec(pool, sql`CREATE TABLE thing (n int PRIMARY KEY)`);
 });
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(database.pool, sql`TRUNCATE thing`));
+beforeEach(() => reset(pool, sql`TRUNCATE thing`));
 
 const stored = async (): Promise<number[]> =>
-  (await many<{ n: number }>(database.pool, sql`SELECT n FROM thing ORDER BY n`)).map((row) => row.n);
+  (await many<{ n: number }>(pool, sql`SELECT n FROM thing ORDER BY n`)).map((row) => row.n);
 
 test('the writes are committed when the work resolves, and its result is returned', async () => {
-  const result = await transaction(database.pool, async (tx) => {
+  const result = await transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     expect(await stored()).toEqual([]);
     return 'done';
@@ -25,7 +25,7 @@ test('the writes are committed when the work resolves, and its result is returne
 });
 
 test('nothing is stored when the work throws, and its error is rethrown', async () => {
-  const failing = transaction(database.pool, async (tx) => {
+  const failing = transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     throw new Error('changed my mind');
   });
@@ -34,7 +34,7 @@ test('nothing is stored when the work throws, and its error is rethrown', async 
 });
 
 test('nothing is stored when a statement fails, even if the work goes on', async () => {
-  const failing = transaction(database.pool, async (tx) => {
+  const failing = transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
     await exec(tx, sql`INSERT INTO thing VALUES (2)`);
@@ -44,7 +44,7 @@ test('nothing is stored when a statement fails, even if the work goes on', async
 });
 
 test('a failed statement whose error the work swallowed does not count as a commit', async () => {
-  const failing = transaction(database.pool, async (tx) => {
+  const failing = transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
   });
@@ -53,8 +53,8 @@ test('a failed statement whose error the work swallowed does not count as a comm
 });
 
 test('a failure at the commit is an error', async () => {
-  await exec(database.pool, sql`CREATE TABLE late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`);
-  const failing = transaction(database.pool, async (tx) => {
+  await exec(pool, sql`CREATE TABLE late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`);
+  const failing = transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     await exec(tx, sql`INSERT INTO late VALUES (1), (1)`);
   });
@@ -64,22 +64,22 @@ test('a failure at the commit is an error', async () => {
 
 test('clients return to the pool after commits and failures alike', async () => {
   for (let i = 0; i < 30; i++)
-    await transaction(database.pool, async () => {
+    await transaction(pool, async () => {
       if (i % 2 === 0) throw new Error('no');
     }).catch(() => undefined);
-  expect(database.pool.waitingCount).toBe(0);
-  expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  expect(pool.waitingCount).toBe(0);
+  expect(pool.idleCount).toBe(pool.totalCount);
 });
 
 test('a connection that dies in the middle is an error, and the next transaction gets a new one', async () => {
-  const dying = transaction(database.pool, async (tx) => {
+  const dying = transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
     const { pid } = await one<{ pid: number }>(tx, sql`SELECT pg_backend_pid() AS pid`);
-    await exec(database.pool, sql`SELECT pg_terminate_backend(${pid}, 5000)`);
+    await exec(pool, sql`SELECT pg_terminate_backend(${pid}, 5000)`);
     await exec(tx, sql`INSERT INTO thing VALUES (2)`);
   });
   await expect(dying).rejects.toThrow();
-  await transaction(database.pool, (tx) => exec(tx, sql`INSERT INTO thing VALUES (3)`));
+  await transaction(pool, (tx) => exec(tx, sql`INSERT INTO thing VALUES (3)`));
   expect(await stored()).toEqual([3]);
 });
 
@@ -87,7 +87,7 @@ describe('a burst', () => {
   const insert = (n: number) => sql`INSERT INTO thing VALUES (${n})`;
 
   test('commits all its statements, in order, and returns their results', async () => {
-    const results = await burst(database.pool, (tx) => [
+    const results = await burst(pool, (tx) => [
       exec(tx, insert(1)),
       exec(tx, sql`UPDATE thing SET n = n + 1`),
       one<{ n: number }>(tx, sql`SELECT n FROM thing`),
@@ -101,14 +101,14 @@ describe('a burst', () => {
       [1, 1, 2],
       [1, 2, 1],
     ])
-      await expect(burst(database.pool, (tx) => list.map((n) => exec(tx, insert(n))))).rejects.toThrow('thing_pkey');
+      await expect(burst(pool, (tx) => list.map((n) => exec(tx, insert(n))))).rejects.toThrow('thing_pkey');
     expect(await stored()).toEqual([]);
-    expect(await transaction(database.pool, (tx) => exec(tx, insert(3)))).toBe(1);
+    expect(await transaction(pool, (tx) => exec(tx, insert(3)))).toBe(1);
   });
 
   test('rejects a statement that is issued after it was sent', async () => {
     let late: Promise<unknown> = Promise.resolve();
-    await burst(database.pool, (tx) => {
+    await burst(pool, (tx) => {
       const statement = Promise.resolve().then(() => exec(tx, insert(9)));
       late = statement.catch((error: unknown) => error);
       return [exec(tx, insert(1))];
@@ -119,8 +119,8 @@ describe('a burst', () => {
 
   test('releases its client, also after failures', async () => {
     for (let i = 0; i < 30; i++)
-      await burst(database.pool, (tx) => [exec(tx, insert(1)), exec(tx, insert(i % 2))]).catch(() => undefined);
-    expect(database.pool.waitingCount).toBe(0);
-    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+      await burst(pool, (tx) => [exec(tx, insert(1)), exec(tx, insert(i % 2))]).catch(() => undefined);
+    expect(pool.waitingCount).toBe(0);
+    expect(pool.idleCount).toBe(pool.totalCount);
   });
 });

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { exec, many, sql } from './query.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase({ empty: true });
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const database = testDatabase({ empty: true });
 
 type Heard = [channel: string, payload: string];
 
@@ -60,7 +56,7 @@ test('a lost session is reopened with the same key, listens again and signals ev
   const [first] = await holders(session.owner);
   await terminate([first ?? 0]);
   await expect
-    .poll(() => heard, { timeout: 5000 })
+    .poll(() => heard)
     .toEqual([
       ['worker_one', ''],
       ['worker_two', ''],

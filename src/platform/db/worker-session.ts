@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts';
 import { type Sql, sql } from './query.ts';
 
 const RECONNECT_MS = 500;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 export type WorkerSession = {
   /** The key of the advisory lock that shows other workers that this one is alive. */
@@ -41,6 +42,7 @@ export async function openWorkerSession(options: {
       connectionString: options.connectionString,
       application_name: 'heliograph worker session',
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     });
     next.on('error', () => undefined);
     next.on('notification', ({ channel, payload }) => options.onNotify(channel, payload ?? ''));
@@ -52,6 +54,8 @@ export async function openWorkerSession(options: {
       void reconnect();
     });
     client = next;
+    // Closed in the meantime, when there was nothing to end yet.
+    if (closed) await next.end();
   }
 
   async function reconnect(): Promise<void> {

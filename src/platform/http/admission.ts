@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { nulError } from './body.ts';
 import { isPlaintext } from './plaintext.ts';
 import { REQUEST_ID } from './request-id.ts';
+import { foreignPageError } from './same-origin.ts';
 
 /** Machines on the network probe these paths over plain HTTP; the answers contain nothing confidential. */
 const PLAINTEXT_ALLOWED_PREFIX = '/health/';
@@ -16,7 +17,10 @@ export type Admission = {
   refusal(request: FastifyRequest): AppError | undefined;
 };
 
-/** Creates the checks: plaintext from the network, a missing Host, and NUL in the URL are rejected. */
+/**
+ * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes that a page of another
+ * origin asks for are rejected.
+ */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
   const secure = config.tls !== undefined || config.trustProxy.length > 0;
   return {
@@ -25,7 +29,8 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
       reply.header('x-content-type-options', 'nosniff');
       if (secure) reply.header('strict-transport-security', 'max-age=31536000');
     },
-    refusal: ({ raw: { socket, headers, httpVersion, url = '' } }) => {
+    refusal: (request) => {
+      const { socket, headers, httpVersion, url = '' } = request.raw;
       const arrival = {
         encrypted: 'encrypted' in socket,
         remoteAddress: socket.remoteAddress,
@@ -34,7 +39,7 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
       if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED_PREFIX))
         return new AppError('plaintext_refused');
       if (headers.host === undefined && httpVersion === '1.1') return missingHost();
-      return url.includes('%00') ? nulError('url') : undefined;
+      return url.includes('%00') ? nulError('url') : foreignPageError(request);
     },
   };
 }

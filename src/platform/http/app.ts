@@ -10,7 +10,7 @@ import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { LinkSigner } from '../storage/signed-links.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Authenticate, CheckPassword } from '../lib/actor.ts';
+import type { Authenticate, CheckPassword, SignInLimits } from '../lib/actor.ts';
 
 /** The HTTP server as features see it: a route's TypeBox schemas are the types of its request and its response. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
@@ -26,6 +26,7 @@ export type PlatformDeps = {
   readonly metrics: Metrics;
   readonly authenticate: Authenticate;
   readonly checkPassword: CheckPassword;
+  readonly signInLimits: SignInLimits;
   readonly clock: Clock;
   readonly secretKey: SecretKey;
   /** The stored answers to requests with an Idempotency-Key. */

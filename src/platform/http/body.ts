@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyRequest } from 'fastify';
-import { AppError } from '../errors.ts';
-import { valuesIn } from '../lib/walk.ts';
+import { AppError, type FieldError } from '../errors.ts';
+import { isRecord } from '../lib/is-record.ts';
 import type { App } from './app.ts';
+import { maxValuesOf } from './body-limits.ts';
+import { findJsonFault, type JsonFault, MAX_DEPTH, MAX_FIELDS } from './body-scan.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -11,52 +12,67 @@ type Done = (error: Error | null, body?: unknown) => void;
  * own scope). An empty body counts as no body. Bytes that are not UTF-8 are rejected, since decoding them would put
  * U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8 cannot represent, and U+0000, which
  * PostgreSQL cannot store: one such text would fail every message that is committed with it. The keys `__proto__` and
- * `constructor.prototype` are rejected.
+ * `constructor.prototype` are rejected. A body that has more values than its route can use, or an object with more than
+ * 1,000 fields (413), or more than 64 levels (400), is refused before it is parsed.
  */
 export function acceptJsonBodies(app: App): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, octets: Buffer, done: Done) => {
     if (octets.length === 0) return done(null, undefined);
     if (!isUtf8(octets)) return done(new AppError('malformed_json', { message: 'The body is not UTF-8' }));
-    parseText(parse, request, octets.toString('utf8'), done);
+    const fault = findJsonFault(octets, maxValuesOf(request.routeOptions.schema?.body));
+    if (fault !== null) return done(REFUSALS[fault]());
+    parseText(octets.toString('utf8'), done);
   });
 }
 
-type Parse = ReturnType<App['getDefaultJsonParser']>;
+/** A field name that could be one of the two that are rejected; with an escape, any could be. */
+const SUSPICIOUS = /__proto__|constructor|\\u/;
 
-function parseText(parse: Parse, request: FastifyRequest, text: string, done: Done): void {
-  void parse(request, text, (error, body) => {
-    if (error) done(new AppError('malformed_json', { cause: error }));
-    else if (text.includes('\\u0000') && containsText(body, (part) => part.includes('\0'))) done(nulError('body'));
-    else if (SURROGATE.test(text) && containsText(body, (part) => !part.isWellFormed())) done(surrogateError());
-    else done(null, body);
-  });
+function parseText(text: string, done: Done): void {
+  let body: unknown;
+  try {
+    body = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (cause) {
+    return done(new AppError('malformed_json', { cause }));
+  }
+  if (SUSPICIOUS.test(text) && changesPrototypes(body)) return done(new AppError('malformed_json'));
+  done(null, body);
 }
 
-/** The escape of a surrogate. Mostly one of two that together are a whole character, so this is only a first check. */
-const SURROGATE = /\\u[dD][89a-fA-F]/;
-
-/**
- * Whether a string value or a field name is wrong. Searching for the escape alone would also find an escaped backslash.
- */
-function containsText(document: unknown, isWrong: (text: string) => boolean): boolean {
-  for (const value of valuesIn(document)) {
-    if (typeof value === 'string' && isWrong(value)) return true;
-    if (typeof value === 'object' && value !== null && Object.keys(value).some(isWrong)) return true;
+/** Whether an object would change a prototype if its fields were copied one by one. */
+function changesPrototypes(document: unknown): boolean {
+  const waiting = [document];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (!isRecord(value)) continue;
+    if (!Array.isArray(value) && hasPrototypeField(value)) return true;
+    for (const child of Array.isArray(value) ? value : Object.values(value)) if (isRecord(child)) waiting.push(child);
   }
   return false;
 }
 
-const surrogateError = (): AppError =>
-  new AppError('invalid', {
-    message: 'Unpaired surrogates are not allowed',
-    details: [{ field: 'body', message: 'must not contain an unpaired surrogate' }],
-  });
+function hasPrototypeField(object: Record<string, unknown>): boolean {
+  if (Object.hasOwn(object, '__proto__')) return true;
+  if (!Object.hasOwn(object, 'constructor')) return false;
+  const own = object['constructor'];
+  return isRecord(own) && Object.hasOwn(own, 'prototype');
+}
+
+const REFUSALS: Readonly<Record<JsonFault, () => AppError>> = {
+  too_many_values: () => new AppError('too_large', { message: 'The body has more values than this path can use' }),
+  too_many_fields: () =>
+    new AppError('too_large', { message: `The body has an object with more than ${MAX_FIELDS} fields` }),
+  too_deep: () => invalidBody(`must not have more than ${MAX_DEPTH} levels`, 'The body is nested too deeply'),
+  nul: () => nulError('body'),
+  surrogate: () => invalidBody('must not contain an unpaired surrogate', 'Unpaired surrogates are not allowed'),
+};
+
+const invalidBody = (message: string, summary: string, field = 'body'): AppError => {
+  const details: FieldError[] = [{ field, message }];
+  return new AppError('invalid', { message: summary, details });
+};
 
 /** 400 for the character U+0000 in the field. */
 export const nulError = (field: string): AppError =>
-  new AppError('invalid', {
-    message: 'The character U+0000 is not allowed',
-    details: [{ field, message: 'must not contain the character U+0000' }],
-  });
+  invalidBody('must not contain the character U+0000', 'The character U+0000 is not allowed', field);

@@ -10,19 +10,41 @@ const FAULTS: Readonly<Record<string, readonly [status: number, message: string]
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The request is too large'],
 };
 const MALFORMED = [400, 'The request is not valid HTTP'] as const;
+/** A client that has read its answer closes the connection; one that does not would keep it open for ever. */
+const LINGER_MS = 2000;
+
+/** Why a connection ends in the middle of a request: what its client gets, and the code in the log. */
+export type EndReason = {
+  readonly status: number;
+  readonly message: string;
+  readonly code: string;
+  readonly retryAfterSeconds?: number;
+};
+
+/** Answers a request whose body has not arrived, unless an answer has started already, and closes the connection. */
+export type EndConnection = (socket: Socket, reason: EndReason) => void;
 
 /**
  * Answers requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request id,
  * then closes the connection. It only closes when the peer is gone or an answer has already started.
  */
 export const answerClientErrors =
-  (log: AppLog) =>
+  (end: EndConnection) =>
   (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasStartedAnswer(socket)) return void socket.destroy();
-    const requestId = randomUUIDv7();
+    if (error.code === 'ECONNRESET') return void socket.destroy();
     const [status, message] = FAULTS[error.code ?? ''] ?? MALFORMED;
-    log.info({ requestId, status, code: error.code }, 'malformed request');
-    socket.end(response(status, JSON.stringify(standardError({ status, message }, requestId)), requestId));
+    end(socket, { status, message, code: error.code ?? '' });
+  };
+
+/** Creates the function that ends a connection with an answer of its own, past the router. */
+export const createEndConnection =
+  (log: AppLog): EndConnection =>
+  (socket, { code, ...failure }) => {
+    if (!socket.writable || hasStartedAnswer(socket)) return void socket.destroy();
+    const requestId = randomUUIDv7();
+    log.info({ requestId, status: failure.status, code }, 'malformed request');
+    socket.end(response(failure, requestId));
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 
 /** Node keeps the answer in progress in this private property; its own handler of such errors reads it too. */
@@ -31,13 +53,17 @@ function hasStartedAnswer(socket: Socket): boolean {
   return typeof message === 'object' && message !== null && Reflect.get(message, 'headersSent') === true;
 }
 
-const response = (status: number, body: string, requestId: string): string =>
-  [
+function response(failure: Omit<EndReason, 'code'>, requestId: string): string {
+  const { status, retryAfterSeconds } = failure;
+  const body = JSON.stringify(standardError(failure, requestId));
+  return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     'Connection: close',
     '',
     body,
   ].join('\r\n');
+}

@@ -43,7 +43,12 @@ const POLICY = {
 
 /** Registers GET /openapi.json (the OpenAPI description) and /docs (a page that shows it); they need no credentials. */
 export function docsRoutes(app: App): void {
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  let description: Buffer | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
+    // It takes 50 ms to make, and strangers may ask for it.
+    description ??= Buffer.from(JSON.stringify(app.swagger()));
+    return reply.type('application/json; charset=utf-8').send(description);
+  });
   app.register(async (scope) => {
     await scope.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY }, hsts: false });
     scope.get('/docs', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/html', PAGE));

@@ -1,8 +1,15 @@
 import { STATUS_CODES } from 'node:http';
-import type { AppError } from '../errors.ts';
+import type { AppError, ErrorCode } from '../errors.ts';
 
 type Failure = Pick<AppError, 'message'> & { readonly status: number } & Partial<AppError>;
 type ErrorForm = (failure: Failure, requestId: string) => Record<string, unknown>;
+
+/** The errors to which a program answers by doing something else first: their bodies have a `code`. */
+const SHOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>(['step_up_required', 'second_factor_required']);
+
+/** The whole seconds after which to retry. */
+const retryAfterOf = ({ retryAfterSeconds }: Failure): number | undefined =>
+  retryAfterSeconds && Math.ceil(retryAfterSeconds);
 
 /** The standard error body (contract 1): `details` names invalid fields, `retryAfter` (seconds) says when to retry. */
 export const standardError: ErrorForm = (failure, requestId) => ({
@@ -10,14 +17,21 @@ export const standardError: ErrorForm = (failure, requestId) => ({
   error: STATUS_CODES[failure.status] ?? 'Error',
   message: failure.message,
   requestId,
+  code: failure.code !== undefined && SHOWN_CODES.has(failure.code) ? failure.code : undefined,
   details: failure.details,
-  retryAfter: failure.retryAfterSeconds && Math.ceil(failure.retryAfterSeconds),
+  retryAfter: retryAfterOf(failure),
 });
 
 /**
- * The error body of the wholesale API (contract 7): `code` is the HTTP status. The request id is only in the header.
+ * The error body of the wholesale API (contract 7): `code` is the HTTP status.
  */
-const wholesaleError: ErrorForm = (failure) => ({ status: 'error', message: failure.message, code: failure.status });
+const wholesaleError: ErrorForm = (failure, requestId) => ({
+  status: 'error',
+  message: failure.message,
+  code: failure.status,
+  requestId,
+  retryAfter: retryAfterOf(failure),
+});
 
 /** URL prefixes with another error body than the standard one. */
 const FORMS: readonly (readonly [prefix: string, form: ErrorForm])[] = [['/services/', wholesaleError]];

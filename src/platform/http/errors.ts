@@ -19,7 +19,7 @@ export function registerErrorHandlers(
 ): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = isInputError(error) ? await invalidInput(request).catch(asAppError) : asAppError(error);
-    if (failure.status >= 500) logError(log, request, failure);
+    if (failure.status >= 500 && !isRefusal(failure)) logError(log, request, failure);
     return sendError(request, reply, failure);
   });
   app.setNotFoundHandler((request, reply) =>
@@ -29,6 +29,10 @@ export function registerErrorHandlers(
   );
 }
 
+/** Whether we refuse the request because of our own bounds: no fault, and strangers could fill the log with it. */
+const isRefusal = ({ code, cause, retryAfterSeconds }: AppError): boolean =>
+  code === 'unavailable' && cause === undefined && retryAfterSeconds !== undefined;
+
 /** Returns 405 (and sets Allow) if the path exists with other methods only, else 404. */
 export function unknownRouteError(
   request: FastifyRequest,
@@ -36,7 +40,8 @@ export function unknownRouteError(
   allowedMethods: (path: string) => readonly string[],
 ): AppError {
   const methods = allowedMethods(request.url.split('?', 1)[0] ?? '/');
-  if (methods.length === 0 || methods.includes(request.method)) return new AppError('not_found');
+  if (methods.length === 0 || methods.includes(request.method))
+    return new AppError('not_found', { message: 'There is nothing at this path' });
   reply.header('allow', methods.join(', '));
   return new AppError('method_not_allowed');
 }

@@ -1,6 +1,7 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Metrics } from '../metrics.ts';
 import type { App } from './app.ts';
+import { withExamples } from './schema.ts';
 
 /** One check of /health/ready. `detail` is public: it must not contain addresses or secrets. */
 export type Probe = {
@@ -12,6 +13,8 @@ export type Probe = {
 
 export type HealthDeps = { readonly probes: readonly Probe[]; readonly metrics: Metrics };
 
+/** How old an answer may be. */
+const SHARED_MS = 200;
 /** A probe that has not answered by then counts as failed: callers time out soon. */
 const PROBE_TIMEOUT_MS = 2_000;
 
@@ -23,6 +26,10 @@ const Ready = Type.Object({
   }),
   checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
 });
+const NOT_READY: Static<typeof Ready> = {
+  status: 'unavailable',
+  checks: { database: { ok: false, detail: 'no answer' } },
+};
 
 const open = { tags: ['Operation'], security: [] };
 
@@ -38,13 +45,13 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
     handler: () => ({ status: 'ok' as const }),
   });
 
-  const ready = shareInFlight(() => checkAll(probes));
+  const ready = shareRecent(() => checkAll(probes));
   app.get('/health/ready', {
     schema: {
       ...open,
       operationId: 'healthReady',
       summary: 'Check that the program is ready, with the result of each check',
-      response: { 200: Ready, 503: Ready },
+      response: { 200: Ready, 503: withExamples(Ready, NOT_READY) },
     },
     handler: async (_request, reply) => {
       const answer = await ready();
@@ -52,6 +59,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
     },
   });
 
+  const figures = shareRecent(() => metrics.registry.metrics());
   app.get('/metrics', {
     schema: {
       ...open,
@@ -60,7 +68,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
       produces: ['text/plain'],
       response: { 200: Type.String() },
     },
-    handler: async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    handler: async (_request, reply) => reply.type(metrics.registry.contentType).send(await figures()),
   });
 }
 
@@ -82,13 +90,14 @@ async function checkOne(probe: Probe): Promise<Result> {
   return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
-/** Shares one call among concurrent callers, so that a flood of requests does not reach the database. */
-function shareInFlight<T>(find: () => Promise<T>): () => Promise<T> {
+/** Shares a call among those who ask while it lasts and shortly after, so that a flood of strangers costs little. */
+function shareRecent<T>(find: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
+  const forget = (): void => {
+    current = undefined;
+  };
   return () => {
-    current ??= find().finally(() => {
-      current = undefined;
-    });
+    current ??= find().finally(() => setTimeout(forget, SHARED_MS).unref());
     return current;
   };
 }

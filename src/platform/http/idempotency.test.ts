@@ -1,20 +1,23 @@
 import { once as onceEvent } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exec, many, sql } from '../db/query.ts';
+import { many, sql } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import { createAnswerStore, type AnswerStore } from '../idempotency/answers.ts';
+import type { Actor, AuthRequest } from '../lib/actor.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { createSignal } from '../lib/background/signal.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { authentication } from './auth.ts';
 import type { App } from './app.ts';
 import { idempotentHandler, idempotentTx, acceptIdempotencyKeys } from './idempotency.ts';
 import { createServer } from './server.ts';
 
-let database: TestDatabase;
+const { pool } = testDatabase();
+
 let answers: AnswerStore;
 let app: App;
 /** How often work was done, by path. */
@@ -29,11 +32,10 @@ const count = (path: string): number => {
 };
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  answers = createAnswerStore({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 7)) });
+  answers = createAnswerStore({ pool, secretKey: createSecretKey(Buffer.alloc(32, 7)) });
   app = createServer(apiDeps());
   app.register(async (closed: App) => {
-    const authenticate = () => Promise.resolve({ actor: actor(), headers: {} });
+    const authenticate = ({ headers }: AuthRequest) => Promise.resolve({ actor: callerOf(headers), headers: {} });
     closed.register(authentication, { authenticate });
     acceptIdempotencyKeys(closed, { answers });
     registerRoutes(closed);
@@ -42,16 +44,26 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await database[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
   done = {};
   [release, waiting] = [createSignal(), createSignal()];
-  await exec(database.pool, sql`TRUNCATE idempotency_key, audit_entry`);
+  await reset(pool, sql`TRUNCATE idempotency_key, audit_entry`);
 });
 
+/** The caller that a test names in the header `caller`: `key 2`, `user 3`, or by default the key 1. */
+function callerOf({ caller = 'key 1' }: AuthRequest['headers']): Actor {
+  const [kind, id] = String(caller).split(' ');
+  return kind === 'user' ? { ...actor(), kind, keyId: null, userId: Number(id) } : { ...actor(), keyId: Number(id) };
+}
+
 function registerRoutes(closed: App): void {
-  const deps = { pool: database.pool, answers };
+  const deps = { pool, answers };
+  closed.post(
+    '/secret',
+    { config: { secretAnswer: true } },
+    idempotentTx(deps, 201, async () => ({ apiKey: `pg_${count('/secret')}` })),
+  );
   const work = (path: string) => idempotentTx(deps, 201, async () => ({ n: count(path), text: 'às 9 €' }));
   closed.post('/work', work('/work'));
   closed.put('/confirm', { config: { idempotent: true } }, work('/confirm'));
@@ -100,14 +112,15 @@ function registerRoutes(closed: App): void {
   });
 }
 
-type Request = { method?: string; body?: object | Buffer | string; type?: string };
+type Request = { method?: string; body?: object | Buffer | string; type?: string; caller?: string };
 
-async function send(path: string, key: string | undefined, { method = 'POST', body, type }: Request = {}) {
+async function send(path: string, key: string | undefined, { method = 'POST', body, type, caller }: Request = {}) {
   const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const response = await fetch(`${app.listeningOrigin}${path}`, {
     method,
     headers: {
       ...(key !== undefined && { 'idempotency-key': key }),
+      ...(caller !== undefined && { caller }),
       ...(payload !== undefined && { 'content-type': type ?? 'application/json' }),
     },
     body: payload === undefined ? null : typeof payload === 'string' ? payload : new Uint8Array(payload),
@@ -120,7 +133,7 @@ async function send(path: string, key: string | undefined, { method = 'POST', bo
     retryAfter: response.headers.get('retry-after'),
   };
 }
-const stored = () => many<{ key: string; answer: Buffer }>(database.pool, sql`SELECT key, answer FROM idempotency_key`);
+const stored = () => many<{ key: string; answer: Buffer }>(pool, sql`SELECT key, answer FROM idempotency_key`);
 
 describe('a key', () => {
   test('repeats the status, type and body of an answer, and the work is done once', async () => {
@@ -193,7 +206,7 @@ describe('an answer', () => {
     await send('/work', 'a');
     const [row] = await stored();
     expect(row?.answer.toString('latin1')).not.toContain('"n"');
-    const other = createAnswerStore({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 8)) });
+    const other = createAnswerStore({ pool, secretKey: createSecretKey(Buffer.alloc(32, 8)) });
     await expect(other.find({ accountId: 1, key: 'a' })).rejects.toThrow('another key');
     expect(await answers.find({ accountId: 1, key: 'a' })).toMatchObject({ status: 201 });
     expect(await answers.find({ accountId: 2, key: 'a' })).toBeUndefined();
@@ -216,6 +229,48 @@ describe('an answer', () => {
     }
     expect(done).toEqual({ '/broken': 2, '/limited': 2 });
     expect(await stored()).toEqual([]);
+  });
+});
+
+describe('an answer that holds a secret', () => {
+  test('is repeated for the caller who got it', async () => {
+    for (const caller of ['key 1', 'user 1']) {
+      const first = await send('/secret', caller, { caller });
+      expect(first).toMatchObject({ status: 201, replayed: null });
+      expect(await send('/secret', caller, { caller })).toEqual({ ...first, replayed: 'true' });
+    }
+    expect(done).toEqual({ '/secret': 2 });
+  });
+
+  test.each([
+    ['another user', 'user 1', 'user 2'],
+    ['a key, also one of that user', 'user 1', 'key 1'],
+    ['another key', 'key 1', 'key 2'],
+  ])('is not repeated for %s: 409 with the reason, and the work is not done again', async (_who, first, other) => {
+    expect((await send('/secret', 'a', { caller: first })).text).toContain('pg_1');
+    const refused = await send('/secret', 'a', { caller: other });
+    expect(refused).toMatchObject({ status: 409, replayed: null });
+    expect(refused.text).not.toContain('pg_1');
+    expect(JSON.parse(refused.text)).toMatchObject({ error: 'Conflict', message: expect.stringContaining('secret') });
+    expect((await send('/secret', 'a', { caller: first })).text).toContain('pg_1');
+    expect(done).toEqual({ '/secret': 1 });
+  });
+
+  test('of an older version, which did not store its caller, is repeated for nobody', async () => {
+    await send('/secret', 'a', { caller: 'user 1' });
+    const found = await answers.find({ accountId: 1, key: 'a' });
+    const { requestHash = Buffer.alloc(0), body = '' } = found ?? {};
+    await reset(pool, sql`TRUNCATE idempotency_key`);
+    const caller = null;
+    await answers.storeSoon(
+      answers.seal({ accountId: 1, key: 'a', requestHash }, { status: 201, type: null, body, caller }),
+    );
+    expect(await send('/secret', 'a', { caller: 'user 1' })).toMatchObject({ status: 409 });
+  });
+
+  test('is the only one that is: other answers are for every caller of the account', async () => {
+    const first = await send('/work', 'a', { caller: 'key 1' });
+    expect(await send('/work', 'a', { caller: 'key 2' })).toEqual({ ...first, replayed: 'true' });
   });
 });
 

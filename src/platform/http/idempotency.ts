@@ -8,7 +8,9 @@ import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import type { AnswerStore } from '../idempotency/answers.ts';
 import type { Key, SealedAnswer } from '../idempotency/sql.ts';
+import type { Actor } from '../lib/actor.ts';
 import type { App } from './app.ts';
+import { bodyFor } from './hidden-amounts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,11 +20,15 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Makes a route accept an Idempotency-Key although it is not a POST. */
     idempotent?: boolean;
+    /** Whether its answer holds a secret, which an Idempotency-Key then gives only to the caller who got it first. */
+    secretAnswer?: boolean;
   }
 }
 
 /** A request with an Idempotency-Key. */
 export type Keyed = Key & {
+  /** The user or the API key that sends the request. */
+  readonly caller: string;
   /** Returns the SHA-256 of method, URL and body as received; undefined until the whole body has been read. */
   requestHash(): Buffer | undefined;
 };
@@ -39,7 +45,8 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 /**
  * Implements the Idempotency-Key of contract 1 for the routes registered after it. A POST (or a route with
  * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the
- * same key with a different request gets 409.
+ * same key with a different request gets 409, and so does another caller of the account where the answer holds a secret
+ * (`config.secretAnswer`). Amounts in it are for callers who would see them in a new answer (`hidden-amounts.ts`).
  *
  * The answer to a request that changes something is stored by its handler, in the transaction of the change:
  * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Answers with a 4xx status changed
@@ -84,6 +91,13 @@ const keyReused = (): AppError =>
     message: 'This Idempotency-Key was already used for a different request within the last 24 hours',
   });
 
+const secretOfAnother = (): AppError =>
+  new AppError('conflict', {
+    message:
+      'This Idempotency-Key was already used by another user or API key of the account, and the answer holds a secret, ' +
+      'which is not shown again: use another Idempotency-Key',
+  });
+
 type Route = { readonly method?: unknown; readonly config?: { readonly idempotent?: boolean } };
 /** Whether a route accepts an Idempotency-Key. */
 export const acceptsKey = ({ method, config }: Route): boolean =>
@@ -100,11 +114,16 @@ function requireIdempotentHandler({ method, url, config = {}, handler }: RouteOp
 
 function keyedRequest(request: FastifyRequest, key: string): Keyed {
   const { accountId } = request.actor;
+  const caller = nameOf(request.actor);
   const hash = createHash('sha256').update(`${request.method} ${request.url}\n`);
   const read = hashBody(request.raw, hash);
   let digest: Buffer | undefined;
-  return { accountId, key, requestHash: () => (read() ? (digest ??= hash.digest()) : undefined) };
+  return { accountId, key, caller, requestHash: () => (read() ? (digest ??= hash.digest()) : undefined) };
 }
+
+/** Users are the same person in every session; an operator in another account is known by the session only. */
+const nameOf = ({ kind, keyId, userId, session }: Actor): string =>
+  kind === 'key' ? `key ${keyId}` : `user ${userId ?? session?.userId}`;
 
 /**
  * Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read.
@@ -137,9 +156,11 @@ async function replayAnswer(answers: AnswerStore, request: FastifyRequest, reply
   // Whatever is answered from here on must not be stored as a first answer.
   request.keyed = null;
   if (!(await hashWhenRead(keyed, request.raw)).equals(stored.requestHash)) throw keyReused();
+  if (request.routeOptions.config.secretAnswer === true && stored.caller !== keyed.caller) throw secretOfAnother();
   reply.code(stored.status).header('idempotency-replayed', 'true');
   if (stored.type !== null) reply.type(stored.type);
-  void reply.send(stored.body);
+  const reader = { operations: request.actor.operations, caller: keyed.caller };
+  void reply.send(bodyFor(reader, stored, request.routeOptions.schema));
   return true;
 }
 
@@ -227,7 +248,7 @@ function pendingAnswerOf(
     const body = empty ? '' : reply.serialize(payload);
     if (typeof body !== 'string') throw new Error('only JSON answers can be stored');
     const type = empty ? null : JSON_TYPE;
-    return answers.seal({ ...keyed, requestHash }, { status: reply.statusCode, type, body });
+    return answers.seal({ ...keyed, requestHash }, { status: reply.statusCode, type, body, caller: keyed.caller });
   };
   return { accountId: keyed.accountId, key: keyed.key, seal };
 }
@@ -242,5 +263,5 @@ function clientErrorAnswer(
   if (!keyed || status < 400 || status >= 500 || TRANSIENT_STATUSES.has(status)) return undefined;
   const requestHash = keyed.requestHash();
   if (!requestHash || typeof body !== 'string') return undefined;
-  return answers.seal({ ...keyed, requestHash }, { status, type: JSON_TYPE, body });
+  return answers.seal({ ...keyed, requestHash }, { status, type: JSON_TYPE, body, caller: keyed.caller });
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import type { App } from './app.ts';
-import { originOf } from './server.ts';
+import { originOf, withScheme } from './server.ts';
 
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
@@ -25,7 +25,9 @@ export async function listen(
 ): Promise<string> {
   const { host } = config;
   try {
-    await app.listen({ host, port: at.port });
+    // Fastify takes every server that it did not create for one that speaks plain HTTP.
+    const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
+    await app.listen({ host, port: at.port, listenTextResolver });
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     const sentence = SENTENCES[code]?.({ ...at, host });

@@ -5,7 +5,11 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { type TSchema, Type } from 'typebox';
 import type { App } from './app.ts';
 import { acceptsKey } from './idempotency.ts';
+import { accessToRoute } from './access.ts';
+import { requireSameOrigin } from './same-origin.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
+import { shareErrors } from './openapi-errors.ts';
+import { addRecorded, type RecordedExamples } from './openapi-examples.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
@@ -14,20 +18,41 @@ Every response has an \`X-Request-Id\` header; quote it when you ask for support
 \`X-RateLimit-Limit\` is the number of requests per minute, \`X-RateLimit-Remaining\` how many of them are left, and
 \`X-RateLimit-Reset\` the number of seconds until more become available. Beyond the limit, or with too many requests in
 one second, the response is 429 with \`Retry-After\`. On 401 these headers count failed attempts from your address;
-2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Unknown fields
-are ignored; wrong types are rejected. Lists are paginated: \`page\` starts at 0, \`limit\` is at most 1,000.`;
+2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Wrong types
+are rejected. Unknown fields are ignored, and the answer to a POST, PUT or PATCH names them in \`warnings\` (an answer
+that is no object, in the header \`X-Warnings\`); with the header \`Prefer: handling=strict\` they are a 400. Lists are
+paginated: \`page\` starts at 0, \`limit\` is at most 1,000.
+
+Each operation names in \`x-scope\` what its caller needs: scopes, each with the access within it. A user's role has
+scopes, and a key has some of those of its user's role; what is lacking is 403. Amounts in answers are null without the
+scope \`money\`, and the names of contacts are left out without \`contacts\`. For an operation with \`x-step-up\` (if there
+is \`x-step-up-for\`, for those requests), a session must have shown a password, a code or a passkey within the last ten
+minutes, else 403 with the code \`step_up_required\`: see \`POST /session/step-up\`. Keys need none.`;
 
 /** The ways to authenticate: a key, a user's password or the console's cookie, unless an operation defines others. */
 const SECURITY = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   basic: { type: 'http', scheme: 'basic' },
-  session: { type: 'apiKey', in: 'cookie', name: '__Host-heliograph' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-heliograph',
+    description:
+      'From `POST /session`. Requests that change something also need the header `X-Heliograph-Console: 1` and the ' +
+      'origin of the gateway, as that operation describes them.',
+  },
 } as const;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The parts of a multipart/form-data body, for the OpenAPI description. */
     form?: TSchema;
+    /**
+     * Whether a session must have proven within the last ten minutes that its user is there: a browser left open, or a
+     * stolen cookie, is not enough. A text says which requests of the route need that, as in "exports of all contacts";
+     * then the operation itself asks for it.
+     */
+    stepUp?: true | string;
   }
 }
 
@@ -37,21 +62,21 @@ const TAGS = [
   { name: 'WhatsApp', description: 'Single messages, templates and phone numbers' },
   { name: 'RCS', description: 'Single messages, templates and agents' },
   { name: 'Tracking', description: 'Status and history of messages' },
-  { name: 'Campaigns' },
+  { name: 'Campaigns', description: 'Messages to many recipients, from the draft to the figures' },
   { name: 'Contacts', description: 'Contacts and contact lists' },
   { name: 'Inbox', description: 'Conversations' },
   { name: 'Webhooks', description: 'Events sent to your server' },
-  { name: 'Exports' },
-  { name: 'Media' },
-  { name: 'Social profiles' },
-  { name: 'API keys' },
+  { name: 'Exports', description: 'Files of messages, contacts and delivery reports' },
+  { name: 'Media', description: 'Pictures and videos' },
+  { name: 'Social profiles', description: 'Connections to social networks' },
+  { name: 'API keys', description: 'Credentials of programs' },
   { name: 'Account', description: 'Plan, credit, security' },
   { name: 'Sessions', description: 'Users signed in to the console' },
   {
     name: 'Operator: accounts',
     description: 'All accounts. This area and the following ones are for operators of the gateway only',
   },
-  { name: 'Operator: prices' },
+  { name: 'Operator: prices', description: 'What messages cost, by channel and number prefix' },
   { name: 'Operator: connections', description: 'Links to carriers' },
   { name: 'Operator: routes', description: 'Which connection sends to which numbers' },
   { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },
@@ -62,13 +87,24 @@ const TAGS = [
   { name: 'Operation', description: 'Health, metrics and carrier callbacks, for those who run the server' },
 ];
 
-/** Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call. */
-export function describeApi(app: App): void {
+/**
+ * Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call, with the recorded
+ * examples. They are read when the description is made.
+ */
+export function describeApi(app: App, readExamples: () => RecordedExamples = () => ({})): void {
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Heliograph', version: packageJson.version, description: INTRODUCTION },
+      info: {
+        title: 'Heliograph',
+        version: packageJson.version,
+        description: INTRODUCTION,
+        // Who runs a gateway is not known here, and its users ask that person.
+        contact: { name: 'The operator of this gateway' },
+        license: { name: packageJson.license, identifier: packageJson.license },
+      },
+      servers: [{ url: '/', description: 'The gateway that serves this description.' }],
       components: { securitySchemes: SECURITY },
       security: [{ apiKey: [] }, { basic: [] }, { session: [] }],
       tags: TAGS,
@@ -77,7 +113,7 @@ export function describeApi(app: App): void {
       buildLocalReference: ({ $id }, _base, _fragment, i) => (typeof $id === 'string' ? $id : `schema${i}`),
     },
     transform: withErrors,
-    transformObject: finished,
+    transformObject: finishWith(readExamples),
   });
 }
 
@@ -96,33 +132,69 @@ const KeyHeader = Type.Object({
   ),
 });
 
+/** Described on every operation for the console's own pages; src/platform/http/same-origin.ts reads the headers. */
+const OwnPageHeaders = Type.Object({
+  'X-Heliograph-Console': Type.Literal('1', {
+    description: 'Says that a page of the console asks. Else 403.',
+    examples: ['1'],
+  }),
+  Origin: Type.Optional(
+    Type.String({
+      description:
+        'The origin of the gateway, such as https://gateway.example.com; browsers send it by themselves. Required, ' +
+        'unless `Sec-Fetch-Site` is `same-origin`. Else 403.',
+    }),
+  ),
+});
+
 /** Adds the headers and errors that a route does not declare itself, for the description only. */
 const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
   const keyed = schema.security?.length !== 0 && acceptsKey(route);
   const errors = Object.fromEntries(
-    errorsOf({ ...schema, ...formOf(route) }, route).map((status) => [status, errorAnswer(url, status)]),
+    errorsOf({ ...schema, ...formOf(route) }, route, url).map((status) => [status, errorAnswer(url, status)]),
   );
-  const answers = Object.entries(isRecord(schema.response) ? schema.response : {}).map(described);
-  const headers = keyed ? { headers: KeyHeader } : {};
-  return {
-    schema: { ...schema, ...formOf(route), ...headers, response: { ...errors, ...Object.fromEntries(answers) } },
-    url,
-  };
+  const warned = [route.method].flat().some((method) => ['POST', 'PUT', 'PATCH'].includes(method));
+  const answers = Object.entries(isRecord(schema.response) ? schema.response : {})
+    .map(([status, answer]) => [status, warned && status.startsWith('2') ? withWarnings(answer) : answer] as const)
+    .map(described);
+  const headers = headersOf(keyed, [route.onRequest].flat().includes(requireSameOrigin));
+  const response = { ...errors, ...Object.fromEntries(answers) };
+  return { schema: { ...schema, ...formOf(route), ...accessTo(schema, route), ...headers, response }, url };
 };
+
+function headersOf(keyed: boolean, isForOwn: boolean): { headers?: TSchema } {
+  const properties = { ...(isForOwn && OwnPageHeaders.properties), ...(keyed && KeyHeader.properties) };
+  return Object.keys(properties).length > 0 ? { headers: Type.Object(properties) } : {};
+}
+
+/** Who may call the operation: in extensions for programs, and in sentences of the description for people. */
+function accessTo(schema: FastifySchema, { method, onRequest, config }: RouteOptions) {
+  const access = accessToRoute({ method, onRequest, schema, config });
+  if (access === undefined) return {};
+  const { scope, roles, stepUp, text } = access;
+  const description = schema.description === undefined ? text : `${schema.description}\n\n${text}`;
+  return { description, 'x-scope': scope, 'x-roles': roles, ...stepUpExtensions(stepUp) };
+}
+
+function stepUpExtensions(stepUp: boolean | string) {
+  if (stepUp === false) return {};
+  return stepUp === true ? { 'x-step-up': true } : { 'x-step-up': true, 'x-step-up-for': stepUp };
+}
 
 /** A form is streamed, so no schema checks it; this describes it. */
 const formOf = ({ config }: RouteOptions) =>
   config?.form ? { consumes: ['multipart/form-data'], body: config.form } : {};
 
 /** The statuses of the errors that a route can return, as far as its description tells. */
-function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {
+function errorsOf(schema: FastifySchema, route: RouteOptions, url: string): number[] {
   const open = schema.security?.length === 0;
   const keyed = !open && acceptsKey(route);
   const { body, querystring, params, headers } = schema;
   return [
     ...(body || querystring || params || headers || keyed ? [400] : []),
-    ...(open ? [] : [401, 403, 429]),
+    // Plaintext from the network is 403, except for probes.
+    ...(open ? (url.startsWith('/health/') ? [] : [403]) : [401, 403, 429]),
     ...(params ? [404] : []),
     ...(keyed ? [409] : []),
     ...(body ? [413, 415] : []),
@@ -130,11 +202,26 @@ function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {
   ];
 }
 
-/** A response without a description gets the name of its status. */
-const described = ([status, answer]: [string, unknown]): [string, unknown] => [
-  status,
-  isRecord(answer) ? { description: STATUS_CODES[status], ...answer } : answer,
-];
+/** Adds the field that `warnOfUnknownFields` adds to objects. */
+function withWarnings(answer: unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  const { anyOf, properties } = answer;
+  if (Array.isArray(anyOf)) return { ...answer, anyOf: anyOf.map(withWarnings) };
+  return isRecord(properties) ? { ...answer, properties: { ...properties, warnings: WARNINGS } } : answer;
+}
+
+const WARNINGS = Type.Array(Type.String(), {
+  description:
+    'The fields of the request that are unknown, with the name that was likely meant; absent if there are none.',
+});
+
+/** A response without a description gets the name of its status. An error is JSON, whatever a route's other answers are. */
+function described([status, answer]: readonly [string, unknown]): [string, unknown] {
+  if (!isRecord(answer)) return [status, answer];
+  const { $ref, description = STATUS_CODES[status], ...rest } = answer;
+  if ($ref === undefined || status < '400') return [status, { description, ...answer }];
+  return [status, { ...rest, description, content: { 'application/json': { schema: { $ref } } } }];
+}
 
 const errorAnswer = (url: string, status: number) => ({
   description: STATUS_CODES[status],
@@ -145,15 +232,19 @@ const errorAnswer = (url: string, status: number) => ({
   },
 });
 
-const finished: SwaggerTransformObject = (document) => {
-  if (!('openapiObject' in document)) return document.swaggerObject;
-  const { openapiObject } = document;
-  const operations = Object.values(openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
-  markOptionalBodies(operations);
-  markOptionalParameters(operations);
-  const used = new Set(operations.flatMap((operation) => inside(operation, 'tags')));
-  return { ...openapiObject, tags: TAGS.filter(({ name }) => used.has(name)) };
-};
+const finishWith =
+  (readExamples: () => RecordedExamples): SwaggerTransformObject =>
+  (document) => {
+    if (!('openapiObject' in document)) return document.swaggerObject;
+    const { openapiObject } = document;
+    const operations = Object.values(openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
+    markOptionalBodies(operations);
+    markOptionalParameters(operations);
+    addRecorded(operations, readExamples());
+    Object.assign(openapiObject.components ?? {}, { responses: shareErrors(operations) });
+    const used = new Set(operations.flatMap((operation) => inside(operation, 'tags')));
+    return { ...openapiObject, tags: TAGS.filter(({ name }) => used.has(name)) };
+  };
 
 /** A schema expresses an optional body as one that may be `null`; the description marks it as not required. */
 function markOptionalBodies(operations: readonly unknown[]): void {

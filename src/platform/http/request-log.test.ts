@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { AppError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
@@ -66,4 +67,13 @@ test('unknown paths share one time series', async () => {
   expect(await metrics.registry.metrics()).toContain(
     'request_duration_seconds_count{method="GET",route="none",status="404"} 3',
   );
+});
+
+test('a refusal because of our own bounds is no error with a stack, with which strangers could fill the log', async () => {
+  const { app, lines } = watched('info');
+  app.get('/full', () => {
+    throw new AppError('unavailable', { retryAfterSeconds: 5 });
+  });
+  expect((await app.inject('/full')).statusCode).toBe(503);
+  expect(lines).toMatchObject([{ level: 'info', status: 503, msg: 'request' }]);
 });

@@ -59,18 +59,67 @@ describe('a browser sent from another site', () => {
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
   });
-
-  test('keys and passwords need no header: browsers do not send them on their own', async () => {
-    const headers = { 'x-api-key': account.apiKey, 'sec-fetch-site': 'cross-site' };
-    expect((await stage.call('POST', `${PG}/authentication`, { headers, body: {} })).status).toBe(201);
-  });
 });
 
-test('401 has no challenge for sessions and pages of the console, which would open a dialog over them', async () => {
+describe('a request without a session that may change something', () => {
+  const own = { origin: `https://${HOST}` };
+  test.each<[string, Headers, number]>([
+    ['a program, which sends neither header', {}, 201],
+    ['a program that uses the fetch of Node', { 'sec-fetch-mode': 'cors' }, 201],
+    ['our own page', { 'sec-fetch-site': 'same-origin', ...own }, 201],
+    ['our own page in a browser that names its origin only', own, 201],
+    ['a person, in the browser itself', { 'sec-fetch-site': 'none' }, 201],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
+    ['a neighbour on this site', { 'sec-fetch-site': 'same-site', origin: `https://other.${HOST}` }, 403],
+    ['a relation that nobody has defined yet', { 'sec-fetch-site': 'new' }, 403],
+    ['a page whose browser names its origin only', { origin: 'https://evil.example' }, 403],
+    ['a page of our host by plain HTTP', { origin: `http://${HOST}` }, 403],
+    ['a page on another port of our host', { origin: `https://${HOST}:8443` }, 403],
+    ['a page without an origin', { origin: 'null' }, 403],
+  ])('from %s, by key and by password', async (_who, headers, status) => {
+    const basic = Buffer.from(`${account.username}:${account.password}`).toString('base64');
+    const credentials: readonly Headers[] = [{ 'x-api-key': account.apiKey }, { authorization: `Basic ${basic}` }];
+    const keys = async (): Promise<number> =>
+      (await stage.call('GET', `${PG}/authentication`, { headers: { ...headers, 'x-api-key': account.apiKey } })).body
+        .total;
+    const before = await keys();
+    for (const known of credentials) {
+      const answer = await stage.call('POST', `${PG}/authentication`, { headers: { ...headers, ...known }, body: {} });
+      expect(answer.status).toBe(status);
+      if (status === 403)
+        expect(answer.body).toMatchObject({ error: 'Forbidden', message: expect.stringContaining('another origin') });
+    }
+    expect(await keys()).toBe(before + (status === 201 ? 2 : 0));
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'] as const)(
+    'from a page of another site is refused before anything else is checked: %s',
+    async (method) => {
+      const headers = { 'sec-fetch-site': 'cross-site' };
+      expect((await stage.call(method, SESSION, { headers })).status).toBe(403);
+      expect((await stage.call('GET', SESSION, { headers })).status).toBe(401);
+    },
+  );
+});
+
+describe('401', () => {
   const challenged = async (headers: Headers) =>
-    'www-authenticate' in (await stage.call('GET', SESSION, { headers: { ...headers } })).headers;
-  expect(await challenged({})).toBe(true);
-  expect(await challenged({ authorization: 'Basic eDp5' })).toBe(true);
-  expect(await challenged({ cookie: `__Host-heliograph=${'A'.repeat(43)}` })).toBe(false);
-  expect(await challenged({ 'x-heliograph-console': '1' })).toBe(false);
+    'www-authenticate' in (await stage.call('GET', SESSION, { headers })).headers;
+
+  test('challenges programs', async () => {
+    expect(await challenged({})).toBe(true);
+    expect(await challenged({ authorization: 'Basic eDp5' })).toBe(true);
+    expect(await challenged({ accept: '*/*', 'sec-fetch-mode': 'cors' })).toBe(true);
+  });
+
+  test.each<[string, Headers]>([
+    ['a session', { cookie: `__Host-heliograph=${'A'.repeat(43)}` }],
+    ['a page of the console', { 'x-heliograph-console': '1' }],
+    ['a navigation', { 'sec-fetch-mode': 'navigate' }],
+    ['a request of any page', { 'sec-fetch-site': 'cross-site' }],
+    ['a picture in a page', { 'sec-fetch-dest': 'image' }],
+    ['a navigation of an old browser', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }],
+  ])('has no challenge for %s, so no browser asks for a password and keeps it', async (_what, headers) => {
+    expect(await challenged(headers)).toBe(false);
+  });
 });

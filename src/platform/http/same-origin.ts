@@ -7,15 +7,45 @@ type Request = Pick<FastifyRequest, 'method' | 'headers' | 'protocol' | 'host'>;
 /** Pages of other sites cannot send this header: they would need a CORS preflight, which we do not answer. */
 const CONSOLE_HEADER = 'x-heliograph-console';
 
-const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** Methods that change nothing (RFC 9110 9.2.1). OPTIONS is how browsers ask in advance; no route answers it. */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Whether the request comes from the console, which shows its own sign-in page instead of the browser's dialog. */
-export const isFromConsole = ({ headers }: Pick<Request, 'headers'>): boolean => headers[CONSOLE_HEADER] !== undefined;
+const isFromConsole = ({ headers }: Pick<Request, 'headers'>): boolean => headers[CONSOLE_HEADER] !== undefined;
 
 /**
- * Returns 403 for a request that may change something and may come from a page of another site, in a browser that adds
- * our cookie by itself: it must have the console's header, and the browser must report our own origin. SameSite alone
- * would accept other ports of this host and other hosts of this site.
+ * Whether the request comes from a page in a browser. It then must not be answered with a challenge: the browser would
+ * open a dialog of its own, keep the password, and add it to later requests of every site. Sec-Fetch-Mode alone proves
+ * nothing, because programs that use the fetch of Node send it too.
+ */
+export const isFromBrowser = (request: Pick<Request, 'headers'>): boolean =>
+  isFromConsole(request) ||
+  request.headers['sec-fetch-site'] !== undefined ||
+  request.headers['sec-fetch-dest'] !== undefined ||
+  request.headers['sec-fetch-mode'] === 'navigate' ||
+  request.headers.accept?.includes('text/html') === true;
+
+/**
+ * Returns 403 for a request that may change something and that a page of another origin sent, whatever its credentials,
+ * also without any: browsers add cached passwords, cookies and the rights of an allowed address by themselves. Programs
+ * send neither Sec-Fetch-Site nor Origin and are not affected.
+ */
+export function foreignPageError(request: Request): AppError | undefined {
+  if (SAFE.has(request.method) || !isFromForeignPage(request)) return undefined;
+  return new AppError('forbidden', { message: 'This request comes from a page of another origin' });
+}
+
+function isFromForeignPage(request: Request): boolean {
+  const { 'sec-fetch-site': site, origin } = request.headers;
+  // `none` is what a person did in the browser itself.
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  return origin !== undefined && origin !== originOf(request);
+}
+
+/**
+ * Returns 403 for a request with a session that may change something, unless it certainly comes from a page of ours: it
+ * must have the console's header, and the browser must report our own origin. SameSite alone would accept other ports of
+ * this host and other hosts of this site.
  */
 export function crossOriginError(request: Request): AppError | undefined {
   if (SAFE.has(request.method)) return undefined;
@@ -35,5 +65,7 @@ export const requireSameOrigin = (request: FastifyRequest, _reply: FastifyReply,
 function isSameOrigin(request: Request): boolean {
   const { 'sec-fetch-site': site, origin } = request.headers;
   if (site !== undefined) return site === 'same-origin';
-  return origin !== undefined && origin === `${isSecure(request) ? 'https' : 'http'}://${request.host}`;
+  return origin !== undefined && origin === originOf(request);
 }
+
+const originOf = (request: Request): string => `${isSecure(request) ? 'https' : 'http'}://${request.host}`;

@@ -42,7 +42,7 @@ const json = { 'content-type': 'application/json' };
 
 /** Every class of failure: how to get it, its status and its message. */
 const FAILURES = [
-  { method: 'GET', path: '/nowhere', options: {}, status: 404, message: 'Not found' },
+  { method: 'GET', path: '/nowhere', options: {}, status: 404, message: 'There is nothing at this path' },
   { method: 'DELETE', path: '/boom', options: {}, status: 405, message: 'Method not allowed on this path' },
   {
     method: 'POST',
@@ -141,7 +141,14 @@ test.each(FAILURES)(
     const answer = await app.inject({ method, url: `/services${path}`, ...options });
     expect(answer.statusCode).toBe(status);
     expect(answer.headers['x-request-id']).toMatch(UUID7);
-    expect(answer.json()).toEqual({ status: 'error', message, code: status });
+    const delay = answer.headers['retry-after'];
+    expect(answer.json()).toEqual({
+      status: 'error',
+      message,
+      code: status,
+      requestId: answer.headers['x-request-id'],
+      ...(delay !== undefined && { retryAfter: Number(delay) }),
+    });
   },
 );
 
@@ -154,10 +161,12 @@ test('a 500 shows no internals', async () => {
   expect(body).not.toMatch(/secret|23505|at Object/);
 });
 
-test('the delay is in seconds, in the header and in the body', async () => {
-  const busy = await app.inject('/api/busy');
-  expect(busy.headers['retry-after']).toBe('2');
-  expect(busy.json()).toMatchObject({ retryAfter: 2 });
+test('the delay is in seconds, in the header and in the body of either form', async () => {
+  for (const url of ['/api/busy', '/services/busy']) {
+    const busy = await app.inject(url);
+    expect(busy.headers['retry-after']).toBe('2');
+    expect(busy.json()).toMatchObject({ retryAfter: 2 });
+  }
   expect((await app.inject('/api/away')).headers['retry-after']).toBe('2');
 });
 
@@ -189,15 +198,35 @@ test('a missing body is an invalid field', async () => {
   expect(answer.json().details).toEqual([{ field: 'body', message: 'is required' }]);
 });
 
-test('a body with a million faults is rejected without listing them all', async () => {
-  const some = { name: 'n', tags: Array.from({ length: 5_000 }, () => 0) };
+test('a body with many faults is rejected without listing them all, and a large one with its first fault', async () => {
+  const some = { name: 'n', tags: Array.from({ length: 1_900 }, () => 0) };
   const named = (await app.inject({ method: 'POST', url: '/api/items/1', payload: some })).json().details;
-  expect(named).toHaveLength(1_001);
-  expect(named[1_000]).toEqual({ field: '', message: 'and 4000 more' });
+  expect(named).toHaveLength(101);
+  expect(named[100]).toEqual({ field: '', message: 'and 1800 more' });
   const many = { name: 'n', tags: Array.from({ length: 200_000 }, () => 0) };
   expect((await app.inject({ method: 'POST', url: '/api/items/1', payload: many })).json().details).toEqual([
     { field: 'tags[0]', message: 'must be a string' },
   ]);
+});
+
+test('a body with more values than its route can use, or with a huge object, is a 413', async () => {
+  const send = (payload: object) => app.inject({ method: 'POST', url: '/api/items/1', payload });
+  const huge = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`key${i}`, 1]));
+  for (const payload of [
+    { name: 'n', tags: Array.from({ length: 250_000 }, () => 'x') },
+    { ...huge, name: 'n' },
+  ]) {
+    const answer = await send(payload);
+    expect(answer.statusCode).toBe(413);
+    expect(answer.json()).toMatchObject({ status: 413, error: 'Payload Too Large', requestId: expect.any(String) });
+  }
+});
+
+test('keys that would change prototypes are found behind escapes and deep inside', async () => {
+  for (const payload of ['{"a":[{"__\\u0070roto__":1}]}', '{"\\u0063onstructor":{"prototype":1}}'])
+    expect((await app.inject({ method: 'POST', url: '/api/bare', headers: json, payload })).statusCode).toBe(400);
+  for (const payload of ['{"constructor":"Smith & Sons"}', '{"a":"__proto__"}'])
+    expect((await app.inject({ method: 'POST', url: '/api/bare', headers: json, payload })).statusCode).toBe(200);
 });
 
 test('a body nested half a million deep is a 400, not a crash', async () => {

@@ -9,14 +9,18 @@ import { StartupError } from '../db/startup-error.ts';
 import { createAdmission } from './admission.ts';
 import { canonicalUrl } from './aliases.ts';
 import { acceptJsonBodies } from './body.ts';
-import { answerClientErrors } from './client-error.ts';
+import { applyBounds } from './bounds/bounds.ts';
+import { answerClientErrors, createEndConnection } from './client-error.ts';
 import type { Pages } from './console.ts';
 import type { PlatformDeps, App } from './app.ts';
 import { registerErrorHandlers, unknownRouteError, sendError } from './errors.ts';
 import { asAppError } from './failure.ts';
+import { shareLoopInLargeMessages } from './large-messages.ts';
 import { collectMethods } from './methods.ts';
 import { createProxyCheck } from './plaintext.ts';
 import { observeRequests } from './request-log.ts';
+import { takeTurns } from './turns.ts';
+import { warnOfUnknownFields } from './unknown-fields/warn.ts';
 import { validatorCompiler } from './validation/validation.ts';
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
@@ -24,11 +28,16 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** For path parameters: a client's own message id has up to 255 characters, and escaping can make each one longer. */
 const MAX_PARAM_LENGTH = 1024;
 
+/** A connection on which nothing moves for this long is closed: its client does not read the answer. */
+const IDLE_TIMEOUT_MS = 300_000;
+
 const NODE_OPTIONS: http.ServerOptions = {
   // A batch status request has up to 1,000 ids in its URL: 37 KB of UUIDs, more with a client's own ids.
   maxHeaderSize: 128 * 1024,
   requestTimeout: 300_000,
-  headersTimeout: 60_000,
+  headersTimeout: 15_000,
+  // How often the two above are checked.
+  connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
   // Node would answer a missing Host by itself, without a request id.
   requireHostHeader: false,
@@ -40,6 +49,7 @@ const NODE_OPTIONS: http.ServerOptions = {
  */
 export function createNodeServer({ tls }: Config, handler: http.RequestListener): http.Server {
   const server = tls ? createTlsServer(tls, handler) : http.createServer(NODE_OPTIONS, handler);
+  server.timeout = IDLE_TIMEOUT_MS;
   // Node would answer an unknown Expect with 417 by itself; RFC 9110 10.1.1 lets us ignore it.
   return server.on('checkExpectation', handler);
 }
@@ -47,16 +57,19 @@ export function createNodeServer({ tls }: Config, handler: http.RequestListener)
 function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, handler: http.RequestListener) {
   try {
     const files = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
-    return https.createServer({ ...NODE_OPTIONS, ...files, minVersion: 'TLSv1.2' }, handler);
+    return https.createServer({ ...NODE_OPTIONS, ...files, minVersion: 'TLSv1.2', handshakeTimeout: 15_000 }, handler);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StartupError(`TLS_CERT and TLS_KEY cannot be used: ${reason}`, { cause });
   }
 }
 
-/** The origin on which the server listens. Fastify itself reports http for every server that it did not create. */
-export const originOf = (app: App, { tls }: Config): string =>
-  tls ? app.listeningOrigin.replace(/^http:/, 'https:') : app.listeningOrigin;
+/** Corrects the scheme of an origin. Fastify itself reports http for every server that it did not create. */
+export const withScheme = (origin: string, { tls }: Pick<Config, 'tls'>): string =>
+  tls ? origin.replace(/^http:/, 'https:') : origin;
+
+/** The origin on which the server listens. */
+export const originOf = (app: App, config: Config): string => withScheme(app.listeningOrigin, config);
 
 /**
  * Creates the Fastify server that all routes share: a request id on each answer, plaintext rejected, one shape of
@@ -69,6 +82,7 @@ export function createServer(
 ): App {
   const isTrusted = createProxyCheck(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
+  const end = createEndConnection(log);
   const logger: FastifyBaseLogger = log;
   const app = Fastify({
     serverFactory: (handler) => createNodeServer(config, handler),
@@ -85,7 +99,7 @@ export function createServer(
       admission.stamp(request, reply);
       sendError(request, reply, admission.refusal(request) ?? asAppError(error));
     },
-    clientErrorHandler: answerClientErrors(log),
+    clientErrorHandler: answerClientErrors(end),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     // One logger for all requests: Fastify would create a child for each, and hardly any request logs something.
@@ -97,9 +111,13 @@ export function createServer(
     const isUnknown = request.is404 && !pages?.handles(request);
     done(admission.refusal(request) ?? (isUnknown ? unknownRouteError(request, reply, allowedMethods) : undefined));
   });
+  applyBounds(app, { config, metrics, isTrusted, end });
   app.addHook('onResponse', observeRequests(log, metrics));
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);
+  takeTurns(app);
+  shareLoopInLargeMessages(app);
+  warnOfUnknownFields(app);
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
   return app;
 }

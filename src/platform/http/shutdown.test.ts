@@ -1,6 +1,12 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
-import { expect, test } from 'vitest';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../config.ts';
+import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { createServer } from './server.ts';
@@ -43,6 +49,24 @@ test('a request that does not end is aborted at the deadline', async () => {
   await closeWithin(app, 100);
   expect(await cut).toBe('ECONNRESET');
   release();
+});
+
+test('a connection whose TLS handshake has not ended does not hold up the end', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'heliograph-stop-'));
+  onTestFinished(() => rm(dir, { recursive: true }));
+  const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+  await Promise.all([writeFile(certFile, TEST_CERT), writeFile(keyFile, TEST_KEY)]);
+  const config = loadConfig({ TLS_CERT: certFile, TLS_KEY: keyFile });
+  const app = createServer(apiDeps({ config }));
+  const server = await listening(app);
+  const silent = net.connect(server.port, '127.0.0.1');
+  const { promise: accepted, resolve } = Promise.withResolvers<void>();
+  app.server.once('connection', () => resolve());
+  await accepted;
+  const started = performance.now();
+  await closeWithin(app, 100);
+  expect(performance.now() - started).toBeLessThan(10_000);
+  silent.destroy();
 });
 
 test('connections are refused from the start of the shutdown', async () => {

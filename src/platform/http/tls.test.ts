@@ -9,6 +9,8 @@ import { type Config, loadConfig } from '../config.ts';
 import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
+import { createLog } from '../log.ts';
+import { listen } from './listen.ts';
 import { createServer, originOf } from './server.ts';
 
 let dir: string;
@@ -40,6 +42,17 @@ test('with a certificate the server speaks HTTPS, with HSTS and a request id', a
     'strict-transport-security': 'max-age=31536000',
     'x-request-id': expect.any(String),
   });
+});
+
+test('the log names the address with https', async () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const app = createServer({ ...apiDeps({ config }), log });
+  await listen(app, { ...config, host: '127.0.0.1', port: 0 });
+  await app.close();
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    expect.stringMatching(/^listening on https:\/\/127\.0\.0\.1:\d+$/),
+  ]);
 });
 
 test.each([

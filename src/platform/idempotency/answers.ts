@@ -5,7 +5,13 @@ import { open, seal, type SecretKey } from '../lib/secret-box.ts';
 import * as db from './sql.ts';
 
 /** An answer as sent to the client, without the headers that every answer has. */
-export type Answer = { readonly status: number; readonly type: string | null; readonly body: string };
+export type Answer = {
+  readonly status: number;
+  readonly type: string | null;
+  readonly body: string;
+  /** Who was answered; null in answers of older versions. */
+  readonly caller: string | null;
+};
 export type StoredAnswer = Answer & { readonly requestHash: Buffer };
 export type KeyedRequest = db.Key & { readonly requestHash: Uint8Array };
 
@@ -65,12 +71,13 @@ async function storeIfFree(pool: Db, answers: db.SealedAnswer[]): Promise<void[]
   return answers.map(() => undefined);
 }
 
-/** Status and content type as one line of JSON, then the body as it was sent. */
-const serialize = ({ status, type, body }: Answer): string => `${JSON.stringify([status, type])}\n${body}`;
+/** Status, content type and caller as one line of JSON, then the body as it was sent. */
+const serialize = ({ status, type, body, caller }: Answer): string =>
+  `${JSON.stringify([status, type, caller])}\n${body}`;
 
 function unsealAnswer(secretKey: SecretKey, row: db.Key & { readonly answer: Buffer }): Answer {
   const text = open(secretKey, row.answer, sealContext(row)).toString('utf8');
   const end = text.indexOf('\n');
-  const [status, type]: [number, string | null] = JSON.parse(text.slice(0, end));
-  return { status, type, body: text.slice(end + 1) };
+  const [status, type, caller]: [number, string | null, string | undefined] = JSON.parse(text.slice(0, end));
+  return { status, type, body: text.slice(end + 1), caller: caller ?? null };
 }

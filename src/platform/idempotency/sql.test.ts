@@ -1,19 +1,14 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { explain } from '../../../test/support/plans.ts';
 import * as db from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE idempotency_key`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE idempotency_key`));
 
 const row = (key: string, accountId = 1): db.SealedAnswer => ({
   accountId,

@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Channel } from './channel.ts';
+import type { NumberRules } from './phone/number-rules.ts';
 import type { Plan } from './plan.ts';
 import type { Role, Scope } from './scope.ts';
+
+/** How a user signed in. */
+export const SIGN_IN_METHODS = ['password', 'totp', 'recovery-code', 'passkey', 'single-sign-on'] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 /** The session of a signed-in user, as of the user's own account, whichever account the session is looking at. */
 export type Session = {
@@ -13,6 +18,11 @@ export type Session = {
   readonly createdAt: Date;
   /** The latest possible end; the session ends earlier when idle. */
   readonly expiresAt: Date;
+  readonly method: SignInMethod;
+  /** Whether the user has shown a password or a second factor within the last ten minutes. */
+  readonly isProven: boolean;
+  /** Whether the session may do nothing but add the second factor that its account requires. */
+  readonly mustEnrol: boolean;
 };
 
 /**
@@ -35,6 +45,8 @@ export type Actor = {
   readonly channels: ReadonlySet<Channel>;
   /** False if nobody ever opted out of this account's messages, so that sends need not check; undefined if unknown. */
   readonly hasOptOuts?: boolean;
+  /** How phone numbers in the caller's requests are read. */
+  readonly numberRules: NumberRules;
   /** Whether the caller is a user who may manage all accounts; checked by `requireOperator`. Never true for a key. */
   readonly isOperator?: boolean;
   /** Absent when the caller authenticates with a key or a password. */
@@ -63,8 +75,24 @@ export type Authenticate = (call: AuthRequest) => Promise<Authenticated>;
 /**
  * Authenticates by username and password, with the same limits and errors as `Authenticate`. `passwordHash` is the
  * stored hash that the password matched, so that a later write can fail if the password was changed in the meantime.
+ * The password alone lets nobody in who has a second factor.
  */
 export type CheckPassword = (
   shown: { readonly username: string; readonly password: string },
   ip: string,
-) => Promise<Authenticated & { readonly passwordHash: string }>;
+) => Promise<Authenticated & { readonly passwordHash: string; readonly hasSecondFactor: boolean }>;
+
+/** The limits of signing in beyond the password. */
+export type SignInLimits = {
+  /**
+   * Runs a check of what a user has shown, and counts it if it returns null. Rejects with 429, without running it,
+   * when the guesses from this address are used up, and with 401 when it returns null.
+   */
+  guess<T>(username: string, ip: string, check: () => Promise<T | null>): Promise<T>;
+  /** Counts something that a stranger began, such as a sign-in with a passkey. Throws 429 beyond the limit. */
+  begin(ip: string): void;
+  /** Counts a failure of a stranger, and returns its error: 401, or 429 beyond the limit. */
+  failed(ip: string): Error;
+  /** Records from where a user has signed in, so that strangers do not use up the guesses from there. */
+  succeeded(userId: number, ip: string): Promise<void>;
+};

@@ -1,3 +1,5 @@
+import { DAY_MS } from './time.ts';
+
 const FORM = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?) ?(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
@@ -15,3 +17,19 @@ export function parseScheduledDate(text: string): Date | null {
 
 /** Formats a date in UTC as in the specification: 2027-01-31 08:00:00.000+0000. */
 export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');
+
+/** How far ahead messages may be scheduled unless the operator sets another limit. */
+const DEFAULT_MAX_SCHEDULE_DAYS = 366;
+
+/** What is wrong with the time at which a message is to be sent; null when nothing is, or there is none. */
+export function scheduleFault(
+  text: string | undefined,
+  now: Date,
+  maxDays: number = DEFAULT_MAX_SCHEDULE_DAYS,
+): string | null {
+  if (text === undefined) return null;
+  const date = parseScheduledDate(text);
+  if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
+  if (date <= now) return 'must lie in the future';
+  return date.getTime() > now.getTime() + maxDays * DAY_MS ? `must be at most ${maxDays} days ahead` : null;
+}

@@ -1,6 +1,9 @@
 import { CHANNELS } from './channel.ts';
 
-/** What a key or a user may use: the three channels (sending) and the areas of the API (contract 2). */
+/**
+ * The areas of the API, of which every operation names those that it needs: the three channels (sending) and the areas
+ * of contract 2, with `money` (balance, ledger, prices, and all amounts in other answers) and `social`.
+ */
 export const SCOPES = [
   ...CHANNELS,
   'campaigns',
@@ -11,21 +14,53 @@ export const SCOPES = [
   'webhooks',
   'media',
   'keys',
+  'money',
+  'social',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export const ROLES = ['owner', 'admin', 'operator', 'viewer'] as const;
+/** The roles of users, from the one that may do least to the one that may do everything. */
+export const ROLES = ['viewer', 'sender', 'manager', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The scopes of each role. A viewer may only read within them: src/platform/http/auth.ts rejects its writes. */
-const ROLE_SCOPES: Record<Role, ReadonlySet<Scope>> = {
-  owner: new Set(SCOPES),
-  admin: new Set(SCOPES),
-  operator: new Set(SCOPES.filter((scope) => scope !== 'keys')),
-  viewer: new Set(SCOPES.filter((scope) => scope !== 'keys')),
+/** What an operation does within a scope. */
+export type Access = 'read' | 'write';
+
+/**
+ * The one table of rights: what each role may do within each scope. `write` includes `read`. The scope `keys` covers
+ * keys, users, sessions of others, the audit log, the allow-list, the policy for campaigns and how numbers are read.
+ */
+export const RIGHTS: Record<Scope, Record<Role, Access | 'none'>> = {
+  SMS: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
+  WHATSAPP: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
+  RCS: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
+  campaigns: { viewer: 'read', sender: 'read', manager: 'write', admin: 'write' },
+  contacts: { viewer: 'read', sender: 'read', manager: 'write', admin: 'write' },
+  tracking: { viewer: 'read', sender: 'read', manager: 'write', admin: 'write' },
+  inbox: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
+  exports: { viewer: 'read', sender: 'none', manager: 'write', admin: 'write' },
+  webhooks: { viewer: 'read', sender: 'none', manager: 'write', admin: 'write' },
+  media: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
+  keys: { viewer: 'none', sender: 'none', manager: 'none', admin: 'write' },
+  money: { viewer: 'read', sender: 'none', manager: 'read', admin: 'write' },
+  social: { viewer: 'read', sender: 'none', manager: 'write', admin: 'write' },
 };
 
-/** Returns the scopes of a user, which depend only on the role. */
+/** Whether a role may do this within the scope. */
+export const roleMay = (role: Role, scope: Scope, access: Access): boolean =>
+  access === 'read' ? RIGHTS[scope][role] !== 'none' : RIGHTS[scope][role] === 'write';
+
+const readableBy = (role: Role): ReadonlySet<Scope> => new Set(SCOPES.filter((scope) => roleMay(role, scope, 'read')));
+
+/** Made once: every request of a user asks for one of them. */
+const ROLE_SCOPES: Record<Role, ReadonlySet<Scope>> = {
+  viewer: readableBy('viewer'),
+  sender: readableBy('sender'),
+  manager: readableBy('manager'),
+  admin: readableBy('admin'),
+};
+
+/** Returns the scopes of a user: those that the role may at least read. */
 export const scopesOfRole = (role: Role): ReadonlySet<Scope> => ROLE_SCOPES[role];
 
 /**
@@ -35,3 +70,10 @@ export const scopesOfRole = (role: Role): ReadonlySet<Scope> => ROLE_SCOPES[role
 export function scopesOfKey(role: Role, operations: readonly string[]): ReadonlySet<Scope> {
   return new Set(SCOPES.filter((scope) => operations.includes(scope) && ROLE_SCOPES[role].has(scope)));
 }
+
+/** A caller as the rights see it: a role, and the scopes to which a key limits it. */
+export type Holder = { readonly role: Role; readonly operations: ReadonlySet<Scope> };
+
+/** Whether a caller may do this within the scope: it has the scope, and its role allows the access. */
+export const mayAccess = ({ role, operations }: Holder, scope: Scope, access: Access): boolean =>
+  operations.has(scope) && roleMay(role, scope, access);

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { missingScopes, type Platform } from './social-platform.ts';
 
 /** Throws the error of a rule: like those of all rules here, its message completes the sentence "<KEY> …". */
 const must = (what: string): never => {
@@ -52,6 +53,29 @@ export function ports(value: string): readonly number[] {
     ? [...new Set(numbers)]
     : must('comma-separated ports from 1 to 65535');
 }
+
+/** Parses OAuth scopes, separated by commas or spaces: the required ones of the network must be among them. */
+export const scopesOf =
+  (platform: Platform) =>
+  (value: string): readonly string[] => {
+    const scopes = [...new Set(value.split(/[\s,]+/).filter((scope) => scope !== ''))];
+    const wrong = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(scope));
+    if (wrong !== undefined) return must(`comma-separated scopes; "${wrong}" is none`);
+    const missing = missingScopes(platform, scopes);
+    return missing.length === 0 ? scopes : must(`scopes that include ${missing.join(' and ')}`);
+  };
+
+/** Accepts what matches the pattern. */
+export const matching =
+  (pattern: RegExp, example: string) =>
+  (value: string): string =>
+    pattern.test(value) ? value : must(`such as ${example}`);
+
+/** Accepts a plain mail address without a name. */
+export const mailAddress = (value: string): string =>
+  value.length <= 254 && /^[^\s<>@,;:"()]{1,64}@[^\s<>@,;:"()]{1,253}$/.test(value)
+    ? value
+    : must('a mail address such as messages@example.com');
 
 /** Decodes a 256-bit key in hex or base64url; an empty text is undefined. */
 export function secretKey(value: string): Buffer | undefined {

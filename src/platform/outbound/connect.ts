@@ -12,13 +12,15 @@ type Connector = ReturnType<typeof buildConnector>;
  * of any kind.
  *
  * @param options.ca certificate authorities (PEM) to trust in addition to those that Node trusts
+ * @param options.maxAnswerBytes in place of 64 KiB
  */
 export function createGuardedConnector(options: {
   guard: Guard;
   ca?: string | undefined;
   timeoutMs: number;
+  maxAnswerBytes?: number | undefined;
 }): Connector {
-  const { guard, ca, timeoutMs } = options;
+  const { guard, ca, timeoutMs, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const connect = buildConnector({
     allowH2: false,
     timeout: timeoutMs,
@@ -35,7 +37,7 @@ export function createGuardedConnector(options: {
     if (isIP(target.hostname) !== 0 && !guard.isAllowed(target.hostname)) return done(addressRefusedError(), null);
     connect(target, (...[error, socket]) => {
       if (error) return done(error, null);
-      if (guard.isAllowed(socket.remoteAddress ?? '')) return done(null, limitAnswerSize(socket));
+      if (guard.isAllowed(socket.remoteAddress ?? '')) return done(null, limitAnswerSize(socket, maxAnswerBytes));
       socket.destroy();
       done(addressRefusedError(), null);
     });
@@ -66,7 +68,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  * Counts the bytes read since the last request was written. undici limits headers, and our reader limits bodies; but
  * interim answers or chunk extensions would be parsed for as long as they arrive.
  */
-function limitAnswerSize(socket: Socket): Socket {
+function limitAnswerSize(socket: Socket, maxBytes: number): Socket {
   const read = socket.read.bind(socket);
   let [bytes, written] = [0, 0];
   return Object.assign(socket, {
@@ -74,7 +76,7 @@ function limitAnswerSize(socket: Socket): Socket {
       const chunk: Buffer | null = read(size);
       if (socket.bytesWritten !== written) [bytes, written] = [0, socket.bytesWritten];
       bytes += chunk?.length ?? 0;
-      if (bytes <= MAX_ANSWER_BYTES) return chunk;
+      if (bytes <= maxBytes) return chunk;
       socket.destroy(Object.assign(new Error('the answer is too long'), { code: ANSWER_TOO_LONG }));
       return null;
     },

@@ -1,20 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
+import { createGuardedFetch, type GuardedFetch } from './fetch.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { createPoster, type Poster } from './post.ts';
 
-/** Safe outbound HTTP, one instance per process: `guard` decides what may be called, `poster` calls it. */
-export type Outbound = { readonly guard: Guard; readonly poster: Poster };
+/**
+ * Safe outbound HTTP, one instance per process: `guard` decides what may be called, `poster` posts events to it, and
+ * `fetchPicture` reads up to 1 MiB from it. Providers of single sign-on have ports of their own.
+ */
+export type Outbound = {
+  readonly guard: Guard;
+  readonly poster: Poster;
+  readonly fetchPicture: GuardedFetch;
+  readonly signOn: { readonly guard: Guard; readonly fetch: GuardedFetch };
+};
+
+const MAX_PICTURE_BYTES = 1024 * 1024;
 
 /**
- * Creates it as configured by the WEBHOOK_ settings. Throws a StartupError when WEBHOOK_CA_FILE has no certificates.
+ * Creates it as configured by the WEBHOOK_ settings and SINGLE_SIGN_ON_PORTS. Throws a StartupError when WEBHOOK_CA_FILE
+ * has no certificates.
  */
-export async function createOutbound({ allowedBlocks, ports, caFile }: Config['webhooks']): Promise<Outbound> {
+export async function createOutbound({
+  webhooks: { allowedBlocks, ports, caFile },
+  singleSignOnPorts,
+}: Pick<Config, 'webhooks' | 'singleSignOnPorts'>): Promise<Outbound> {
   const guard = createGuard({ allowedBlocks, ports });
-  if (caFile === undefined) return { guard, poster: createPoster({ guard }) };
+  const signOnGuard = createGuard({ allowedBlocks, ports: singleSignOnPorts });
+  const trusting = (ca: string | undefined): Outbound => ({
+    guard,
+    poster: createPoster({ guard, ca }),
+    fetchPicture: createGuardedFetch({ guard, ca, maxAnswerBytes: MAX_PICTURE_BYTES }),
+    signOn: { guard: signOnGuard, fetch: createGuardedFetch({ guard: signOnGuard, ca }) },
+  });
+  if (caFile === undefined) return trusting(undefined);
   try {
-    return { guard, poster: createPoster({ guard, ca: await readFile(caFile, 'utf8') }) };
+    return trusting(await readFile(caFile, 'utf8'));
   } catch (error) {
     throw new StartupError(`WEBHOOK_CA_FILE ${caFile} is not a PEM file with certificates: ${String(error)}`);
   }

@@ -30,7 +30,11 @@ const BLOCKS: [first: string, last: string, before: string, after: string][] = [
   ['172.16.0.0', '172.31.255.255', '172.15.255.255', '172.32.0.0'],
   ['192.0.0.0', '192.0.0.255', '191.255.255.255', '192.0.1.0'],
   ['192.0.2.0', '192.0.2.255', '192.0.1.255', '192.0.3.0'],
+  ['192.31.196.0', '192.31.196.255', '192.31.195.255', '192.31.197.0'],
+  ['192.52.193.0', '192.52.193.255', '192.52.192.255', '192.52.194.0'],
+  ['192.88.99.0', '192.88.99.255', '192.88.98.255', '192.88.100.0'],
   ['192.168.0.0', '192.168.255.255', '192.167.255.255', '192.169.0.0'],
+  ['192.175.48.0', '192.175.48.255', '192.175.47.255', '192.175.49.0'],
   ['198.18.0.0', '198.19.255.255', '198.17.255.255', '198.20.0.0'],
   ['198.51.100.0', '198.51.100.255', '198.51.99.255', '198.51.101.0'],
   ['203.0.113.0', '203.0.113.255', '203.0.112.255', '203.0.114.0'],
@@ -38,6 +42,7 @@ const BLOCKS: [first: string, last: string, before: string, after: string][] = [
   ['2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', '', '2001:200::'],
   ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db7:ffff::', '2001:db9::'],
   ['2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:ffff::', '2003::'],
+  ['2620:4f:8000::', '2620:4f:8000:ffff:ffff:ffff:ffff:ffff', '2620:4f:7fff:ffff::', '2620:4f:8001::'],
   ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', '3ffe:ffff::', '3fff:1000::'],
 ];
 test.each(BLOCKS)(
@@ -100,5 +105,9 @@ describe('blocks that the operator allows', () => {
   test('allow nothing else, and no IPv6 form of an IPv4 address', () => {
     for (const address of ['10.2.0.0', '127.0.0.2', '::2', 'fe80::1', '::ffff:10.1.2.3', 'fd12::1%eth0'])
       expect(opened(address), address).toBe(false);
+  });
+
+  test('of IPv6 allow no IPv4 address that they embed', () => {
+    expect(createAddressCheck(['::ffff:10.1.0.0/112'])('10.1.2.3')).toBe(false);
   });
 });

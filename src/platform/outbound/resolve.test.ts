@@ -8,12 +8,14 @@ const HOSTS = `
 fd00::5 receiver.internal
 # 10.0.0.6 receiver.internal
 nonsense receiver.internal
+  10.0.0.7 indented.internal
 `;
 
 test('all addresses of a name are read from a hosts file, in any case, without comments', () => {
   expect(addressesIn(HOSTS, 'receiver.internal')).toEqual(['10.0.0.5', 'fd00::5']);
   expect(addressesIn(HOSTS, 'receiver')).toEqual(['10.0.0.5']);
   expect(addressesIn(HOSTS, 'other')).toEqual([]);
+  expect(addressesIn(HOSTS, 'indented.internal')).toEqual(['10.0.0.7']);
 });
 
 const ZONE: Readonly<Record<string, ReturnType<Zone>>> = {
@@ -50,4 +52,11 @@ test('a silent name server is given up', async () => {
 test('localhost and the names below it are this machine, without a query', async () => {
   const resolve = createResolve({ servers: ['127.0.0.1:9'] });
   for (const name of ['localhost', 'LOCALHOST.', 'a.localhost']) expect(await resolve(name)).toEqual(['127.0.0.1']);
+});
+
+test('without name servers of its own it asks those of the machine', async () => {
+  // RFC 6761: no name server may know this name, and a machine without any has another of these codes.
+  await expect(createResolve()('receiver.invalid')).rejects.toMatchObject({
+    code: expect.stringMatching(/^E(NOTFOUND|NODATA|SERVFAIL|REFUSED|CONNREFUSED|TIMEOUT|CANCELLED)$/),
+  });
 });

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { cancelRemovals } from './removals.ts';
 import { removeDueFiles } from './removals.ts';
 import { claimRemovals, insertRemovals } from './sql.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const database = testDatabase();
+
 beforeEach(() => exec(database.pool, sql`DELETE FROM file_removal`));
 
 const waiting = async (): Promise<string[]> => {

@@ -1,8 +1,16 @@
 import type { StatusName } from '../../messaging/states.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
+import type { Scope } from '../../platform/lib/scope.ts';
 
 export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
 export type ExportType = (typeof EXPORT_TYPES)[number];
+
+/** What a caller needs besides `exports`, to request an export and to get its file: it contains all of that. */
+export const CONTENT_SCOPES: Readonly<Record<ExportType, readonly Scope[]>> = {
+  HISTORY: ['tracking', 'money'],
+  CONTACTS: ['contacts'],
+  DELIVERY_REPORTS: ['tracking', 'money'],
+};
 
 export const EXPORT_FORMATS = ['csv', 'csv.gz', 'xlsx'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -18,7 +26,12 @@ export type HistoryFilters = Span & {
   readonly recipient?: string;
 };
 /** Without both fields: all contacts. */
-export type ContactFilters = { readonly listIds?: readonly number[]; readonly contactIds?: readonly number[] };
+export type ContactFilters = {
+  readonly listIds?: readonly number[];
+  readonly contactIds?: readonly number[];
+  /** In lists of exports, in place of more than 1,000 `contactIds`. */
+  readonly contactCount?: number;
+};
 export type ReportFilters = Span | { readonly campaignId: number };
 
 /** What an export contains: its type and filters, as they are stored and as clients see them. */

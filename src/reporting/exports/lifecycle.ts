@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
+import { assertStepUp, type Prover } from '../../identity/sessions/step-up.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -11,13 +12,17 @@ import * as db from './sql.ts';
 const MAX_WAITING = 1000;
 const EXPORTS_PER_RUN = 100;
 
-/** Requests an export, which a worker then makes. Call it in a transaction. Errors: 429 while too many wait. */
+/**
+ * Requests an export, which a worker then makes. Call it in a transaction. Errors: 403 for all contacts without a
+ * step-up, 429 while too many wait.
+ */
 export async function requestExport(
   tx: Db,
-  actor: Author,
+  actor: Author & Prover,
   input: ExportRequest & { readonly format: ExportFormat },
 ): Promise<db.ExportRow> {
   const { accountId } = actor;
+  if (isOfAllContacts(input)) assertStepUp(actor);
   await checkWaiting(tx, accountId);
   const row = await db.insertExport(tx, { ...input, accountId });
   await db.insertJob(tx, { accountId, exportId: row.id });
@@ -28,12 +33,14 @@ export async function requestExport(
 
 /**
  * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in a
- * transaction. Errors: 404; 400 while the export is in progress or its file is available; 429 while too many wait.
+ * transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file is
+ * available; 429 while too many wait.
  */
-export async function repeatExport(tx: Db, actor: Author, id: number): Promise<db.ExportRow> {
+export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<db.ExportRow> {
   const { accountId } = actor;
   const found = await db.findExport(tx, { accountId, id });
   if (!found) throw new AppError('not_found');
+  if (isOfAllContacts(found)) assertStepUp(actor);
   await checkWaiting(tx, accountId);
   const row = await db.moveToPending(tx, { accountId, id });
   if (!row) throw new AppError('invalid', { message: whyNotRepeatable(found) });
@@ -43,6 +50,9 @@ export async function repeatExport(tx: Db, actor: Author, id: number): Promise<d
   return row;
 }
 
+const isOfAllContacts = ({ type, filters }: ExportRequest): boolean =>
+  type === 'CONTACTS' && Object.keys(filters).length === 0;
+
 const whyNotRepeatable = ({ status }: db.ExportRow): string =>
   status === 'PENDING' ? 'The export is in progress' : 'The file of the export is still available';
 
@@ -50,7 +60,7 @@ const whyNotRepeatable = ({ status }: db.ExportRow): string =>
  * Deletes an export with its links, stops its making, and queues its file for deletion. Call it in a transaction.
  * Errors: 404.
  */
-export async function removeExport(tx: Db, actor: Author, id: number): Promise<void> {
+export async function removeExport(tx: Db, actor: Author, id: string): Promise<void> {
   const { accountId } = actor;
   await db.deleteJob(tx, { accountId, exportId: id });
   const gone = await db.deleteExport(tx, { accountId, id });
@@ -68,7 +78,7 @@ export const expireExports = (pool: Pool): Promise<number> =>
     return expired.length;
   });
 
-const subjectOf = ({ id }: { readonly id: number }): string => `export:${id}`;
+const subjectOf = ({ id }: { readonly id: string }): string => `export:${id}`;
 
 async function checkWaiting(tx: Db, accountId: number): Promise<void> {
   if ((await db.countJobs(tx, { accountId })) < MAX_WAITING) return;

@@ -22,7 +22,7 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
 
 export const sheetNameOf = (type: ExportType): string => SHEET_NAMES[type];
 
-type Kind = { readonly id: number; readonly type: ExportType; readonly format: ExportFormat };
+type Kind = { readonly id: string; readonly type: ExportType; readonly format: ExportFormat };
 
 export const fileNameOf = ({ id, type, format }: Kind): string => `${FILE_NAMES[type]}-${id}.${format}`;
 

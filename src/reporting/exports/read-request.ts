@@ -4,6 +4,7 @@ import { listLists } from '../../engagement/contacts/lists/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import { readTimes } from '../history/read-times.ts';
 import type { ExportRequest } from './filters.ts';
 import type { ContactsIn, HistoryIn, ReportsIn } from './schema.ts';
@@ -20,13 +21,17 @@ export function readHistoryRequest({
   sender,
   recipient,
 }: HistoryIn): ExportRequest {
-  const number = recipient === undefined ? undefined : toE164(recipient.replaceAll(/[\s().-]/g, ''));
+  const number = recipient === undefined ? undefined : readRecipient(recipient);
   const faults: FieldError[] =
     number === null ? [{ field: 'recipient', message: 'must be a number with its country code' }] : [];
   const span = readSpan({ startDateTime, endDateTime }, faults);
   const others = { ...(channel && { channel }), ...(status && { status }), ...(sender && { sender }) };
   return { type: 'HISTORY', filters: { ...span, ...others, ...(number && { recipient: number }) } };
 }
+
+/** Returns a number in E.164, or a user id of WhatsApp as it is; null for anything else. */
+const readRecipient = (recipient: string): string | null =>
+  isUserId(recipient) ? recipient : toE164(recipient.replaceAll(/[\s().-]/g, ''));
 
 /** Reads a request for contacts. Errors: 400 listing the ids that the account does not have. */
 export async function readContactsRequest(

@@ -2,6 +2,9 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount, type NewAccount } from '../../operations/accounts/create.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
+import { isUuid, newId, timeOfId } from '../../platform/lib/ids.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { createLinkSigner } from '../../platform/storage/signed-links.ts';
 import type { Client } from '../../../test/support/client.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
 import { until } from '../../../test/support/until.ts';
@@ -9,6 +12,9 @@ import { until } from '../../../test/support/until.ts';
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;
 const HISTORY = `${PG}/messages/history/export`;
+
+/** That of the test program. */
+const SECRET_KEY = createSecretKey(Buffer.alloc(32, 0x5e));
 
 let program: TestProgram;
 let client: Client;
@@ -22,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-type Job = { exportId: number; status: string; downloadUrl: string | null; [field: string]: unknown };
+type Job = { exportId: string; status: string; downloadUrl: string | null; [field: string]: unknown };
 const span = {
   startDateTime: new Date(Date.now() - 3_600_000).toISOString(),
   endDateTime: new Date(Date.now() + 3_600_000).toISOString(),
@@ -32,7 +38,7 @@ async function ask(path: string, body: object, by = client): Promise<Job> {
   if (status !== 202) throw new Error(`answered ${status}: ${JSON.stringify(job)}`);
   return job as Job;
 }
-const find = async (id: number, by = client): Promise<Job> => (await by.request('GET', `${PATH}/${id}`)).body as Job;
+const find = async (id: string, by = client): Promise<Job> => (await by.request('GET', `${PATH}/${id}`)).body as Job;
 const endOf = ({ exportId }: Job, by = client): Promise<Job & { downloadUrl: string }> =>
   until('the end of the export', async () => {
     const job = await find(exportId, by);
@@ -51,6 +57,29 @@ async function fetchLink(
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
   return { status: answer.status, text, headers: answer.headers };
 }
+
+test('a list of exports has the number of many contacts in place of their ids', async () => {
+  const account = await createAccount(program.pool, { name: 'Large', plan: 'unlimited', ratePerMinute: 0 });
+  const large = program.clientOf(account.apiKey);
+  const request = (count: number) => JSON.stringify({ contactIds: Array.from({ length: count }, (_, i) => i + 1) });
+  await exec(
+    program.pool,
+    sql`INSERT INTO export (account_id, type, format, status, filters)
+        SELECT ${account.accountId}, 'CONTACTS', 'csv', 'EXPIRED', filters
+        FROM (VALUES (${request(1000)}::jsonb), (${request(1001)}::jsonb)) AS v (filters)`,
+  );
+  const { body } = await large.request('GET', PATH);
+  const [longest, few] = (body as { data: { exportId: string; filters: object }[] }).data;
+  expect(longest?.filters).toEqual({ contactCount: 1001 });
+  expect(few?.filters).toMatchObject({ contactIds: expect.arrayContaining([1, 1000]) });
+  expect((await find(longest?.exportId ?? '', large))['filters']).toHaveProperty('contactIds.1000', 1001);
+});
+
+test('an export may be about one user id of WhatsApp', async () => {
+  const asked = await ask(HISTORY, { ...span, recipient: 'US.13491208655302741918' });
+  expect(asked).toMatchObject({ filters: { recipient: 'US.13491208655302741918' } });
+  await endOf(asked);
+});
 
 test('an export is requested, made, and downloaded by a link that needs no key', async () => {
   const asked = await ask(HISTORY, { ...span, recipient: '39 333 1234567', unknown: 'field' });
@@ -103,6 +132,30 @@ test('a link opens only its own export, until that expires, is repeated or delet
   expect((await client.request('DELETE', `${PATH}/${job.exportId}`)).status).toBe(204);
   expect((await fetchLink(again.downloadUrl)).status).toBe(404);
   expect((await client.request('DELETE', `${PATH}/${job.exportId}`)).status).toBe(404);
+});
+
+test('the id of an export is a UUID of its time, and a malformed one is 400 as that of a conversation is', async () => {
+  const { exportId, createdAt } = await made();
+  expect([isUuid(exportId), exportId[14]]).toEqual([true, '7']);
+  expect(Math.abs(timeOfId(exportId).getTime() - Date.parse(String(createdAt)))).toBeLessThan(60_000);
+  const conversations = `${PG}/inbox/conversations`;
+  for (const id of ['1', 'x', exportId.slice(1), `urn:uuid:${exportId}`]) {
+    const { body: answer } = await client.request('GET', `${conversations}/${id}`);
+    const { message } = answer as { message: string };
+    for (const method of ['GET', 'POST', 'DELETE'])
+      expect(await client.request(method, `${PATH}/${id}`)).toMatchObject({
+        status: 400,
+        body: { message: message.replace('chatId', 'exportId'), details: [{ field: 'exportId' }] },
+      });
+  }
+});
+
+test('a link from the time when exports had numbers is 404', async () => {
+  const { accountId } = program.account;
+  const target = { kind: 'export', accountId, id: '1', version: 1 } as const;
+  const query = createLinkSigner(SECRET_KEY).sign(target, new Date(Date.now() + 3_600_000));
+  const { status, text } = await fetchLink(`https://example.com${PATH}/1/file?${query}`);
+  expect([status, text]).toEqual([404, expect.stringContaining('The link is invalid or has expired')]);
 });
 
 test('an export that is available or in progress cannot be repeated', async () => {
@@ -176,7 +229,7 @@ test.each<[string, object, string[]]>([
 test('the export of another account is unknown to every route', async () => {
   const { exportId } = await made();
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
-    const answers = [exportId, 987_654_321].map((id) => stranger.client.request(method, `${PATH}/${id}`));
+    const answers = [exportId, newId()].map((id) => stranger.client.request(method, `${PATH}/${id}`));
     const [own, unknown] = await Promise.all(answers);
     expect([own?.status, unknown?.status]).toEqual([404, 404]);
   }
@@ -189,9 +242,34 @@ test('a key without the scope is refused', async () => {
   for (const [method, path] of [
     ['GET', PATH],
     ['POST', HISTORY],
-    ['GET', `${PATH}/1`],
+    ['GET', `${PATH}/${newId()}`],
   ] as const)
     expect((await narrow.request(method, path)).status).toBe(403);
+});
+
+test('an export and its file are only for callers who may read its content', async () => {
+  const keyWith = async (...operations: string[]): Promise<Client> => {
+    const { body } = await client.request('POST', `${PG}/authentication`, { body: { operations } });
+    return program.clientOf((body as { apiKey: string }).apiKey);
+  };
+  const requests = [
+    [HISTORY, span],
+    [`${PATH}/delivery-reports`, span],
+    [`${PATH}/contacts`, {}],
+  ] as const;
+  const allowed = async (by: Client): Promise<boolean[]> => {
+    const statuses: number[] = [];
+    for (const [path, body] of requests) statuses.push((await by.request('POST', path, { body })).status);
+    return statuses.map((status) => status === 202);
+  };
+  expect(await allowed(await keyWith('exports'))).toEqual([false, false, false]);
+  expect(await allowed(await keyWith('exports', 'tracking'))).toEqual([false, false, false]);
+  expect(await allowed(await keyWith('exports', 'tracking', 'money'))).toEqual([true, true, false]);
+  expect(await allowed(await keyWith('exports', 'contacts'))).toEqual([false, false, true]);
+  const { exportId } = await made();
+  const linkFor = async (by: Client) => (await find(exportId, by)).downloadUrl;
+  expect(await linkFor(await keyWith('exports', 'contacts'))).toBeNull();
+  expect(await linkFor(await keyWith('exports', 'tracking', 'money'))).toMatch(/signature=/);
 });
 
 test('requests with the same Idempotency-Key create one export', async () => {
@@ -209,7 +287,7 @@ test('an account cannot have more than a thousand waiting exports', async () => 
   await exec(
     program.pool,
     sql`INSERT INTO export_job (export_id, account_id, due_at)
-        SELECT 1000000 + n, ${accountId}, now() + interval '1 day' FROM generate_series(1, 1000) AS n`,
+        SELECT uuidv7(), ${accountId}, now() + interval '1 day' FROM generate_series(1, 1000)`,
   );
   const answer = await stranger.client.request('POST', HISTORY, { body: span });
   expect(answer).toMatchObject({ status: 429, body: { retryAfter: 60 } });

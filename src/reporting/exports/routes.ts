@@ -1,17 +1,19 @@
-import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
+import { isUuid } from '../../platform/lib/ids.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
-import { sendFile } from '../../platform/http/files/send-file.ts';
+import { FILE_ANSWERS, sendFile } from '../../platform/http/files/send-file.ts';
+import { CONTENT_SCOPES, type ExportType } from './filters.ts';
 import { removeExport, repeatExport, requestExport } from './lifecycle.ts';
 import { contentTypeOf, fileNameOf } from './names.ts';
 import { readContactsRequest, readHistoryRequest, readReportsRequest } from './read-request.ts';
 import * as schema from './schema.ts';
 import { countExports, type ExportRow, findExport, listExports } from './sql.ts';
+import { withExamples } from '../../platform/http/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;
@@ -19,6 +21,14 @@ const ONE = `${PATH}/:exportId`;
 const FILE = `${ONE}/file`;
 const tags = ['Exports'];
 const onRequest = requireScope('exports');
+
+/** The hooks of a route that requests an export of this type: its content is only for callers who may read it. */
+const mayRequest = (type: ExportType) => [
+  onRequest,
+  ...CONTENT_SCOPES[type].map((scope) => requireScope(scope, 'read')),
+];
+
+const ALL_CONTACTS = 'exports of all contacts';
 
 const QUEUED =
   'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
@@ -40,16 +50,28 @@ function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
   });
 
   app.post(`${PG}/messages/history/export`, {
-    onRequest,
-    schema: { ...describe('exportHistory', 'Export messages with their statuses'), body: schema.HistoryIn },
+    onRequest: mayRequest('HISTORY'),
+    schema: {
+      ...describe('exportHistory', 'Export messages with their statuses'),
+      body: withExamples(schema.HistoryIn, {
+        startDateTime: '2026-11-01T00:00:00Z',
+        endDateTime: '2026-12-01T00:00:00Z',
+        channel: 'SMS',
+        format: 'csv',
+      }),
+    },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) =>
       schema.toExportInList(await requestExport(tx, actor, { ...readHistoryRequest(body), format })),
     ),
   });
 
   app.post(`${PATH}/contacts`, {
-    onRequest,
-    schema: { ...describe('exportContacts', 'Export contacts: by list, by id, or all'), body: schema.ContactsIn },
+    onRequest: mayRequest('CONTACTS'),
+    config: { stepUp: ALL_CONTACTS },
+    schema: {
+      ...describe('exportContacts', 'Export contacts: by list, by id, or all'),
+      body: withExamples(schema.ContactsIn, { listIds: [1], format: 'xlsx' }),
+    },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
       const request = await readContactsRequest(tx, actor.accountId, body);
       return schema.toExportInList(await requestExport(tx, actor, { ...request, format }));
@@ -57,10 +79,14 @@ function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
   });
 
   app.post(`${PATH}/delivery-reports`, {
-    onRequest,
+    onRequest: mayRequest('DELIVERY_REPORTS'),
     schema: {
       ...describe('exportDeliveryReports', 'Export the delivery reports of a campaign or of a time range'),
-      body: schema.ReportsIn,
+      body: withExamples(schema.ReportsIn, {
+        startDateTime: '2026-11-01T00:00:00Z',
+        endDateTime: '2026-12-01T00:00:00Z',
+        format: 'csv.gz',
+      }),
     },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
       const request = await readReportsRequest(tx, actor.accountId, body);
@@ -102,13 +128,14 @@ function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
       const { accountId } = actor;
       const row = await findExport(tenant(pool, actor), { accountId, id: params.exportId });
       if (!row) throw new AppError('not_found');
-      return schema.toExportOut(row, urlOf(row));
+      const maySee = CONTENT_SCOPES[row.type].every((scope) => actor.operations.has(scope));
+      return schema.toExportOut(row, maySee ? urlOf(row) : null);
     },
   });
 
   function urlOf({ accountId, id, version, status, expiresAt }: ExportRow): string | null {
     if (status !== 'COMPLETED' || expiresAt === null) return null;
-    const target = { kind: 'export', accountId, id: String(id), version } as const;
+    const target = { kind: 'export', accountId, id, version } as const;
     return `${config.publicUrl}${PATH}/${id}/file?${links.sign(target, expiresAt)}`;
   }
 }
@@ -116,13 +143,14 @@ function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
 function changeRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(ONE, {
     onRequest,
+    config: { stepUp: ALL_CONTACTS },
     schema: {
       tags,
       operationId: 'repeatExport',
       summary: 'Repeat an expired or failed export with the same filters',
       description: 'Responds with 400 while the export is in progress or its file is available.',
       params: schema.ExportId,
-      response: { 202: schema.ExportInList },
+      response: { 202: withExamples(schema.ExportInList, schema.QUEUED_EXAMPLE) },
     },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, params }, tx) =>
       schema.toExportInList(await repeatExport(tx, actor, params.exportId)),
@@ -158,14 +186,16 @@ export function exportFileRoutes(app: App, { pool, storage, links, clock }: Plat
       description: 'Supports range requests. The link comes from `GET /exports/{exportId}`; an expired one gets 404.',
       produces: ['application/octet-stream'],
       params: Type.Object({ exportId: Type.String() }),
-      response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'The file' })) },
+      response: FILE_ANSWERS,
     },
     handler: async (request, reply) => {
       const { method, query, params } = request;
-      const link = links.verify({ kind: 'export', id: params.exportId, method, query }, clock.now());
-      if (!link.ok) throw new AppError('not_found', { message: INVALID_LINK });
+      const { exportId: id } = params;
+      const link = links.verify({ kind: 'export', id, method, query }, clock.now());
+      // Exports had numbers before, and links to those are signed.
+      if (!link.ok || !isUuid(id)) throw new AppError('not_found', { message: INVALID_LINK });
       const { accountId, version } = link;
-      const row = await findExport(tenant(pool, { accountId }), { accountId, id: Number(params.exportId) });
+      const row = await findExport(tenant(pool, { accountId }), { accountId, id });
       if (row?.status !== 'COMPLETED' || row.version !== version || row.fileKey === null || row.sizeBytes === null)
         throw new AppError('not_found', { message: INVALID_LINK });
       const file = { key: row.fileKey, sizeBytes: row.sizeBytes, etag: `${row.id}-${version}` };

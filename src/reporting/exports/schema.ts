@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { STATUS_NAMES } from '../../messaging/states.ts';
 import { instantField } from '../../platform/lib/instant.ts';
+import { MAX_USER_ID_LENGTH } from '../../platform/lib/phone/user-id.ts';
 import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 import { EXPORT_FORMATS, EXPORT_TYPES } from './filters.ts';
 import type { ExportRow } from './sql.ts';
@@ -10,8 +11,8 @@ const format = Type.Optional(
     type: 'string',
     default: 'csv',
     description:
-      'csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the ' +
-      'same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.',
+      'csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of ' +
+      'contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.',
   }),
 );
 const span = {
@@ -24,7 +25,12 @@ export const HistoryIn = Type.Object({
   channel: Type.Optional(channelName()),
   status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As in `deliveryStatus`.' })),
   sender: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The exact sender.' })),
-  recipient: Type.Optional(Type.String({ maxLength: 50, description: 'The full number with its country code.' })),
+  recipient: Type.Optional(
+    Type.String({
+      maxLength: MAX_USER_ID_LENGTH,
+      description: 'The full number with its country code, or a user id of WhatsApp.',
+    }),
+  ),
   format,
 });
 export const ContactsIn = Type.Object({
@@ -46,10 +52,10 @@ export type HistoryIn = Static<typeof HistoryIn>;
 export type ContactsIn = Static<typeof ContactsIn>;
 export type ReportsIn = Static<typeof ReportsIn>;
 
-export const ExportId = Type.Object({ exportId: id() });
+export const ExportId = Type.Object({ exportId: Type.String({ format: 'uuid' }) });
 
 const brief = {
-  exportId: Type.Integer(),
+  exportId: Type.String({ format: 'uuid' }),
   type: Type.Enum([...EXPORT_TYPES], { type: 'string' }),
   format: Type.Enum([...EXPORT_FORMATS], { type: 'string' }),
   status: Type.Enum(['PENDING', 'COMPLETED', 'EXPIRED', 'FAILED'], { type: 'string' }),
@@ -57,7 +63,14 @@ const brief = {
   rows: Type.Integer({ description: 'The number of rows written so far.' }),
   sizeBytes: orNull(Type.Integer({ description: 'The size of the file; null while there is none.' })),
   filters: Type.Unsafe<ExportRow['filters']>(
-    Type.Object({}, { additionalProperties: true, description: 'The filters of the request; times in UTC.' }),
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          'The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`.',
+      },
+    ),
   ),
   createdAt: instant('UTC'),
   completedAt: orNull(instant('UTC')),
@@ -66,13 +79,29 @@ const brief = {
   failureReason: orNull(Type.String()),
 };
 export const ExportInList = Type.Object(brief);
+export const QUEUED_EXAMPLE: Static<typeof ExportInList> = {
+  exportId: '01a1fd63-cf7c-7183-929b-000000000001',
+  type: 'CONTACTS',
+  format: 'csv',
+  status: 'PENDING',
+  isAvailableForDownload: false,
+  rows: 0,
+  sizeBytes: null,
+  filters: { listIds: [1] },
+  createdAt: '2027-01-15T09:30:00.000Z',
+  completedAt: null,
+  expiresAt: null,
+  progress: 0,
+  failureReason: null,
+};
 export const ExportOut = Type.Object({
   ...brief,
   downloadUrl: orNull(
     Type.String({
       format: 'uri',
       description:
-        'Needs no credentials, supports range requests, and is valid until `expiresAt`. Null while there is no file.',
+        'Needs no credentials, supports range requests, and is valid until `expiresAt`. Null while there is no file, and ' +
+        'without the scopes of its content: `contacts`, or `tracking` and `money`.',
     }),
   ),
 });

@@ -6,6 +6,8 @@ import type { ExportFormat, ExportRequest } from './filters.ts';
 
 export type ExportStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'FAILED';
 
+const MAX_LISTED_CONTACTS = 1000;
+
 /** The type and its filters are one list of their own, because they are one union. */
 const REQUEST: Columns<ExportRequest> = columns({
   type: as<ExportRequest['type']>('type'),
@@ -13,7 +15,7 @@ const REQUEST: Columns<ExportRequest> = columns({
 });
 const STATE = columns({
   accountId: as<number>('account_id'),
-  id: as<number>('id'),
+  id: as<string>('id'),
   format: as<ExportFormat>('format'),
   /** EXPIRED from `expires_at` on, even before a worker has marked the export as expired. */
   status: as<ExportStatus>(`CASE WHEN status = 'COMPLETED' AND expires_at <= now() THEN 'EXPIRED' ELSE status END`),
@@ -32,8 +34,8 @@ const STATE = columns({
 export type ExportRow = ExportRequest & RowOf<typeof STATE>;
 
 type Of = { readonly accountId: number };
-type One = Of & { readonly id: number };
-type Job = Of & { readonly exportId: number };
+type One = Of & { readonly id: string };
+type Job = Of & { readonly exportId: string };
 
 export const insertExport = (
   db: Db,
@@ -48,14 +50,24 @@ export const insertExport = (
 export const findExport = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(db, sql`SELECT ${REQUEST}, ${STATE} FROM export WHERE account_id = ${accountId} AND id = ${id}`);
 
-/** Lists exports of an account, newest first. */
+/** A thousand exports of 100,000 contacts each would otherwise be an answer of 700 MB. */
+const BRIEF_REQUEST: Columns<ExportRequest> = columns({
+  type: as<ExportRequest['type']>('type'),
+  filters: as<ExportRequest['filters']>(
+    `CASE WHEN jsonb_array_length(filters->'contactIds') > ${MAX_LISTED_CONTACTS}
+          THEN filters - 'contactIds' || jsonb_build_object('contactCount', jsonb_array_length(filters->'contactIds'))
+          ELSE filters END`,
+  ),
+});
+
+/** Lists exports of an account, newest first. Filters by more than 1,000 contacts are replaced by their number. */
 export const listExports = (
   db: Db,
   { accountId, limit, offset }: Of & { limit: number; offset: number },
 ): Promise<ExportRow[]> =>
   many(
     db,
-    sql`SELECT ${REQUEST}, ${STATE} FROM export
+    sql`SELECT ${BRIEF_REQUEST}, ${STATE} FROM export
         WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 
@@ -164,28 +176,33 @@ export const insertJob = (db: Db, { accountId, exportId }: Job): Promise<number>
 
 const CLAIMED_JOB = columns({
   accountId: as<number>('account_id'),
-  exportId: as<number>('export_id'),
+  exportId: as<string>('export_id'),
   /** How many attempts in a row have failed. */
   failures: as<number>('failures'),
 });
 export type ClaimedJob = RowOf<typeof CLAIMED_JOB>;
 
+export type Claimant = {
+  readonly owner: number;
+  readonly busyAccounts: readonly number[];
+  /** The accounts that have had a turn, the last one at the end. */
+  readonly servedAccounts: readonly number[];
+};
+
 /**
- * Claims the export that has waited longest, of an account that is not busy: one without a worker, one of a dead worker,
- * or one that this worker left behind when its database was away. An export in progress here would be claimed again for
- * that last reason, so its account must be among the busy ones.
+ * Claims an export of an account that is not busy: one without a worker, one of a dead worker, or one that this worker
+ * left behind when its database was away. An export in progress here would be claimed again for that last reason, so its
+ * account must be among the busy ones. Accounts take turns; of one account, the export that has waited longest is first.
  */
-export const claimJob = (
-  db: Db,
-  { owner, busyAccounts }: { owner: number; busyAccounts: readonly number[] },
-): Promise<ClaimedJob | undefined> =>
+export const claimJob = (db: Db, { owner, busyAccounts, servedAccounts }: Claimant): Promise<ClaimedJob | undefined> =>
   maybeOne(
     db,
     sql`UPDATE export_job SET owner = ${owner} WHERE export_id = (
           SELECT j.export_id FROM export_job j
           WHERE j.due_at <= now() AND j.account_id <> ALL(${plainArray(busyAccounts)}::bigint[])
             AND (j.owner IS NULL OR j.owner = ${owner} OR NOT ${isOwnerAlive(sql`j.owner`)})
-          ORDER BY j.due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+          ORDER BY coalesce(array_position(${plainArray(servedAccounts)}::bigint[], j.account_id), 0), j.due_at
+          LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING ${CLAIMED_JOB}`,
   );
 

@@ -3,18 +3,20 @@ import { once } from 'node:events';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { bitOf, CHANNELS } from '../../platform/lib/channel.ts';
+import { createSignal } from '../../platform/lib/background/signal.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { createLocalStorage } from '../../platform/storage/local.ts';
 import { removeDueFiles } from '../../platform/storage/removals.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { actor } from '../../../test/support/drafts.ts';
 import { newMessage } from '../../../test/support/queue.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { until } from '../../../test/support/until.ts';
@@ -26,16 +28,15 @@ import * as db from './sql.ts';
 import { createExporter } from './work.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
+
 let folder: string;
 let storage: Storage;
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
   folder = await temporaryFolder('heliograph-test-');
   storage = createLocalStorage(folder);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
   await exec(database.pool, sql`DELETE FROM export_job`);
   ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
@@ -53,15 +54,15 @@ const enqueue = (wanted: ExportRequest, format: ExportFormat = 'csv'): Promise<d
     await db.insertJob(tx, { accountId, exportId: row.id });
     return row;
   });
-const find = (id: number) => db.findExport(database.pool, { accountId, id });
-const endOf = (id: number) =>
+const find = (id: string) => db.findExport(database.pool, { accountId, id });
+const endOf = (id: string) =>
   until('the end of the export', async () => {
     const row = await find(id);
     return row && row.status !== 'PENDING' && row;
   });
 
 let owners = 1000;
-type More = { readonly storage?: Pick<Storage, 'put'>; readonly owner?: number };
+type More = { readonly storage?: Pick<Storage, 'put'>; readonly owner?: number; readonly onEnd?: () => void };
 function exporter(more: More = {}) {
   const { pool, connectionString } = database;
   return createExporter({
@@ -122,13 +123,15 @@ test('a history has one line per message with the values of its record, for ever
       );
     }
   }
-  const records = (await listRecordsById(database.pool, { accountId, ids })).map(toStatusRecord);
+  const records = (await listRecordsById(database.pool, { accountId, ids })).map((record) =>
+    toStatusRecord(record, actor(accountId)),
+  );
   const { row, octets } = await made(history());
   const lines = linesOf(octets);
   // Messages of the same millisecond are in the order of their ids.
   expect(lines.map((line) => line['messageId'])).toEqual(ids.toSorted());
   expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: octets.length });
-  for (const { customerMessageId, ...record } of records) {
+  for (const { customerMessageId, stage: _stage, scheduledDate: _scheduledDate, ...record } of records) {
     const {
       source,
       customerMessageId: reference,
@@ -274,12 +277,46 @@ test('many workers make each export once, and never two of one account at a time
   expect(most).toBe(1);
 });
 
+test('accounts take turns, however many exports one of them has requested before', async () => {
+  const names = new Map<string, string>();
+  for (const [name, exports] of Object.entries({ first: 3, second: 3, third: 1 })) {
+    ({ accountId } = await createAccount(database.pool, { name, plan: 'unlimited' }));
+    names.set(String(accountId), name);
+    for (let n = 0; n < exports; n++) await enqueue(history());
+  }
+  const stored: { name: string | undefined; release: () => void }[] = [];
+  const held: Pick<Storage, 'put'> = {
+    async put(key, ...args) {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      stored.push({ name: names.get(key.split('/')[1] ?? ''), release });
+      await promise;
+      return storage.put(key, ...args);
+    },
+  };
+  const ended = createSignal();
+  const worker = exporter({ storage: held, onEnd: ended.raise });
+  await worker.work();
+  await until('both places to be taken', () => stored.length === 2);
+  const [first, second] = stored;
+  first?.release();
+  await ended.wait(60_000);
+  await worker.work();
+  await until('the free place to be taken', () => stored.length === 3);
+  const [third, ...before] = stored.map(({ name }) => name).toReversed();
+  expect([third, before.toSorted()]).toEqual(['third', ['first', 'second']]);
+  const stopped = worker.stop();
+  for (const { release } of [second, ...stored.slice(2)].filter((put) => put !== undefined)) release();
+  await stopped;
+});
+
 test('another worker restarts the export of a dead worker, but not that of a live one', async () => {
   await store(10);
   const { id } = await enqueue(history());
   const { connectionString, pool } = database;
   const living = await openWorkerSession({ connectionString, channels: [], onNotify: () => undefined, log: silentLog });
-  expect(await db.claimJob(pool, { owner: living.owner, busyAccounts: [] })).toMatchObject({ exportId: id });
+  expect(await db.claimJob(pool, { owner: living.owner, busyAccounts: [], servedAccounts: [] })).toMatchObject({
+    exportId: id,
+  });
   const other = exporter();
   await other.work();
   await other.stop();

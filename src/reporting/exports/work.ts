@@ -19,6 +19,8 @@ const MAX_RETRIES = 7;
 const RETRY_MS = 2000;
 const BUSY_MS = 1000;
 const IDLE_MS = 10_000;
+/** How many accounts are remembered, to give others their turn first. */
+const MAX_SERVED = 1000;
 
 type Deps = MakeDeps & {
   /** Called when an export has ended, so that there is capacity for another. */
@@ -33,6 +35,7 @@ export function createExporter(deps: Deps): Exporter {
   const { pool, owner, onEnd } = deps;
   const abort = new AbortController();
   const runningByAccount = new Map<number, Promise<void>>();
+  const served = new Set<number>();
 
   async function run(job: db.ClaimedJob): Promise<void> {
     try {
@@ -44,6 +47,7 @@ export function createExporter(deps: Deps): Exporter {
 
   function start(job: db.ClaimedJob): void {
     const { accountId, exportId } = job;
+    noteTurn(served, accountId);
     const work = run(job)
       // The database is away. The job still belongs to this worker, which claims it again.
       .catch((err: unknown) =>
@@ -59,7 +63,8 @@ export function createExporter(deps: Deps): Exporter {
   return {
     async work() {
       while (runningByAccount.size < MAX_CONCURRENCY && !abort.signal.aborted) {
-        const job = await db.claimJob(pool, { owner, busyAccounts: [...runningByAccount.keys()] });
+        const busyAccounts = [...runningByAccount.keys()];
+        const job = await db.claimJob(pool, { owner, busyAccounts, servedAccounts: [...served] });
         if (!job) break;
         start(job);
       }
@@ -70,6 +75,14 @@ export function createExporter(deps: Deps): Exporter {
       await Promise.all(runningByAccount.values());
     },
   };
+}
+
+/** Moves the account to the end of those that have had a turn. */
+function noteTurn(served: Set<number>, accountId: number): void {
+  served.delete(accountId);
+  served.add(accountId);
+  const [oldest] = served;
+  if (served.size > MAX_SERVED && oldest !== undefined) served.delete(oldest);
 }
 
 /** Schedules another attempt, or marks the export as failed after the last one. */

@@ -1,28 +1,27 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { exec, sql } from '../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
 import { createStartFinder } from './depth.ts';
 import { idRangeOf } from './list.ts';
 import { type HistoryFilter, listHistoryIds } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
+const { pool } = testDatabase();
+
 /** A day whose partition exists, as does that of the day before. */
 const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12 * HOUR_MS;
 const at = (hours: number): Date => new Date(NOON + hours * HOUR_MS);
 
-let database: TestDatabase;
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' }));
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** Stores this many messages per hour from an hour on, with alternating channels and pauses of five hours. */
 async function store(from: number, hours: number, perHour: number): Promise<void> {
   await exec(
-    database.pool,
+    pool,
     sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
         SELECT ${accountId}, uuidv7(at - clock_timestamp()), (ARRAY['SMS', 'RCS'])[1 + n % 2], 'API', false, 'A', '+39', 'x', 1, true
         FROM generate_series(0, ${hours * perHour - 1}) AS n,
@@ -40,9 +39,9 @@ async function bothWays(
   offset: number,
   settled: Date,
 ) {
-  const start = await find(database.pool, filter, offset, settled);
-  const byHours = await listHistoryIds(database.pool, { ...filter, ...start, limit: 7 });
-  const plainly = await listHistoryIds(database.pool, { ...filter, offset, limit: 7 });
+  const start = await find(pool, filter, offset, settled);
+  const byHours = await listHistoryIds(pool, { ...filter, ...start, limit: 7 });
+  const plainly = await listHistoryIds(pool, { ...filter, offset, limit: 7 });
   return { start, byHours, plainly };
 }
 

@@ -39,7 +39,8 @@ export function historyRoutes(app: App, { pool, clock }: PlatformDeps): void {
     handler: async ({ actor, query }) => {
       const { from, to } = query;
       const page = { ...query, ...readTimes({ from, to }) };
-      return (await readHistory(tenant(pool, actor), actor, page, clock.now())).map(toStatusRecord);
+      const records = await readHistory(tenant(pool, actor), actor, page, clock.now());
+      return records.map((record) => toStatusRecord(record, actor));
     },
   });
 

@@ -324,6 +324,16 @@ test('the overview contains nothing of other accounts', async () => {
   expect([totals.today.sent, campaigns, items]).toEqual([0, [], []]);
 });
 
+test('a caller without the scope money sees neither credit nor cost, nor that credit is low', async () => {
+  await count(hoursAgo(0), { sent: 5 });
+  account = await newAccount({ plan: 'production', creditMicros: 0 });
+  const kindsOf = ({ attention: items }: { attention: readonly { kind: string }[] }) => items.map(({ kind }) => kind);
+  const { body: all } = await get('', await newKey(pool, account, ['tracking', 'money']));
+  expect([all.credit.available, all.totals.today.cost, kindsOf(all)]).toEqual([0, 0, ['low_credit']]);
+  const { body: few } = await get('', await newKey(pool, account, ['tracking']));
+  expect([few.credit, few.totals.today.cost, kindsOf(few)]).toEqual([null, null, []]);
+});
+
 test('the overview requires the scope tracking and covers at most a week', async () => {
   expect((await get('', await newKey(pool, account, ['SMS']))).status).toBe(403);
   for (const hours of ['0', '169', 'x']) expect((await get(`?hours=${hours}`, account.apiKey)).status).toBe(400);

@@ -9,6 +9,7 @@ export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
 
   app.get('/api/partner-gateway/v1/overview', {
     onRequest: requireScope('tracking'),
+    config: { takesTurns: true },
     schema: {
       tags: ['Tracking'],
       operationId: 'findOverview',

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../../engagement/campaigns/mode.ts';
+import { shownAmount } from '../../platform/lib/amounts.ts';
 import { channelName, instant, orNull } from '../../platform/lib/schema.ts';
 
 const count = (description: string) => Type.Integer({ description });
@@ -71,7 +72,7 @@ export const OverviewOut = Type.Object({
         delivered: count('Messages that were delivered.'),
         failed: count('Messages that ended undelivered.'),
         pending: count('Messages of `sent` whose final status is not known yet.'),
-        cost: Type.Number({ description: 'In the currency of the account.' }),
+        cost: shownAmount('In the currency of the account.'),
       },
       { description: 'The messages accepted since midnight, UTC.' },
     ),
@@ -89,12 +90,17 @@ export const OverviewOut = Type.Object({
         'An entry for every hour up to the current one and every channel, by the time of acceptance, oldest first.',
     },
   ),
-  credit: Type.Object({
-    available: Type.Number(),
-    frozen: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
-    currency: Type.String(),
-    unlimited: Type.Boolean({ description: 'Whether the account pays after use.' }),
-  }),
+  credit: orNull(
+    Type.Object(
+      {
+        available: Type.Number(),
+        frozen: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
+        currency: Type.String(),
+        unlimited: Type.Boolean({ description: 'Whether the account pays after use.' }),
+      },
+      { description: 'Null without the scope `money`.' },
+    ),
+  ),
   campaigns: Type.Array(Running, {
     description: 'Up to ten campaigns that are being sent, then up to five scheduled ones, next first.',
   }),

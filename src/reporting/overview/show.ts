@@ -7,6 +7,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { createMeter, type Meter } from '../../platform/lib/limits/meter.ts';
+import { seesAmounts } from '../../platform/lib/amounts.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { compareAttention, creditAttention, listSharedAttention, listOwnAttention } from './attention/find.ts';
 import type { OverviewOut } from './schema.ts';
@@ -58,27 +59,35 @@ function toOverview(
   const from = traffic.startOfYesterday(now);
   const ends = meter.read(`${actor.accountId}/${from.getTime()}`, now, traffic.countEndsSince(rows, from));
   const [delivered = null, failed = null] = ends?.map(traffic.roundRate) ?? [];
-  const lowCredit = creditAttention(balance, traffic.lastDayCostMicros(rows, now));
+  const showsCredit = seesAmounts(actor);
+  const lowCredit = showsCredit ? creditAttention(balance, traffic.lastDayCostMicros(rows, now)) : [];
   return {
     asOf: now.toISOString(),
     rate: { accepted, delivered, failed },
-    totals: { today: traffic.totalsOfToday(rows, now) },
+    totals: { today: traffic.totalsOfToday(rows, now, actor) },
     series: traffic.seriesOf(rows, now, hours),
-    credit: toCredit(balance),
-    campaigns: campaigns.map((campaign) => toRunning(campaign, findPace(actor, campaign, now))),
+    credit: showsCredit ? toCredit(balance) : null,
+    campaigns: campaigns.map((campaign) => toRunning(campaign, actor, findPace(actor, campaign, now))),
     attention: [...shared, ...lowCredit, ...attention].sort(compareAttention),
   };
 }
 
-const toCredit = ({ availableMicros, frozenMicros, currency, unlimited }: Facts['balance']): OverviewOut['credit'] => ({
+const toCredit = ({ availableMicros, frozenMicros, currency, unlimited }: Facts['balance']) => ({
   available: fromMicros(availableMicros),
   frozen: fromMicros(frozenMicros),
   currency,
   unlimited,
 });
 
-function toRunning(campaign: CampaignEntry, pace: ReturnType<FindPace>): OverviewOut['campaigns'][number] {
-  const { id, name, status, sendingMode, paused, progress, failureReason, totalDestinations } = toEntryOut(campaign);
+function toRunning(
+  campaign: CampaignEntry,
+  actor: Actor,
+  pace: ReturnType<FindPace>,
+): OverviewOut['campaigns'][number] {
+  const { id, name, status, sendingMode, paused, progress, failureReason, totalDestinations } = toEntryOut(
+    campaign,
+    actor,
+  );
   return {
     id,
     name,

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/query.ts';
 import { bitOf, CHANNELS } from '../../platform/lib/channel.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
-import { fromMicros } from '../../platform/lib/money.ts';
+import { amountFor, type AmountReader } from '../../platform/lib/amounts.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 import type { OverviewOut } from './schema.ts';
 import { countAccepted, type HourRow } from './sql.ts';
@@ -23,12 +23,19 @@ const sum = (rows: readonly HourRow[], of: (row: HourRow) => number): number =>
 
 const since = (rows: readonly HourRow[], from: Date): readonly HourRow[] => rows.filter(({ hour }) => hour >= from);
 
-/** Adds up the figures of today's messages. */
-export function totalsOfToday(all: readonly HourRow[], now: Date): OverviewOut['totals']['today'] {
+/** Adds up the figures of today's messages, as this caller may see them. */
+export function totalsOfToday(
+  all: readonly HourRow[],
+  now: Date,
+  reader: AmountReader,
+): OverviewOut['totals']['today'] {
   const rows = since(all, midnightOf(now));
   const [sent, delivered] = [sum(rows, (row) => row.sent), sum(rows, (row) => row.delivered)];
   const [failed, unsent] = [sum(rows, (row) => row.failed), sum(rows, (row) => row.unsent)];
-  const cost = fromMicros(sum(rows, (row) => row.costMicros));
+  const cost = amountFor(
+    reader,
+    sum(rows, (row) => row.costMicros),
+  );
   return { sent, delivered, failed, pending: sent - delivered - (failed - unsent), cost };
 }
 

@@ -8,12 +8,13 @@ import { countTraffic } from '../../messaging/traffic/count.ts';
 import { foldTraffic } from '../../messaging/traffic/folding/fold.ts';
 import { newKey, openRoutes, PG } from '../../../test/support/http/routes.ts';
 import { statsRoutes } from './routes.ts';
+import { reset } from '../../../test/support/reset.ts';
 
 const PRICE_MICROS = 45_000;
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([statsRoutes], { base: `${PG}/campaigns` });
 afterAll(() => routes[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`));
+beforeEach(() => reset(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`));
 
 const stats = async (query: string) => (await get(`/stats?${query}`)).body;
 const MARCH = 'startDate=2026-03-01&endDate=2026-03-31';
@@ -58,6 +59,14 @@ const fold = (): Promise<number> => foldTraffic(pool, () => new Date('2026-03-20
 
 const EMPTY = { campaigns: 1, sent: 0, delivered: 0, read: 0, failed: 0, pending: 0, skipped: 0, cost: 0 };
 
+type Counted = { sent: number; delivered: number; read: number; failed: number; pending: number };
+
+/** A bucket repeats its counts as what they are: messages. */
+const named = <B extends Counted>(bucket: B) => {
+  const { sent, delivered, read, failed, pending } = bucket;
+  return { ...bucket, messages: { sent, delivered, read, failed, pending } };
+};
+
 describe('of all campaigns', () => {
   test('each message counts with its outcome when it was accepted, folded or not', async () => {
     const first = await newCampaign({ createdAt: '2026-03-01T08:00Z', startedAt: '2026-03-02T23:30Z', skipped: 4 });
@@ -76,8 +85,16 @@ describe('of all campaigns', () => {
       limit: 10,
       total: 2,
       data: [
-        { ...EMPTY, bucket: '2026-03-02T00:00:00.000Z', sent: 1, delivered: 1, read: 1, skipped: 4, cost: 0.045 },
-        {
+        named({
+          ...EMPTY,
+          bucket: '2026-03-02T00:00:00.000Z',
+          sent: 1,
+          delivered: 1,
+          read: 1,
+          skipped: 4,
+          cost: 0.045,
+        }),
+        named({
           bucket: '2026-03-03T00:00:00.000Z',
           campaigns: 2,
           sent: 3,
@@ -87,7 +104,7 @@ describe('of all campaigns', () => {
           pending: 1,
           skipped: 1,
           cost: 0.09,
-        },
+        }),
       ],
     };
     expect(await stats(MARCH)).toEqual(expected);
@@ -153,7 +170,7 @@ describe('of all campaigns', () => {
     await newCampaign({ createdAt: '2026-03-05T10:00Z' });
     const scheduled = await newCampaign({ createdAt: '2026-03-06T10:00Z' });
     await exec(pool, sql`UPDATE campaign SET status = 1, confirmed_at = now() WHERE id = ${scheduled}`);
-    const draft = { ...EMPTY, bucket: '2026-03-05T00:00:00.000Z' };
+    const draft = named({ ...EMPTY, bucket: '2026-03-05T00:00:00.000Z' });
     expect((await stats(MARCH)).data).toEqual([draft]);
     expect((await stats(`${MARCH}&isDraft=true`)).data).toEqual([draft]);
     expect(await stats(`${MARCH}&isDraft=false`)).toMatchObject({ data: [], total: 0 });
@@ -195,6 +212,18 @@ describe('of all campaigns', () => {
       expect((await get(`/stats?startDate=${day}&endDate=${day}`)).status).toBe(200);
   });
 
+  test('a caller without the scope money sees no cost', async () => {
+    const startedAt = '2026-03-02T23:30Z';
+    const id = await newCampaign({ createdAt: startedAt, startedAt });
+    await count([{ campaignId: id, at: '2026-03-03T00:10Z', outcome: 'delivered' }]);
+    await fold();
+    const key = await newKey(pool, account, ['campaigns']);
+    const [all, single] = [(await get(`/stats?${MARCH}`, key)).body, (await get(`/${id}/stats`, key)).body];
+    const costs = [...all.data, ...single.data, ...single.data[0].channels].map(({ cost }: { cost: unknown }) => cost);
+    expect(costs.length).toBeGreaterThan(2);
+    expect(new Set(costs)).toEqual(new Set([null]));
+  });
+
   test('a caller without the scope campaigns is refused', async () => {
     const operations = SCOPES.filter((scope) => scope !== 'campaigns');
     const apiKey = await newKey(pool, account, operations);
@@ -215,8 +244,8 @@ describe('of one campaign', () => {
       { campaignId: other, at: '2026-03-03T00:15Z', outcome: 'delivered' },
     ]);
     await fold();
-    const begun = { ...EMPTY, bucket: '2026-03-02T00:00:00.000Z', skipped: 3, channels: [] };
-    const sent = {
+    const begun = named({ ...EMPTY, bucket: '2026-03-02T00:00:00.000Z', skipped: 3, channels: [] });
+    const sent = named({
       ...EMPTY,
       bucket: '2026-03-03T00:00:00.000Z',
       sent: 3,
@@ -229,7 +258,7 @@ describe('of one campaign', () => {
         { channel: 'SMS', sent: 1, delivered: 0, read: 0, failed: 0, pending: 1, cost: 0.045 },
         { channel: 'RCS', sent: 2, delivered: 1, read: 1, failed: 1, pending: 0, cost: 0.045 },
       ],
-    };
+    });
     expect((await get(`/${id}/stats`)).body).toEqual({ page: 0, limit: 10, total: 2, data: [begun, sent] });
     expect((await get(`/${id}/stats?direction=DESC&limit=1`)).body).toMatchObject({ total: 2, data: [sent] });
     expect((await get(`/${id}/stats?limit=1&page=1`)).body.data).toEqual([sent]);
@@ -275,7 +304,7 @@ const anyMessage = fc.record({
 test('whatever was sent and however much is folded, the buckets agree with the messages and add up to them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyMessage, { maxLength: 25 }), fc.constantFrom(...UNITS), async (sent, unit) => {
-      await exec(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`);
+      await reset(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`);
       const ids: number[] = [];
       for (const _ of [0, 1, 2]) ids.push(await newCampaign({ createdAt: '2025-01-01T00:00Z' }));
       const messages = sent.map(({ campaign, at, ...rest }) => ({
@@ -305,9 +334,7 @@ test('whatever was sent and however much is folded, the buckets agree with the m
       expect(second).toMatchObject({ total, data: data.toReversed().slice(3, 6) });
       const all = model('', inRange);
       for (const name of ['sent', 'delivered', 'read', 'failed', 'pending'] as const)
-        expect(data.reduce((sum: number, bucket: Record<string, number>) => sum + (bucket[name] ?? 0), 0)).toBe(
-          all[name],
-        );
+        expect(data.reduce((sum: number, bucket: Counted) => sum + bucket[name], 0)).toBe(all[name]);
 
       const ofOne = (await get(`/${ids[0]}/stats?${query}`)).body.data;
       const own = inRange.filter(({ campaignId }) => campaignId === ids[0]);
@@ -324,7 +351,7 @@ test('whatever was sent and however much is folded, the buckets agree with the m
 
 function model(bucket: string, messages: readonly { outcome: Outcome; campaignId: number }[]) {
   const of = (...outcomes: Outcome[]): number => messages.filter(({ outcome }) => outcomes.includes(outcome)).length;
-  return {
+  return named({
     bucket,
     campaigns: new Set(messages.map(({ campaignId }) => campaignId)).size,
     sent: of('accepted', 'delivered', 'read', 'refused'),
@@ -334,5 +361,5 @@ function model(bucket: string, messages: readonly { outcome: Outcome; campaignId
     pending: of('accepted'),
     skipped: 0,
     cost: (of('accepted', 'delivered', 'read') * PRICE_MICROS) / 1_000_000,
-  };
+  });
 }

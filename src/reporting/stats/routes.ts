@@ -40,7 +40,11 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       const page = { limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
       const filter = { accountId: actor.accountId, ...readRange(query), ...which, ...page };
       const { total, rows } = await findBuckets(tenant(pool, actor), filter);
-      return pageOf(query, rows.map(schema.toBucketOut), total);
+      return pageOf(
+        query,
+        rows.map((row) => schema.toBucketOut(row, actor)),
+        total,
+      );
     },
   });
 
@@ -61,12 +65,17 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       const found = await findCampaignBuckets(tenant(pool, actor), input);
       if (query.direction === 'DESC') found.reverse();
       const page = found.slice(offsetOf(query), offsetOf(query) + query.limit);
-      return pageOf(query, page.map(schema.toCampaignBucketOut), found.length);
+      return pageOf(
+        query,
+        page.map((row) => schema.toCampaignBucketOut(row, actor)),
+        found.length,
+      );
     },
   });
 
   app.get(`${PATH}/:id/funnel`, {
     onRequest,
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'funnelOfCampaign',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../../engagement/campaigns/mode.ts';
 import { toChannels } from '../../platform/lib/channel.ts';
-import { fromMicros } from '../../platform/lib/money.ts';
+import { amountFor, type AmountReader, shownAmount } from '../../platform/lib/amounts.ts';
 import { channelName, id } from '../../platform/lib/schema.ts';
 import type { CampaignBucket } from './buckets.ts';
 import { type BucketRow, type Sums, UNITS } from './sql.ts';
@@ -51,10 +51,23 @@ const counts = {
   read: whole('Messages read, as far as the channel reports it.'),
   failed: whole('Messages that ended undelivered, including those that ended before they were sent (cancelled).'),
   pending: whole('Messages of `sent` whose final status is not known yet.'),
-  cost: Type.Number({
-    description: 'The cost of these messages without refunds, in the currency of the account.',
-  }),
+  cost: shownAmount('The cost of these messages without refunds, in the currency of the account.'),
 };
+
+const Messages = Type.Object(
+  {
+    sent: Type.Integer(),
+    delivered: Type.Integer(),
+    read: Type.Integer(),
+    failed: Type.Integer(),
+    pending: Type.Integer(),
+  },
+  {
+    description:
+      'The counts of the bucket again, under their own name: they are messages, not recipients. In combined modes a ' +
+      'recipient may have several; `totalSuccess` and `totalFailed` of a campaign count recipients.',
+  },
+);
 
 const BUCKET = Type.String({
   format: 'date-time',
@@ -69,6 +82,7 @@ export const BucketOut = Type.Object({
     'Distinct campaigns that have messages in the bucket or began in it, and drafts created in it (`isDraft`).',
   ),
   ...counts,
+  messages: Messages,
   skipped: SKIPPED,
 });
 
@@ -76,6 +90,7 @@ export const CampaignBucketOut = Type.Object({
   bucket: BUCKET,
   campaigns: whole('Always 1.'),
   ...counts,
+  messages: Messages,
   skipped: SKIPPED,
   channels: Type.Array(Type.Object({ channel: channelName(), ...counts }), {
     description: 'The same figures by channel, without channels that have no messages.',
@@ -83,19 +98,28 @@ export const CampaignBucketOut = Type.Object({
 });
 
 /** Counts as in responses. `failed` includes messages that no carrier was given, which are not part of `sent`. */
-const toCounts = ({ sent, delivered, read, failed, unsent, costMicros }: Sums) => ({
+const toCounts = ({ sent, delivered, read, failed, unsent, costMicros }: Sums, reader: AmountReader) => ({
   sent,
   delivered,
   read,
   failed,
   pending: sent - delivered - (failed - unsent),
-  cost: fromMicros(costMicros),
+  cost: amountFor(reader, costMicros),
 });
 
-export const toBucketOut = ({ bucket, campaigns, skipped, ...sums }: BucketRow): Static<typeof BucketOut> => ({
+/** The counts of a bucket, and again as what they are: messages. */
+function toNamedCounts(sums: Sums, reader: AmountReader) {
+  const { cost, ...messages } = toCounts(sums, reader);
+  return { ...messages, cost, messages };
+}
+
+export const toBucketOut = (
+  { bucket, campaigns, skipped, ...sums }: BucketRow,
+  reader: AmountReader,
+): Static<typeof BucketOut> => ({
   bucket: bucket.toISOString(),
   campaigns,
-  ...toCounts(sums),
+  ...toNamedCounts(sums, reader),
   skipped,
 });
 
@@ -109,12 +133,12 @@ const add = (a: Sums, b: Sums): Sums => ({
   costMicros: a.costMicros + b.costMicros,
 });
 
-export const toCampaignBucketOut = (found: CampaignBucket): Static<typeof CampaignBucketOut> => ({
+export const toCampaignBucketOut = (found: CampaignBucket, reader: AmountReader): Static<typeof CampaignBucketOut> => ({
   bucket: found.bucket.toISOString(),
   campaigns: 1,
-  ...toCounts(found.channels.reduce(add, NOTHING)),
+  ...toNamedCounts(found.channels.reduce(add, NOTHING), reader),
   skipped: found.skipped,
   channels: found.channels.flatMap(({ channel: bit, ...sums }) =>
-    toChannels(bit).map((channel) => ({ channel, ...toCounts(sums) })),
+    toChannels(bit).map((channel) => ({ channel, ...toCounts(sums, reader) })),
   ),
 });

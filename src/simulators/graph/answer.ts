@@ -34,6 +34,8 @@ const TITLES: ReadonlyMap<number, string> = new Map([
   [131051, 'Message type is not supported'],
   [131053, 'Media upload error'],
   [131056, 'Pair rate limit hit'],
+  [133005, 'Two step verification PIN mismatch'],
+  [133010, 'Phone number not registered'],
   [131062, 'Recipient is not supported for this message'],
   [132000, 'Number of parameters does not match the template'],
   [132001, 'Template does not exist in that language'],
@@ -65,12 +67,32 @@ export function faultAnswer({ code, details }: Fault): Answer {
   return { status: HTTP_STATUS.get(code) ?? 400, body: { error } };
 }
 
+/**
+ * Creates the answer to a call whose `appsecret_proof` is missing or wrong (texts as quoted in Yoctol/bottender#271 and
+ * facebook/facebook-python-business-sdk#528).
+ */
+export const proofFault = (given: boolean): Answer => ({
+  status: 400,
+  body: {
+    error: {
+      message: given
+        ? 'Invalid appsecret_proof provided in the API argument'
+        : 'API calls from the server require an appsecret_proof argument',
+      type: 'GraphMethodException',
+      code: 100,
+      fbtrace_id: traceId(),
+    },
+  },
+});
+
 /** Creates the answer for an object that does not exist or does not belong to this token. */
 export const unknownObject = (id: string): Answer => ({
   status: 400,
   body: {
     error: {
-      message: `Unsupported request. Object with ID '${id}' does not exist or cannot be loaded`,
+      message:
+        `Unsupported post request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, ` +
+        'or does not support this operation. Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api',
       type: 'GraphMethodException',
       code: 100,
       error_subcode: 33,

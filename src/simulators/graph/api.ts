@@ -1,16 +1,20 @@
 import { parseJson, getText } from '../../carriers/json.ts';
+import { appSecretProof } from '../../carriers/whatsapp/signature.ts';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
-import { type Answer, faultAnswer, unknownObject, ok } from './answer.ts';
+import { type Answer, faultAnswer, ok, proofFault, unknownObject } from './answer.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { MediaStore } from './media.ts';
 import type { MessageDesk, PhoneNumber } from './messages.ts';
 import type { Samples } from './samples.ts';
+import type { GraphScript } from './script.ts';
 import type { Templates } from './templates.ts';
 
 /** What the API needs. */
 export type GraphApiDeps = {
   readonly accessToken: string;
+  readonly appSecret: string;
+  readonly script: Pick<GraphScript, 'requireProof'>;
   readonly wabaId: string;
   readonly numbers: readonly PhoneNumber[];
   readonly ledger: LedgerWriter;
@@ -22,9 +26,15 @@ export type GraphApiDeps = {
   /**
    * Verifies a callback URL with its token and uses it from then on; resolves with false when the verification failed.
    */
-  readonly subscribe: (url: string, verifyToken: string) => Promise<boolean>;
-  readonly unsubscribe: () => void;
-  readonly subscribedTo: () => string | null;
+  readonly verifyCallback: (url: string, verifyToken: string) => Promise<boolean>;
+  readonly subscription: Subscription;
+};
+
+/** Whether the app is subscribed to the events of the account, and where they go. */
+export type Subscription = {
+  isSubscribed(): boolean;
+  set(subscribed: boolean): void;
+  callbackUrl(): string | null;
 };
 
 type Response = SandboxAnswer | Promise<SandboxAnswer>;
@@ -33,6 +43,18 @@ type Response = SandboxAnswer | Promise<SandboxAnswer>;
 export function createApi(deps: GraphApiDeps): (request: SandboxRequest) => Response {
   const { ledger, numbers, wabaId, media } = deps;
   const byId = new Map(numbers.map((number) => [number.id, number]));
+  const unregistered = new Set(numbers.flatMap(({ id, registered = true }) => (registered ? [] : [id])));
+
+  /** Answers a request about the object with this id; `edge` is empty for the object itself. */
+  function onId(id: string, edge: string, request: SandboxRequest): Response {
+    const number = byId.get(id);
+    if (number) return onNumber(deps, { number, unregistered }, edge, request);
+    if (id === wabaId) return onAccount(deps, unregistered, edge, request);
+    if (id === 'app' && edge === '' && request.method === 'GET') return ok({ id: deps.appId });
+    if (id === deps.appId && edge === 'uploads' && request.method === 'POST') return deps.samples.begin(request.query);
+    if (id.startsWith('upload:')) return deps.samples.put(id, request);
+    return edge === '' ? onObject(deps, id, request) : unknownObject(id);
+  }
 
   return (request) => {
     ledger.count('requests');
@@ -42,13 +64,8 @@ export function createApi(deps: GraphApiDeps): (request: SandboxRequest) => Resp
       return faultAnswer({ code: 190, details: 'Invalid OAuth access token.' });
     }
     if (version === 'media-download') return media.download(id, request.query);
-    if (!/^v\d+\.\d$/.test(version) || rest.length > 0) return unknownPath(request);
-    const number = byId.get(id);
-    if (number) return onNumber(deps, number, edge, request);
-    if (id === wabaId) return onAccount(deps, edge, request);
-    if (id === deps.appId && edge === 'uploads' && request.method === 'POST') return deps.samples.begin(request.query);
-    if (id.startsWith('upload:')) return deps.samples.put(id, request);
-    return edge === '' ? onObject(deps, id, request) : unknownObject(id);
+    if (!isProven(request, deps)) return proofFault(request.query.has(PROOF));
+    return /^v\d+\.\d$/.test(version) && rest.length === 0 ? onId(id, edge, request) : unknownPath(request);
   };
 }
 
@@ -57,26 +74,44 @@ function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean
   return (scheme === 'Bearer' || scheme === 'OAuth') && constantTimeEqual(token, accessToken);
 }
 
+const PROOF = 'appsecret_proof';
+
+/** A proof that was sent must be right, whether the app requires one or not. */
+function isProven({ query }: SandboxRequest, { accessToken, appSecret, script }: GraphApiDeps): boolean {
+  const given = query.get(PROOF);
+  return given === null ? !script.requireProof : constantTimeEqual(given, appSecretProof(accessToken, appSecret));
+}
+
 const unknownPath = ({ method, path }: SandboxRequest): Answer =>
   faultAnswer({ code: 2500, details: `Unknown path components: ${method} ${path}` });
 
-function onNumber(deps: GraphApiDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
+type NumberState = { readonly number: PhoneNumber; readonly unregistered: Set<string> };
+
+function onNumber(
+  deps: GraphApiDeps,
+  { number, unregistered }: NumberState,
+  edge: string,
+  request: SandboxRequest,
+): Response {
   const { method } = request;
+  if (method === 'POST' && edge === 'register')
+    return withBody(request, (body) => register({ number, unregistered }, body));
   if (method === 'POST' && (edge === 'messages' || edge === 'marketing_messages')) {
+    if (unregistered.has(number.id)) return faultAnswer({ code: 133010, details: 'The account is not registered.' });
     const body = parseJson(request.body.toString());
     return body === undefined ? invalidJson() : deps.desk.post(number, body);
   }
   if (method === 'POST' && edge === 'media') return deps.media.upload(request);
-  return method === 'GET' && edge === '' ? ok(toNetwork(number)) : unknownPath(request);
+  return method === 'GET' && edge === '' ? ok(toNetwork(unregistered)(number)) : unknownPath(request);
 }
 
 const invalidJson = (): Answer => faultAnswer({ code: 100, details: 'The body is not valid JSON.' });
 
-function onAccount(deps: GraphApiDeps, edge: string, request: SandboxRequest): Response {
-  const { templates } = deps;
+function onAccount(deps: GraphApiDeps, unregistered: Set<string>, edge: string, request: SandboxRequest): Response {
+  const { templates, subscription } = deps;
   switch (`${request.method} ${edge}`) {
     case 'GET phone_numbers':
-      return ok({ data: deps.numbers.map(toNetwork) });
+      return ok({ data: deps.numbers.map(toNetwork(unregistered)) });
     case 'GET message_templates':
       return templates.list(request.query);
     case 'POST message_templates':
@@ -84,11 +119,11 @@ function onAccount(deps: GraphApiDeps, edge: string, request: SandboxRequest): R
     case 'DELETE message_templates':
       return templates.remove(request.query);
     case 'GET subscribed_apps':
-      return ok({ data: deps.subscribedTo() === null ? [] : [{ override_callback_uri: deps.subscribedTo() }] });
+      return ok({ data: subscription.isSubscribed() ? [subscribedApp(deps)] : [] });
     case 'POST subscribed_apps':
       return subscribe(deps, request);
     case 'DELETE subscribed_apps':
-      deps.unsubscribe();
+      subscription.set(false);
       return ok({ success: true });
     default:
       return unknownPath(request);
@@ -103,11 +138,11 @@ function withBody(request: SandboxRequest, act: (body: unknown) => Answer): Answ
 async function subscribe(deps: GraphApiDeps, request: SandboxRequest): Promise<Answer> {
   const body = parseJson(request.body.toString());
   const [url, token] = [getText(body, 'override_callback_uri'), getText(body, 'verify_token')];
-  if (url === '' && token === '') return ok({ success: true });
-  const verified = URL.canParse(url) && (await deps.subscribe(url, token));
-  return verified
-    ? ok({ success: true })
-    : faultAnswer({ code: 100, details: 'override_callback_uri: the callback verification failed' });
+  const isOverridden = url !== '' || token !== '';
+  if (isOverridden && !(URL.canParse(url) && (await deps.verifyCallback(url, token))))
+    return faultAnswer({ code: 100, details: 'override_callback_uri: the callback verification failed' });
+  deps.subscription.set(true);
+  return ok({ success: true });
 }
 
 function onObject({ templates, media }: GraphApiDeps, id: string, request: SandboxRequest): Answer {
@@ -120,11 +155,32 @@ function onObject({ templates, media }: GraphApiDeps, id: string, request: Sandb
     : unknownPath(request);
 }
 
-const toNetwork = ({ id, displayNumber, verifiedName }: PhoneNumber): object => ({
-  id,
-  display_phone_number: displayNumber,
-  verified_name: verifiedName,
-  quality_rating: 'GREEN',
-  code_verification_status: 'VERIFIED',
-  throughput: { level: 'STANDARD' },
+/** Registers a number, and checks its PIN. Numbers are forgotten with the simulator. */
+function register({ number: { id, pin }, unregistered }: NumberState, body: unknown): Answer {
+  const given = getText(body, 'pin');
+  if (getText(body, 'messaging_product') !== 'whatsapp')
+    return faultAnswer({ code: 100, details: 'messaging_product is required' });
+  if (!/^\d{6}$/.test(given)) return faultAnswer({ code: 100, details: 'pin must have 6 digits' });
+  if (pin !== undefined && given !== pin)
+    return faultAnswer({ code: 133005, details: 'The PIN is not that of the two-step verification.' });
+  unregistered.delete(id);
+  return ok({ success: true });
+}
+
+const subscribedApp = ({ appId, subscription }: GraphApiDeps): object => ({
+  whatsapp_business_api_data: { id: appId, name: 'Sandbox', link: 'https://www.facebook.com/games/?app_id=sandbox' },
+  ...(subscription.callbackUrl() !== null && { override_callback_uri: subscription.callbackUrl() }),
 });
+
+const toNetwork =
+  (unregistered: ReadonlySet<string>) =>
+  ({ id, displayNumber, verifiedName }: PhoneNumber): object => ({
+    id,
+    display_phone_number: displayNumber,
+    verified_name: verifiedName,
+    quality_rating: 'GREEN',
+    code_verification_status: 'VERIFIED',
+    platform_type: unregistered.has(id) ? 'NOT_APPLICABLE' : 'CLOUD_API',
+    status: unregistered.has(id) ? 'PENDING' : 'CONNECTED',
+    throughput: { level: 'STANDARD' },
+  });

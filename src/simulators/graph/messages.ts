@@ -17,6 +17,10 @@ export type PhoneNumber = {
   /** The number as people see it, with the plus sign. */
   readonly displayNumber: string;
   readonly verifiedName: string;
+  /** False for a number that has to be registered before it can send; default true. */
+  readonly registered?: boolean;
+  /** The PIN of the two-step verification; without one, registering accepts any PIN. */
+  readonly pin?: string;
 };
 
 /** What the message endpoint needs. */

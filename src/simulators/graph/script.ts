@@ -30,6 +30,8 @@ export type Outcome = {
 export type GraphScript = PosterScript & {
   /** Refuses every message with this code. */
   refuse: number | null;
+  /** Refuses calls without `appsecret_proof`, like an app whose setting "Require App Secret" is on. */
+  requireProof: boolean;
   /** Accepts every message without ever answering. */
   silent: boolean;
   answerDelayMs: number;
@@ -116,6 +118,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
 export function defaultScript(): GraphScript {
   return {
     refuse: null,
+    requireProof: false,
     silent: false,
     answerDelayMs: 0,
     dropAnswerShare: 0,

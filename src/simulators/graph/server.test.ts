@@ -55,6 +55,20 @@ describe('a request', () => {
     expect(reply).toMatchObject({ status, json: { error: { code, type: expect.stringMatching(/Exception$/) } } });
   });
 
+  test.each([
+    ['without the proof of the app secret is refused while the app requires it', true, '', 'API calls from the server'],
+    ['with a wrong proof is always refused', false, '?appsecret_proof=00', 'Invalid appsecret_proof'],
+  ])('%s', async (_, requireProof, query, message) => {
+    const graph = await sandbox({ script: { requireProof } });
+    const { status, json } = await ask(graph, `/v23.0/${NUMBER}${query}`);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({
+      code: 100,
+      type: 'GraphMethodException',
+      message: expect.stringContaining(message),
+    });
+  });
+
   test('that is not JSON is refused', async () => {
     const reply = await ask(await sandbox(), `/v23.0/${NUMBER}/messages`, '{');
     expect(reply.json.error?.code).toBe(100);
@@ -232,7 +246,7 @@ describe('a template', () => {
     const graph = await sandbox();
     const draft = { ...TEMPLATES[1], name: 'reject_me' };
     await ask(graph, `/v23.0/${graph.wabaId}/message_templates`, draft);
-    await expect.poll(() => graph.templates.all().at(-1)?.status, { interval: 5, timeout: 5000 }).toBe('REJECTED');
+    await expect.poll(() => graph.templates.all().at(-1)?.status, { interval: 5 }).toBe('REJECTED');
   });
 });
 
@@ -249,7 +263,7 @@ describe('an existing template', () => {
 
   test('that is pending is decided', async () => {
     const graph = await sandbox({ templates: [{ ...seeded, status: 'PENDING' }] });
-    await expect.poll(() => graph.templates.all()[0]?.status, { interval: 5, timeout: 5000 }).toBe('APPROVED');
+    await expect.poll(() => graph.templates.all()[0]?.status, { interval: 5 }).toBe('APPROVED');
   });
 });
 
@@ -283,9 +297,25 @@ describe('the script', () => {
   });
 });
 
+describe('a number that is not registered', () => {
+  test('sends nothing until it is registered with its PIN', async () => {
+    const numbers = [{ id: NUMBER, displayNumber: '+351 1', verifiedName: 'X', registered: false, pin: '123456' }];
+    const graph = await sandbox({ numbers });
+    const register = async (pin: string): Promise<number | undefined> =>
+      (await ask(graph, `/v23.0/${NUMBER}/register`, { messaging_product: 'whatsapp', pin })).json.error?.code;
+    expect(await codeOf(graph, template('hello'))).toBe(133010);
+    expect([await register('12'), await register('654321'), await register('123456')]).toEqual([
+      100,
+      133005,
+      undefined,
+    ]);
+    expect(await codeOf(graph, template('hello'))).toBe(0);
+  });
+});
+
 describe('the subscription', () => {
-  test('is accepted only from a URL that answers the challenge', async () => {
-    const graph = await sandbox();
+  test('with a URL of its own is accepted only when the URL answers the challenge', async () => {
+    const graph = await sandbox({ subscribed: false });
     const client = await startServer({
       maxBytes: 1000,
       handle: ({ query }) => ({
@@ -303,6 +333,18 @@ describe('the subscription', () => {
     expect((await ask(graph, `/v23.0/${graph.wabaId}/subscribed_apps`)).json.data).toEqual([]);
     expect((await subscribe('right')).json.success).toBe(true);
     expect((await ask(graph, `/v23.0/${graph.wabaId}/subscribed_apps`)).json.data).toHaveLength(1);
+  });
+
+  test('decides whether events are posted to the callback URL', async () => {
+    const client = await startServer({ maxBytes: 10_000, handle: () => ({ status: 200, body: '' }) });
+    onTestFinished(() => client.close());
+    const graph = await sandbox({ subscribed: false, callbackUrl: `${client.url}/cb` });
+    const inbound = { from: '351912345678', text: 'Hi' };
+    expect(await graph.injectInbound(inbound)).toMatchObject({ acked: false });
+    expect((await ask(graph, `/v23.0/${graph.wabaId}/subscribed_apps`, {})).json.success).toBe(true);
+    expect(await graph.injectInbound(inbound)).toMatchObject({ acked: true });
+    await ask(graph, `/v23.0/${graph.wabaId}/subscribed_apps`, undefined, { method: 'DELETE' });
+    expect(await graph.injectInbound(inbound)).toMatchObject({ acked: false });
   });
 
   test('without a URL loses events and counts them', async () => {

@@ -6,7 +6,7 @@ import { createEvents } from './events.ts';
 import { type InboundDraft, injectInbound } from './inbound.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createLimits, createWindows } from './limits.ts';
-import { createMediaStore } from './media.ts';
+import { createMediaStore, type MediaStore } from './media.ts';
 import { createMessageDesk, type PhoneNumber } from './messages.ts';
 import { createSamples } from './samples.ts';
 import { defaultScript, type GraphScript } from './script.ts';
@@ -29,6 +29,8 @@ export type SandboxGraphOptions = {
   readonly templates?: readonly object[];
   /** The callback URL; without one (null, the default) callbacks are lost. */
   readonly callbackUrl?: string | null;
+  /** Whether the app is subscribed to the account at first: without it, callbacks are lost. Default true. */
+  readonly subscribed?: boolean;
   /** `counts` keeps no entries in memory: for benches and long runs. Default `entries`. */
   readonly ledger?: 'entries' | 'counts';
   readonly script?: Partial<GraphScript>;
@@ -47,7 +49,14 @@ export type SandboxGraph = {
   /** The behaviour, which may be changed at any time. */
   readonly script: GraphScript;
   readonly ledger: Ledger;
-  readonly templates: { all(): readonly SandboxTemplate[]; move: Templates['move']; seed: Templates['seed'] };
+  readonly templates: {
+    all(): readonly SandboxTemplate[];
+    move: Templates['move'];
+    rate: Templates['rate'];
+    seed: Templates['seed'];
+  };
+  /** The files that were uploaded or sent. */
+  readonly media: Pick<MediaStore, 'put' | 'show'>;
   /** Sets the callback URL without verifying it. */
   setCallback(url: string | null): void;
   /**
@@ -98,21 +107,24 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   const statuses = createStatusPlanner({ script, ledger, random, events });
   const media = createMediaStore({ ledger, urlMs: () => script.mediaUrlMs, baseUrl: () => server.url });
   const desk = createMessageDesk({ script, ledger, random, limits, windows, templates, statuses, hasMedia: media.has });
-  let subscribed = callbackUrl;
+  let [url, subscribed] = [callbackUrl, options.subscribed ?? true];
+  const applySubscription = (): void => events.setUrl(subscribed ? url : null);
 
-  function setCallback(url: string | null): void {
-    subscribed = url;
-    events.setUrl(url);
+  function setCallback(next: string | null): void {
+    url = next;
+    applySubscription();
   }
 
-  async function verifyCallback(url: string, verifyToken: string): Promise<boolean> {
-    const verified = await answersChallenge(url, verifyToken);
-    if (verified) setCallback(url);
+  async function verifyCallback(next: string, verifyToken: string): Promise<boolean> {
+    const verified = await answersChallenge(next, verifyToken);
+    if (verified) setCallback(next);
     return verified;
   }
 
   const handle = createApi({
     accessToken,
+    appSecret,
+    script,
     wabaId,
     appId,
     numbers,
@@ -121,9 +133,15 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
     templates,
     media,
     samples,
-    subscribe: verifyCallback,
-    unsubscribe: () => setCallback(null),
-    subscribedTo: () => subscribed,
+    verifyCallback,
+    subscription: {
+      isSubscribed: () => subscribed,
+      set(next) {
+        subscribed = next;
+        applySubscription();
+      },
+      callbackUrl: () => url,
+    },
   });
   const { host, port } = options;
   const server = await startServer({
@@ -153,6 +171,7 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
     script,
     ledger,
     templates,
+    media: { put: media.put, show: media.show },
     setCallback,
     verifyCallback,
     idle: events.idle,

@@ -15,6 +15,8 @@ export type SandboxTemplate = {
   readonly parameterFormat: string;
   readonly components: readonly unknown[];
   readonly status: string;
+  /** GREEN, YELLOW, RED or UNKNOWN. */
+  readonly quality: string;
 };
 
 /** The templates of the business account; see `createTemplates`. */
@@ -31,6 +33,8 @@ export type Templates = {
    * the template does not exist.
    */
   move(id: string, event: string, details?: { readonly reason?: string; readonly title?: string }): boolean;
+  /** Simulates a new rating of a template, and notifies the client. Returns false when the template does not exist. */
+  rate(id: string, quality: string): boolean;
   list(query: URLSearchParams): Answer;
   create(body: unknown): Answer;
   /** Edits a template; returns null when it does not exist. */
@@ -56,12 +60,9 @@ const MAX_TEMPLATES = 250;
 const FIRST_ID = 900_000_000_000_000;
 const EDITABLE = ['APPROVED', 'REJECTED', 'PAUSED'];
 /** The status after an event that has a different name. */
-const STATUS_AFTER: ReadonlyMap<string, string> = new Map([
-  ['REINSTATED', 'APPROVED'],
-  ['LOCKED', 'DISABLED'],
-]);
+const STATUS_AFTER: ReadonlyMap<string, string> = new Map([['REINSTATED', 'APPROVED']]);
 /** Events that are only warnings. */
-const WARNINGS = ['FLAGGED'];
+const WARNINGS = ['FLAGGED', 'LOCKED'];
 
 /** Creates the templates of the business account, with their approval (protocol sheet whatsapp, section 4). */
 export function createTemplates({ script, ledger, events, isSample }: TemplateDeps): Templates {
@@ -77,7 +78,7 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     const [name, language] = [getText(body, 'name'), getText(body, 'language')];
     const parameterFormat = getText(body, 'parameter_format') || 'POSITIONAL';
     const [category, components] = [getText(body, 'category'), getList(body, 'components')];
-    const template = { id, name, language, category, parameterFormat, components, status };
+    const template = { id, name, language, category, parameterFormat, components, status, quality: 'UNKNOWN' };
     templates.set(id, template);
     return template;
   }
@@ -108,6 +109,24 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
       entry: ledger.recordEvent({ kind: 'template', id, what: event }),
       field: 'message_template_status_update',
       value: changeOf(template, event, details),
+    });
+    return true;
+  }
+
+  function rate(id: string, quality: string): boolean {
+    const template = templates.get(id);
+    if (!template) return false;
+    templates.set(id, { ...template, quality });
+    events.publish({
+      entry: ledger.recordEvent({ kind: 'template', id, what: quality }),
+      field: 'message_template_quality_update',
+      value: {
+        previous_quality_score: template.quality,
+        new_quality_score: quality,
+        message_template_id: Number(id),
+        message_template_name: template.name,
+        message_template_language: template.language,
+      },
     });
     return true;
   }
@@ -163,6 +182,7 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     all: () => [...templates.values()],
     seed,
     move,
+    rate,
     list: (query) => listPage([...templates.values()], query),
     create,
     edit,
@@ -176,12 +196,12 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
   };
 }
 
-const toNetwork = ({ parameterFormat, status, ...template }: SandboxTemplate): object => ({
+const toNetwork = ({ parameterFormat, status, quality, ...template }: SandboxTemplate): object => ({
   ...template,
   status,
   parameter_format: parameterFormat,
   rejected_reason: status === 'REJECTED' ? 'INCORRECT_CATEGORY' : 'NONE',
-  quality_score: { score: 'UNKNOWN' },
+  quality_score: { score: quality },
 });
 
 /** A page begins after the template that the cursor `after` names, which is an encoded id. */

@@ -1,4 +1,5 @@
 import { getList, getMember, getText } from '../../carriers/json.ts';
+import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import type { Fault } from './answer.ts';
 import { interactiveFault } from './validate-interactive.ts';
 
@@ -27,7 +28,7 @@ export function recipientOf(body: unknown): Recipient | Fault {
   if (to !== '') return /^\d{7,15}$/.test(to) ? { kind: 'number', to } : bad('to: not a phone number');
   const user = getText(body, 'recipient');
   if (user === '') return missing('to');
-  return /^[A-Z]{2}\.[A-Za-z0-9]{1,128}$/.test(user) ? { kind: 'user', to: user } : bad('recipient: not a user id');
+  return isUserId(user) ? { kind: 'user', to: user } : bad('recipient: not a user id');
 }
 
 /** Validates the members that all types of messages share; null when they are valid. */

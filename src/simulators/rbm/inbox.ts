@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUuid } from '../../platform/lib/ids.ts';
-import { parseJson } from '../../carriers/json.ts';
+import { getText, parseJson } from '../../carriers/json.ts';
 import type { SandboxAnswer } from '../http/server.ts';
 import type { Random } from '../smsc/random.ts';
 import { createRecentMap } from '../smsc/recent-map.ts';
@@ -70,9 +70,15 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
     return (
       agents.faultOf(agentId, phone) ??
       faultOfMessage(message, Date.now()) ??
+      faultOfTrafficType(message) ??
       faultOfHandset(phone, message) ??
       faultOfUploads(message)
     );
+  }
+
+  function faultOfTrafficType(message: unknown): Fault | null {
+    const isMissing = getText(message, 'messageTrafficType') === '';
+    return script.requireTrafficType && isMissing ? invalid('The message traffic type must be set.') : null;
   }
 
   function faultOfHandset(phone: string, message: unknown): Fault | null {

@@ -51,6 +51,8 @@ export type Outcome = {
 export type RbmScript = PosterScript & {
   /** Refuses every message with this error. */
   refuse: ErrorName | null;
+  /** Refuses messages without a traffic type, as of agents with several uses. */
+  requireTrafficType: boolean;
   /** Accepts every message without ever answering. */
   silent: boolean;
   answerDelayMs: number;
@@ -148,6 +150,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
 export function defaultScript(): RbmScript {
   return {
     refuse: null,
+    requireTrafficType: false,
     silent: false,
     answerDelayMs: 0,
     throttleShare: 0,

@@ -4,30 +4,25 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { secretOf } from '../../network/connections/save.ts';
 import { findConnection, insertConnection } from '../../network/connections/sql.ts';
-import { exec, sql } from '../../platform/db/query.ts';
+import { sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { listRegisteredSenders } from '../../network/senders/sql.ts';
 import { insertTemplate, listUsableTemplates } from '../../network/templates/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { readSandboxInbound } from './inbound.ts';
 import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE connection, sender, template RESTART IDENTITY CASCADE`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE connection, sender, template RESTART IDENTITY CASCADE`));
 
 const key = createSecretKey(randomBytes(32));
 async function start() {
@@ -93,8 +88,7 @@ test('receipts that an earlier run owed are sent once the callbacks are connecte
   const second = await start();
   const { origin, heard } = await listenAsProgram();
   await second.startCallbacks(origin);
-  for (const { carrierId } of owed)
-    await expect.poll(() => heard().includes(carrierId), { timeout: 20_000 }).toBe(true);
+  for (const { carrierId } of owed) await expect.poll(() => heard().includes(carrierId)).toBe(true);
 });
 
 /** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */

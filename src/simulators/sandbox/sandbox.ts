@@ -11,6 +11,7 @@ import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { injectInbound, readSandboxInbound } from './inbound.ts';
 import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
 import { retireSmsc, SMSC_NAME, startSmsc } from './smsc.ts';
+import { retireSocial, type SandboxSocialNetworks, startSocial } from './social.ts';
 import { SANDBOX_CHANNEL } from './sql.ts';
 
 /**
@@ -21,6 +22,7 @@ export const isSandboxWanted = async (config: Pick<Config, 'sandbox'>, pool: Poo
 
 /** A running sandbox. */
 export type Sandbox = {
+  readonly social: Pick<SandboxSocialNetworks, 'apps' | 'page'>;
   /** Directs the callbacks of the networks to this program. */
   startCallbacks(program: RequestListener): Promise<void>;
   /** Stops accepting callbacks, so that the program can end. */
@@ -31,16 +33,22 @@ export type Sandbox = {
 
 /** What the sandbox needs. */
 export type SandboxDeps = {
+  readonly config: Pick<Config, 'social' | 'publicUrl'>;
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly connectionString: string;
   readonly log: Log;
 };
 
-/** Starts the sandbox's simulators of all three channels, and listens for inbound messages to simulate. */
-export async function startSandbox({ pool, secretKey, connectionString, log }: SandboxDeps): Promise<Sandbox> {
+/**
+ * Starts the sandbox's simulators of all three channels and of the social networks, and listens for inbound messages to
+ * simulate.
+ */
+export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
+  const { pool, secretKey, connectionString, log } = deps;
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
+  const social = await startSocial(deps);
   const listening = await openWorkerSession({
     connectionString,
     channels: [SANDBOX_CHANNEL],
@@ -62,6 +70,7 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
       callbackServer = null;
     });
   return {
+    social,
     async startCallbacks(program) {
       callbackServer = await startCallbackServer(program);
       await networks.startCallbacks(`http://127.0.0.1:${(callbackServer.address() as AddressInfo).port}`);
@@ -70,17 +79,24 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
     async close() {
       await stopCallbacks();
       await listening.close();
-      await Promise.all([smsc.close(), networks.close()]);
+      await Promise.all([smsc.close(), networks.close(), social.close()]);
     },
   };
 }
 
 /**
- * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, and a certificate
- * is for another name than this machine's.
+ * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, a certificate is for
+ * another name than this machine's, and a proxy on this machine (TRUST_PROXY) must say that its clients use HTTPS, which
+ * is said here for the sandbox. For that reason this server accepts nothing but callbacks, and no claim about who sends
+ * them.
  */
 async function startCallbackServer(program: RequestListener): Promise<http.Server> {
-  const server = http.createServer(program);
+  const server = http.createServer((request, response) => {
+    if (!request.url?.startsWith('/api/callbacks/')) return void response.writeHead(404).end();
+    delete request.headers['x-forwarded-for'];
+    request.headers['x-forwarded-proto'] = 'https';
+    program(request, response);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
@@ -99,4 +115,5 @@ export async function assignSandboxNumbers(pool: Pool, { accountId }: { accountI
 export async function retireSandbox(pool: Pool): Promise<void> {
   await retireSmsc(pool);
   await retireSandboxNetworks(pool);
+  await retireSocial(pool);
 }

@@ -1,27 +1,22 @@
 import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { secretOf } from '../../network/connections/save.ts';
 import { findConnection, insertConnection } from '../../network/connections/sql.ts';
-import { exec, sql } from '../../platform/db/query.ts';
+import { sql } from '../../platform/db/query.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
 import { insertRoute, listRoutes } from '../../network/routing/sql.ts';
 import { isSandboxWanted } from './sandbox.ts';
 import { retireSmsc, startSmsc } from './smsc.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE connection, route RESTART IDENTITY CASCADE`));
+const { pool } = testDatabase();
+
+beforeEach(() => reset(pool, sql`TRUNCATE connection, route RESTART IDENTITY CASCADE`));
 
 const key = createSecretKey(randomBytes(32));
 const real = () => insertConnection(pool, { name: 'carrier', kind: 'smpp', sandbox: false, settings: {} });
@@ -61,7 +56,7 @@ test('receipts that an earlier run owed are sent by the next one, but not those 
     await settleOutcomes(pool, [resultOf(id, outcome, { connectionId: of })], false);
   }
   const smsc = await start();
-  await expect.poll(() => smsc.waiting(), { timeout: 5000 }).toBe(2);
+  await expect.poll(() => smsc.waiting()).toBe(2);
   expect(smsc.ledger.counts().receipts).toBe(2);
 });
 

@@ -80,7 +80,7 @@ describe('invalid octets', () => {
   });
 
   test('a truncated body is refused with RINVCMDLEN, and the connection stays open', async () => {
-    const smsc = await start();
+    const smsc = await start({ receipts: 'none' });
     const { socket, answers, came } = await connectRaw(smsc.port);
     const whole = encodePdu(submit(3));
     const broken = Buffer.concat([header(whole.length - 3, COMMAND.submit_sm, 3), whole.subarray(16, -3)]);

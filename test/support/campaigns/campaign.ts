@@ -14,6 +14,7 @@ export type CampaignRecord = {
   readonly totalFailed: number;
   readonly totalPending: number;
   readonly totalSkipped: number;
+  readonly totalCancelled: number;
   readonly actualCost: number;
   readonly progress: number;
 };

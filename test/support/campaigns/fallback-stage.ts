@@ -36,7 +36,7 @@ export type FallbackStage = {
   send(chain: readonly Hop['channel'][], more?: Partial<Draft>, rule?: Partial<Hop>): Promise<string>;
   /** Lets a worker do everything that is due. */
   run(accept?: Pick<Accept, 'once'>): Promise<void>;
-  /** Lets this much time pass for all fallback chains. */
+  /** Lets this much time pass for all messages and their fallbacks. */
   pass(seconds: number): Promise<void>;
   /** Lists the messages of the account in order. */
   messages(): Promise<ChainMessage[]>;
@@ -74,7 +74,11 @@ export async function openFallbackStage(
       while ((await fallbacks.poll()) > 0) await fallbacks.stop();
     },
     async pass(seconds) {
-      await exec(pool, sql`UPDATE message_fallback SET due_at = due_at - ${seconds} * interval '1 second'`);
+      const earlier = sql`- ${seconds} * interval '1 second'`;
+      await exec(pool, sql`UPDATE message_fallback SET due_at = due_at ${earlier}`);
+      await exec(pool, sql`UPDATE message_state SET submitted_at = submitted_at ${earlier}`);
+      // The time at which a message was made is in its id, so a schedule stands for it.
+      await exec(pool, sql`UPDATE message SET scheduled_at = coalesce(scheduled_at, now()) ${earlier}`);
     },
     async settle(outcome) {
       const job = await findJob(pool, await newest());

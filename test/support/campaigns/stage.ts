@@ -109,6 +109,7 @@ export async function openCampaignStage(
       await exec(pool, sql`UPDATE campaign SET scheduled_at = scheduled_at ${earlier}`);
       await exec(pool, sql`UPDATE campaign_batch SET due_at = due_at ${earlier}, created_at = created_at ${earlier}`);
       await exec(pool, sql`UPDATE campaign_outcome SET due_at = due_at ${earlier}`);
+      await exec(pool, sql`UPDATE message_state SET submitted_at = submitted_at ${earlier}`);
     },
     messages: (campaignId) => listMessages(pool, campaignId),
     async last(campaignId, destination) {

@@ -39,7 +39,7 @@ function submissionTo(destination: string, more: Partial<Submission> = {}): Subm
 const destinations = (count: number): string[] => Array.from({ length: count }, (_, index) => `+35191234567${index}`);
 const digits = (destination: string): string => destination.slice(1);
 const until = (what: string, condition: () => boolean): Promise<void> =>
-  vi.waitFor(() => expect(condition(), what).toBe(true), { timeout: 5000, interval: 2 });
+  vi.waitFor(() => expect(condition(), what).toBe(true), { timeout: 60_000, interval: 2 });
 
 /**
  * Registers the tests that every carrier must pass, whatever its protocol: the contract of `carrier.ts` and

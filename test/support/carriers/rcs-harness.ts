@@ -43,7 +43,7 @@ export const until = (condition: () => boolean): Promise<void> =>
     () => {
       if (!condition()) throw new Error(`not in time: ${condition.toString()}`);
     },
-    { timeout: 5000, interval: 2 },
+    { timeout: 60_000, interval: 2 },
   );
 
 let privateKey: string | undefined;

@@ -29,9 +29,11 @@ const STOPPED: Outcome = { kind: 'unknown', text: 'stopped before the answer', c
 export function createScriptedCarrier({
   window = 10,
   script = ({ messageId }) => accepted(messageId),
+  paceOf,
 }: {
   window?: number;
   script?: Script;
+  paceOf?: Carrier['paceOf'];
 } = {}): ScriptedCarrier {
   const times = new Map<string, number>();
   const open = new Set<PromiseWithResolvers<Outcome>>();
@@ -45,6 +47,7 @@ export function createScriptedCarrier({
     maxInFlight: () => most,
     onChange: () => undefined,
     start: () => undefined,
+    ...(paceOf && { paceOf }),
     room: () => (up && !stopped ? window - open.size : 0),
     async submit(submission) {
       if (!up || stopped) return NOT_SENT;

@@ -35,7 +35,13 @@ export function createTestHost(): TestHost {
 }
 
 /** Delays that are short enough for tests, in the proportions of `TIMING`. */
-export const FAST: Timing = { reconnectBaseMs: 10, reconnectMaxMs: 100, stableMs: 60_000, faultRetryMs: 200 };
+export const FAST: Timing = {
+  reconnectBaseMs: 10,
+  reconnectMaxMs: 100,
+  stableMs: 60_000,
+  faultRetryMs: 200,
+  stuckRetryMs: 50,
+};
 
 export const submission = (more: Partial<Submission> = {}): Submission => ({
   messageId: '018f0000-0000-7000-8000-000000000001',
@@ -47,13 +53,13 @@ export const submission = (more: Partial<Submission> = {}): Submission => ({
   ...more,
 });
 
-/** Polls until the condition holds; fails after two seconds. */
+/** Polls until the condition holds; fails after a minute. */
 export const until = (condition: () => boolean): Promise<void> =>
   vi.waitFor(
     () => {
       if (!condition()) throw new Error(`not in time: ${condition.toString()}`);
     },
-    { timeout: 2000, interval: 2 },
+    { timeout: 60_000, interval: 2 },
   );
 
 export function makeCarrier(peer: { port: number }, settings: object = {}, timing: Timing = FAST): Carrier {

@@ -40,13 +40,13 @@ export type LibraryClient = {
   answer(pdu: LibraryPdu, status: number): void;
   /** The command names of all received PDUs, responses included. */
   readonly log: string[];
-  /** Resolves when `test` returns true; it is called after every PDU. Rejects after five seconds. */
+  /** Resolves when `test` returns true; it is called after every PDU. Rejects after a minute. */
   until(test: () => boolean): Promise<void>;
   readonly closed: Promise<void>;
   close(): Promise<void>;
 };
 
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 60_000;
 
 /** Connects a library client without binding. */
 export async function connectLibrary(port: number, options: Fields = {}): Promise<LibraryClient> {

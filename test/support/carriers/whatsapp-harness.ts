@@ -1,3 +1,4 @@
+import { type SandboxAnswer, startServer } from '../../../src/simulators/http/server.ts';
 import { onTestFinished } from 'vitest';
 import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
 import {
@@ -107,3 +108,25 @@ export const templateTo = (destination: string, more: Partial<Submission> = {}):
     },
     ...more,
   });
+
+type Answering = () => SandboxAnswer | Promise<SandboxAnswer>;
+
+/** The answer to a probe of the API when all is well. */
+export const THERE: SandboxAnswer = { status: 200, body: { data: [] } };
+
+/** Starts a server at the address of the API that answers messages and probes so, and a carrier that has found it. */
+export async function carrierFacing(onMessage: Answering, onProbe: Answering = () => THERE): Promise<Carrier> {
+  const server = await startServer({
+    maxBytes: 10_000,
+    handle: ({ method }) => (method === 'GET' ? onProbe() : onMessage()),
+  });
+  const graph = await sandbox();
+  const carrier = createWhatsappCarrier(settingsFor(graph, { baseUrl: server.url }), secretsFor(graph), FAST);
+  onTestFinished(async () => {
+    await carrier.stop(0);
+    await server.close();
+  });
+  carrier.start(createTestHost());
+  await until(() => carrier.room() > 0);
+  return carrier;
+}

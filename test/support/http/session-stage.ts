@@ -8,11 +8,18 @@ import { loadConfig } from '../../../src/platform/config.ts';
 import { many, sql } from '../../../src/platform/db/query.ts';
 import { authentication, requireOperator } from '../../../src/platform/http/auth.ts';
 import type { App } from '../../../src/platform/http/app.ts';
+import { acceptIdempotencyKeys } from '../../../src/platform/http/idempotency.ts';
 import { describeApi } from '../../../src/platform/http/openapi.ts';
 import { createServer } from '../../../src/platform/http/server.ts';
+import { createAnswerStore } from '../../../src/platform/idempotency/answers.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
+import { DEFAULT_NUMBER_RULES } from '../../../src/platform/lib/phone/number-rules.ts';
 import { type Role, SCOPES } from '../../../src/platform/lib/scope.ts';
-import { sessionRoutes, signInRoutes } from '../../../src/identity/sessions/routes.ts';
+import { secondFactorRoutes } from '../../../src/identity/second-factors/routes.ts';
+import { sessionGuard } from '../../../src/identity/sessions/guard.ts';
+import { sessionRoutes } from '../../../src/identity/sessions/routes.ts';
+import { signInRoutes, stepUpRoutes } from '../../../src/identity/sign-in/routes.ts';
+import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
 import { addUser } from '../../../src/identity/users/add.ts';
 import { changeOperator } from '../../../src/identity/users/change.ts';
 import { userRoutes } from '../../../src/identity/users/routes.ts';
@@ -52,15 +59,20 @@ export async function openSessionStage(): Promise<SessionStage> {
 
 /** Creates such an app with this environment. `/operator` is for operators. */
 export function appWith({ pool }: TestDatabase, authenticator: Authenticator, environment: Headers): App {
-  const { authenticate, checkPassword } = authenticator;
-  const deps = apiDeps({ pool, authenticate, checkPassword, config: loadConfig(environment) });
+  const { authenticate, checkPassword, signInLimits } = authenticator;
+  const secretKey = createSecretKey(Buffer.alloc(32, 2));
+  const answers = createAnswerStore({ pool, secretKey });
+  const checks = { authenticate, checkPassword, signInLimits };
+  const deps = apiDeps({ pool, ...checks, secretKey, answers, config: loadConfig(environment) });
   const app = createServer(deps);
   describeApi(app);
   app.register(async (open: App) => signInRoutes(open, deps));
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate });
-    for (const register of [sessionRoutes, userRoutes, apiKeyRoutes, auditRoutes, securityRoutes])
-      register(closed, deps);
+    closed.register(sessionGuard);
+    acceptIdempotencyKeys(closed, deps);
+    const own = [sessionRoutes, stepUpRoutes, secondFactorRoutes];
+    for (const register of [...own, userRoutes, apiKeyRoutes, auditRoutes, securityRoutes]) register(closed, deps);
     closed.get('/operator', { onRequest: requireOperator() }, () => 'in');
   });
   return app;
@@ -103,8 +115,8 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
   /** Creates a person in this account. */
   async function person(accountId: number, role: Role): Promise<Person> {
     const username = `person-${++people}`;
-    const by = { ...operatorAuthor(accountId), role: 'owner', operations: new Set(SCOPES) } as const;
-    const actor = { ...by, plan: 'unlimited', channels: new Set<never>() } as const;
+    const by = { ...operatorAuthor(accountId), role: 'admin', operations: new Set(SCOPES) } as const;
+    const actor = { ...by, plan: 'unlimited', channels: new Set<never>(), numberRules: DEFAULT_NUMBER_RULES } as const;
     const { id } = await addUser(pool, actor, { username, password: PASSWORD, role });
     return { id, username, password: PASSWORD };
   }

@@ -8,6 +8,7 @@ import { Page as Frame } from '../ui/page.tsx';
 const PARTS = [
   ['credit', '/account'],
   ['campaigns', '/account/campaigns'],
+  ['numbers', '/account/numbers'],
   ['senders', '/account/senders'],
   ['templates', '/account/templates'],
 ] as const;

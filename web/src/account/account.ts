@@ -23,6 +23,12 @@ export const policyQuery = queryOptions({
 });
 export type Policy = Awaited<ReturnType<NonNullable<(typeof policyQuery)['queryFn']>>>;
 
+export const numberRulesQuery = queryOptions({
+  queryKey: ['account', 'rules-of-numbers'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/account/numbers`, { signal })),
+});
+export type NumberRules = Awaited<ReturnType<NonNullable<(typeof numberRulesQuery)['queryFn']>>>;
+
 /** More than any account has, so that one page lists all senders. */
 const MAX_SENDERS = 100;
 

@@ -2,7 +2,7 @@ import { SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { BookUser, Coins, Layers, Receipt, Snowflake } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { creditQuery } from '../api/credit.ts';
+import { useCredit } from '../api/credit.ts';
 import { useSession } from '../api/session.ts';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -23,9 +23,20 @@ import { useEntryColumns } from './entry-columns.tsx';
 export function Page() {
   return (
     <AccountFrame part="credit">
+      <Credit />
+    </AccountFrame>
+  );
+}
+
+function Credit() {
+  const { t } = useTranslation('account');
+  const refusal = useSession().refusal({ scope: 'money' });
+  if (refusal !== null) return <EmptyState icon={Coins} title={t(`ui:why.${refusal}`)} />;
+  return (
+    <>
       <Figures />
       <Transactions />
-    </AccountFrame>
+    </>
   );
 }
 
@@ -33,7 +44,7 @@ function Figures() {
   const { t } = useTranslation('account');
   const { account } = useSession();
   const format = useFormat();
-  const { data: credit, error, refetch } = useQuery(creditQuery);
+  const { data: credit, error, refetch } = useCredit();
   const { data: subscription } = useQuery(subscriptionQuery);
   if (credit === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   const contacts = subscription?.contacts;

@@ -67,8 +67,8 @@ function Name({ template, onOpen }: NameProps) {
   );
 }
 
-/** The status of a template, and the network's reason for it. */
-export function TemplateStatus({ template: { status, reason, common } }: { readonly template: Template }) {
+/** The status of a template, the network's reason for it, and its quality unless it is good or unknown. */
+export function TemplateStatus({ template: { status, reason, quality, common } }: { readonly template: Template }) {
   const { t } = useTranslation('account');
   return (
     <Stack gap={2} align="flex-start">
@@ -78,6 +78,11 @@ export function TemplateStatus({ template: { status, reason, common } }: { reado
       {reason !== null && (
         <Text size="xs" c="dimmed" className="foreign-text">
           {reason}
+        </Text>
+      )}
+      {(quality === 'RED' || quality === 'YELLOW') && (
+        <Text size="xs" c="dimmed">
+          {t(`templateQuality.${quality}`)}
         </Text>
       )}
       {common && (

@@ -1,4 +1,5 @@
 import { api, ok } from '../api/client.ts';
+import { placeholderNames } from '../ui/values/placeholders.ts';
 import { MS } from './account.ts';
 import type { TemplateChannel } from './template.ts';
 
@@ -36,7 +37,7 @@ const NUMBER = /^\d+$/;
 
 /** The placeholder names of a text, each once; numbered ones in numeric order. */
 export function placeholdersIn(text: string): string[] {
-  const names = [...new Set([...text.matchAll(/\{\{\s*([^{}|]{1,64}?)\s*\}\}/g)].map(([, name = '']) => name))];
+  const names = [...new Set(placeholderNames(text))];
   return names.every((name) => NUMBER.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names;
 }
 

@@ -45,6 +45,8 @@ export type Template = Pick<
   readonly category: string | null;
   /** Why the network rejected or paused it. */
   readonly reason: string | null;
+  /** How people react to it, as the network rates it. */
+  readonly quality: 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN' | null;
   readonly content: Content;
 };
 
@@ -86,6 +88,7 @@ const fromRcs = (template: RcsTemplate): Template => {
     language: null,
     category: null,
     reason: null,
+    quality: null,
     content: {
       title: textOf(card, 'title'),
       text: textOf(content, 'text') || textOf(card, 'description'),

@@ -22,7 +22,7 @@ export function listApiKeys({ page, limit, person, status }: KeySearch, signal: 
 }
 
 /** Finds a key by its secret value. */
-export const findApiKey = (value: string) => ok(api.GET(`${KEYS}/{value}`, { params: { path: { value } } }));
+export const findApiKey = (value: string) => ok(api.GET(`${KEYS}/{id}`, { params: { path: { id: value } } }));
 
 export type ApiKey = Awaited<ReturnType<typeof listApiKeys>>['data'][number];
 

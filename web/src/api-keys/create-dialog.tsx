@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
@@ -16,9 +17,14 @@ type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => voi
 /** Dialog that creates a key. The value is shown once and forgotten when the dialog closes. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('api-keys');
+  const [isCreated, setCreated] = useState(false);
+  const close = (): void => {
+    setCreated(false);
+    onClose();
+  };
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('create.title')}>
-      {opened && <Create onClose={onClose} />}
+    <Dialog opened={opened} onClose={close} title={t('create.title')} locked={isCreated}>
+      {opened && <Create onClose={close} onCreated={() => setCreated(true)} />}
     </Dialog>
   );
 }
@@ -30,7 +36,9 @@ type NewKey = {
   readonly expiresAt: string;
 };
 
-function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+type CreateProps = Pick<CreateDialogProps, 'onClose'> & { readonly onCreated: () => void };
+
+function Create({ onClose, onCreated }: CreateProps) {
   const { t } = useTranslation('api-keys');
   const { may } = useSession();
   const mine = SCOPES.filter((scope) => may({ scope }));
@@ -46,6 +54,7 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
       ok(api.POST(KEYS, { body: { ...rest, expiresAt: expiresAt === '' ? null : endOfDay(expiresAt) } })),
     refresh: [['api-keys']],
     form,
+    onDone: onCreated,
   });
   if (create.result !== undefined) return <Created secret={create.result.apiKey} onClose={onClose} />;
   return (

@@ -18,22 +18,29 @@ type RotateDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () 
 export function RotateDialog({ apiKey, onClose }: RotateDialogProps) {
   const { t } = useTranslation('api-keys');
   const shown = useLast(apiKey);
+  const [isRotated, setRotated] = useState(false);
+  const close = (): void => {
+    setRotated(false);
+    onClose();
+  };
+  const title = t('rotate.title', { name: shown ? nameOf(shown) : '' });
   return (
-    <Dialog opened={apiKey !== null} onClose={onClose} title={t('rotate.title', { name: shown ? nameOf(shown) : '' })}>
-      {apiKey && <Rotate apiKey={apiKey} onClose={onClose} />}
+    <Dialog opened={apiKey !== null} onClose={close} title={title} locked={isRotated}>
+      {apiKey && <Rotate apiKey={apiKey} onClose={close} onRotated={() => setRotated(true)} />}
     </Dialog>
   );
 }
 
-type RotateProps = { readonly apiKey: ApiKey; readonly onClose: () => void };
+type RotateProps = { readonly apiKey: ApiKey; readonly onClose: () => void; readonly onRotated: () => void };
 
-function Rotate({ apiKey: { id }, onClose }: RotateProps) {
+function Rotate({ apiKey: { id }, onClose, onRotated }: RotateProps) {
   const { t } = useTranslation('api-keys');
   const [grace, setGrace] = useState<string>(String(GRACES[2]));
   const rotate = useAction({
     run: (graceSeconds: number) =>
       ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
     refresh: [['api-keys']],
+    onDone: onRotated,
   });
   if (rotate.result !== undefined) {
     return (

@@ -15,6 +15,8 @@ export const SCOPES = [
   'exports',
   'webhooks',
   'media',
+  'money',
+  'social',
   'keys',
 ] as const;
 

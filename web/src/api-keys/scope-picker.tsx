@@ -4,8 +4,8 @@ import { type Scope, useSession } from '../api/session.ts';
 
 const AREAS: readonly { readonly id: string; readonly scopes: readonly Scope[] }[] = [
   { id: 'channels', scopes: ['SMS', 'WHATSAPP', 'RCS'] },
-  { id: 'data', scopes: ['campaigns', 'contacts', 'tracking', 'inbox', 'exports', 'media'] },
-  { id: 'access', scopes: ['webhooks', 'keys'] },
+  { id: 'data', scopes: ['campaigns', 'contacts', 'tracking', 'inbox', 'exports', 'media', 'social'] },
+  { id: 'access', scopes: ['webhooks', 'money', 'keys'] },
 ];
 
 type ScopePickerProps = {

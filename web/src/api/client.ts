@@ -1,11 +1,34 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../../../client/src/schema.d.ts';
 import { ApiError, readProblem } from './errors.ts';
+import { proofFor, userProves } from './proof.ts';
 
 /** The paths of the API, for the types of requests. */
 export type { paths as Paths };
 
 const SAFE = ['GET', 'HEAD'];
+
+/**
+ * Like `fetchWithRetry`, but where the session has ended, or must prove that its user is there, the user is asked for it
+ * over the page, and then the request is sent again. If the user declines, the first answer counts.
+ */
+async function fetchWithProof(request: Request): Promise<Response> {
+  const again = isSignIn(request) ? null : request.clone();
+  const response = await fetchWithRetry(request);
+  if (again === null || (response.status !== 401 && response.status !== 403)) return response;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null);
+  const proof = proofFor(readProblem(response, body));
+  return proof !== null && (await userProves(proof)) ? fetchWithRetry(again) : response;
+}
+
+const SESSION = '/api/partner-gateway/v1/session';
+const SIGN_IN = [SESSION, `${SESSION}/second-factor`, `${SESSION}/passkey-options`, `${SESSION}/passkey`];
+
+/** Whether a request signs in or out: asking for a sign-in there would go in circles. */
+const isSignIn = ({ url, method }: Request): boolean => method !== 'GET' && SIGN_IN.includes(new URL(url).pathname);
 
 /**
  * Like `fetch`, but a POST whose connection was lost is sent once more with the same Idempotency-Key, so that it
@@ -29,7 +52,7 @@ const unreachable = (cause: unknown): ApiError => new ApiError({ status: 0, mess
  * Changing requests carry the console's header, which proves to the server that no other site sent them, and each
  * POST has its own Idempotency-Key.
  */
-export const api = createClient<paths>({ fetch: fetchWithRetry, credentials: 'same-origin' });
+export const api = createClient<paths>({ fetch: fetchWithProof, credentials: 'same-origin' });
 
 api.use({
   onRequest({ request }) {

@@ -1,11 +1,20 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, ok } from './client.ts';
+import { useSession } from './session.ts';
 
 const REFRESH_MS = 30_000;
 
-/** The account's available and reserved credit. Actions that spend credit refetch `['credit']`. */
-export const creditQuery = queryOptions({
+const creditQuery = queryOptions({
   queryKey: ['credit'],
   queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/subscription/credit', { signal })),
   refetchInterval: REFRESH_MS,
 });
+
+/**
+ * The account's available and reserved credit; undefined for users who may not see amounts. Actions that spend credit
+ * refetch `['credit']`.
+ */
+export function useCredit() {
+  const { may } = useSession();
+  return useQuery({ ...creditQuery, enabled: may({ scope: 'money' }) });
+}

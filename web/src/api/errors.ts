@@ -4,6 +4,8 @@ export type FieldFault = { readonly field: string; readonly message: string };
 /** A request that failed. `status` is 0 if the server could not be reached. */
 export class ApiError extends Error {
   readonly status: number;
+  /** Names an error to which the console answers by something else than a message, such as `step_up_required`. */
+  readonly code: string | undefined;
   /** The ID under which the server's log has the request. */
   readonly requestId: string | undefined;
   readonly details: readonly FieldFault[];
@@ -12,6 +14,7 @@ export class ApiError extends Error {
   constructor(problem: {
     status: number;
     message: string;
+    code?: string | undefined;
     requestId?: string | undefined;
     details?: readonly FieldFault[] | undefined;
     retryAfterSeconds?: number | undefined;
@@ -20,6 +23,7 @@ export class ApiError extends Error {
     super(problem.message, { cause: problem.cause });
     this.name = 'ApiError';
     this.status = problem.status;
+    this.code = problem.code;
     this.requestId = problem.requestId;
     this.details = problem.details ?? [];
     this.retryAfterSeconds = problem.retryAfterSeconds;
@@ -45,6 +49,7 @@ export function readProblem(response: Response, body: unknown): ApiError {
   return new ApiError({
     status: response.status,
     message: typeof problem['message'] === 'string' ? problem['message'] : response.statusText,
+    code: typeof problem['code'] === 'string' ? problem['code'] : undefined,
     requestId: response.headers.get('x-request-id') ?? undefined,
     details: Array.isArray(problem['details']) ? problem['details'].filter(isFault) : [],
     retryAfterSeconds: Number.isNaN(retryAfter) ? undefined : retryAfter,

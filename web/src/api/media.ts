@@ -1,5 +1,6 @@
 import { api, mutationHeaders, ok } from './client.ts';
 import { ApiError, readProblem } from './errors.ts';
+import { proofFor, userProves } from './proof.ts';
 import type { Need } from './session.ts';
 
 export const MEDIA = '/api/partner-gateway/v1/media';
@@ -35,8 +36,21 @@ export function sameOriginUrl(url: string): string {
 
 type Upload = { readonly onProgress: (sent: number) => void; readonly signal: AbortSignal };
 
-/** Uploads a file. `onProgress` gets the number of bytes sent so far. Rejects with an ApiError. */
-export function uploadMedia(file: File, { onProgress, signal }: Upload): Promise<Media> {
+/**
+ * Uploads a file, again if the session has ended meanwhile and the user signs in. `onProgress` gets the number of bytes
+ * sent so far. Rejects with an ApiError.
+ */
+export async function uploadMedia(file: File, upload: Upload): Promise<Media> {
+  try {
+    return await sendMedia(file, upload);
+  } catch (error) {
+    const proof = proofFor(error);
+    if (proof !== null && (await userProves(proof))) return sendMedia(file, upload);
+    throw error;
+  }
+}
+
+function sendMedia(file: File, { onProgress, signal }: Upload): Promise<Media> {
   const form = new FormData();
   form.set('file', file);
   const request = new XMLHttpRequest();

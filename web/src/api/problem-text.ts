@@ -1,10 +1,12 @@
 import { useTranslation } from 'react-i18next';
 import { ApiError } from './errors.ts';
+import { PasskeyError } from './passkey.ts';
 
 /** Turns an error into a message: the server's message if there is one, with the request ID for server errors. */
 export function useProblemText(withId = true): (error: unknown) => string {
   const { t } = useTranslation('ui');
   return (error) => {
+    if (error instanceof PasskeyError) return t(`problem.passkey.${error.fault}`);
     if (!(error instanceof ApiError)) return t('problem.unexpected');
     if (error.status === 0) return t('problem.unreachable');
     if (error.status === 429) return t('problem.tooFast', { count: Math.ceil(error.retryAfterSeconds ?? 1) });

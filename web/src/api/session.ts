@@ -5,7 +5,7 @@ import { ApiError } from './errors.ts';
 /** The scopes that `may` checks: the areas of the API and the channels. */
 export type Scope =
   | ('SMS' | 'WHATSAPP' | 'RCS' | 'campaigns' | 'contacts' | 'tracking' | 'inbox')
-  | ('exports' | 'webhooks' | 'media' | 'keys');
+  | ('exports' | 'webhooks' | 'media' | 'keys' | 'money' | 'social');
 
 /** The signed-in user, the account they are in, and their permissions there. */
 export type Session = Awaited<ReturnType<typeof fetchSession>>;
@@ -16,14 +16,12 @@ const fetchSession = () => ok(api.GET('/api/partner-gateway/v1/session'));
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
 
 /** Why something is not allowed, as a key under `ui:why`; null if it is allowed. */
-export type Refusal = 'scope' | 'plan' | 'viewer' | 'owner' | 'operator' | null;
-/** The permission that a page or a button requires. `write`: it changes something, which viewers may not. */
+export type Refusal = 'scope' | 'plan' | 'readOnly' | 'operator' | null;
+/** The permission that a page or a button requires. `write`: it changes something; without a scope, in any area. */
 export type Need = {
   readonly scope?: Scope | undefined;
   readonly write?: boolean | undefined;
-  /** `admin`: owners and administrators; `owner`: owners only. */
-  readonly role?: 'admin' | 'owner' | undefined;
-  /** Requires an operator of the installation (not the account role `operator`). */
+  /** Requires an operator of the installation. */
   readonly operator?: boolean | undefined;
 };
 
@@ -31,14 +29,12 @@ const CHANNELS: readonly string[] = ['SMS', 'WHATSAPP', 'RCS'];
 
 /** Predicts the server's refusal for display only; the server enforces permissions itself. */
 function refusalOf(session: Session, need: Need): Refusal {
-  const { scope, role } = need;
+  const { scope } = need;
   if (need.operator && !session.user.isOperator) return 'operator';
-  if (need.write && session.role === 'viewer') return 'viewer';
-  if (role === 'owner' && session.role !== 'owner') return 'owner';
-  if (role === 'admin' && session.role !== 'owner' && session.role !== 'admin') return 'owner';
-  if (scope === undefined) return null;
+  if (scope === undefined) return need.write && session.writable.length === 0 ? 'readOnly' : null;
   if (CHANNELS.includes(scope) && !session.account.channels.some((channel) => channel === scope)) return 'plan';
-  return session.operations.includes(scope) ? null : 'scope';
+  if (!session.operations.includes(scope)) return 'scope';
+  return need.write && !session.writable.includes(scope) ? 'readOnly' : null;
 }
 
 /** The session, for components inside the shell, where a user is always signed in. */

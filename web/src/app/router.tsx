@@ -21,8 +21,16 @@ type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; reado
 
 const root = createRootRoute({ component: Outlet });
 
+/** The pages behind links in mails, for people who are not signed in. */
+const LINKS = [
+  { path: '/forgotten-password', load: () => import('../account-links/forgotten-page.tsx') },
+  { path: '/reset-password', load: () => import('../account-links/reset-page.tsx') },
+  { path: '/accept-invitation', load: () => import('../account-links/invitation-page.tsx') },
+];
+
 /**
- * Creates the routes from the list of pages. All but the sign-in page are inside the shell, which requires a session.
+ * Creates the routes from the list of pages. All but the sign-in page, the end of a step-up and those behind links in
+ * mails are inside the shell, which requires a session.
  */
 export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter {
   const signIn = createRoute({
@@ -31,6 +39,20 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
     component: lazyRouteComponent(() => import('../sign-in/page.tsx'), 'Page'),
     loader: () => texts.loadNamespaces('sign-in'),
   });
+  const confirmed = createRoute({
+    getParentRoute: () => root,
+    path: '/confirmed',
+    component: lazyRouteComponent(() => import('../sign-in/confirmed-page.tsx'), 'Page'),
+    loader: () => texts.loadNamespaces('sign-in'),
+  });
+  const links = LINKS.map(({ path, load }) =>
+    createRoute({
+      getParentRoute: () => root,
+      path,
+      component: lazyRouteComponent(load, 'Page'),
+      loader: () => texts.loadNamespaces('account-links'),
+    }),
+  );
   const shell = createRoute({
     getParentRoute: () => root,
     id: 'shell',
@@ -47,7 +69,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
     }),
   );
   return createRouter({
-    routeTree: root.addChildren([signIn, shell.addChildren([...routes, nowhere])]),
+    routeTree: root.addChildren([signIn, confirmed, ...links, shell.addChildren([...routes, nowhere])]),
     // The query string is readable, with every value a string: `?status=sent&q=anna`.
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: writeSearch,

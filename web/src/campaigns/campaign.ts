@@ -78,15 +78,11 @@ export const isSending = ({ status }: Pick<Campaign, 'status'>): boolean => stat
  */
 export const isFinished = ({ status }: Pick<Campaign, 'status'>): boolean => status > STATUS.SENDING;
 
-/** The date in ISO 8601; not every browser's `Date` parses the specification's format. */
-export const toIso = (scheduledDate: string): string =>
-  scheduledDate.replace(' ', 'T').replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
-
 /** Creates a draft with the same settings, without the scheduled time, which may have passed. */
 export async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {
   const campaign = await findCampaign(id);
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;
-  const { whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
+  const { rcsTrafficType, whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
   const body = {
     name,
     description,
@@ -95,6 +91,7 @@ export async function duplicateCampaign({ id, name }: { id: number; name: string
     smsBody,
     rcsAgentId,
     rcsTemplateId,
+    rcsTrafficType,
     whatsappPhoneNumberId,
     whatsappTemplateId,
     fallback,

@@ -13,7 +13,7 @@ export function DeleteDialog({ row, onClose }: DeleteDialogProps) {
   const shown = useLast(row);
   const name = shown === null ? '' : t(`type.${shown.type}`);
   const remove = useAction({
-    run: (exportId: number) => ok(api.DELETE(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } })),
+    run: (exportId: string) => ok(api.DELETE(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } })),
     refresh: [['exports']],
     done: t('delete.done', { name }),
     onDone: onClose,

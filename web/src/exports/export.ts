@@ -15,7 +15,7 @@ export const listExports = ({ page, limit }: { page: number; limit: number }, si
 export type Export = Awaited<ReturnType<typeof listExports>>['data'][number];
 
 /** Resolves with the URL of the file at this page's origin; null if it has expired meanwhile. */
-export async function findFile(exportId: number): Promise<string | null> {
+export async function findFile(exportId: string): Promise<string | null> {
   const { downloadUrl } = await ok(api.GET(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } }));
   if (downloadUrl === null) return null;
   const { pathname, search } = new URL(downloadUrl);

@@ -33,7 +33,8 @@ function useChoices(filters: Filters): string[] {
   const [channel, status] = [textOf(filters, 'channel'), textOf(filters, 'status')];
   const [sender, recipient] = [textOf(filters, 'sender'), textOf(filters, 'recipient')];
   const campaign = textOf(filters, 'campaignId');
-  const [lists, contacts] = [countOf(filters, 'listIds'), countOf(filters, 'contactIds')];
+  const lists = countOf(filters, 'listIds');
+  const contacts = Number(textOf(filters, 'contactCount') ?? countOf(filters, 'contactIds'));
   return [
     ...(channel === null ? [] : [t(`ui:channel.${channel}`)]),
     ...(status === null ? [] : [t(`ui:messageStatus.${status}`)]),

@@ -40,7 +40,7 @@ export function Page() {
         label={t('title')}
         columns={columns}
         query={query}
-        rowId={({ exportId }) => String(exportId)}
+        rowId={({ exportId }) => exportId}
         search={search}
         onSearch={setSearch}
         actions={(row) => <ExportActions row={row} onDelete={setDeleting} />}

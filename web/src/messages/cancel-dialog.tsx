@@ -4,7 +4,11 @@ import { useAction } from '../api/action.ts';
 import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { cancelMessage, type Message } from './message.ts';
 
-type Props = { readonly message: Message; readonly opened: boolean; readonly onClose: () => void };
+type Props = {
+  readonly message: Pick<Message, 'messageId' | 'destination'>;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+};
 
 /** Confirms that a message not yet with a carrier is cancelled. */
 export function CancelDialog({ message: { messageId, destination }, opened, onClose }: Props) {
@@ -12,7 +16,7 @@ export function CancelDialog({ message: { messageId, destination }, opened, onCl
   const cancel = useAction({
     run: () => cancelMessage(messageId),
     done: t('cancel.done'),
-    refresh: [['message', messageId], ['messages'], ['credit']],
+    refresh: [['message', messageId], ['messages'], ['scheduled'], ['credit']],
     onDone: onClose,
   });
   return (

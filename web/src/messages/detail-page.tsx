@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Ban, SearchX } from 'lucide-react';
 import { useState } from 'react';
@@ -68,17 +68,18 @@ function Explained({ message }: { readonly message: Message }) {
     >
       <MessageFacts message={message} />
       <Section title={t('timeline.title')} description={t('timeline.description')}>
-        <Timeline message={message} />
+        <Timeline key={message.messageId} message={message} />
       </Section>
       <CancelDialog message={message} opened={isCancelling} onClose={() => setIsCancelling(false)} />
     </Frame>
   );
 }
 
-function Timeline({ message: { messageId, deliveryStatus } }: { readonly message: Message }) {
+function Timeline({ message }: { readonly message: Message }) {
   const { data, error, refetch } = useQuery({
-    ...timelineQuery(messageId),
-    refetchInterval: isPending(deliveryStatus) ? REFRESH_MS : false,
+    ...timelineQuery(message),
+    placeholderData: keepPreviousData,
+    refetchInterval: isPending(message.deliveryStatus) ? REFRESH_MS : false,
   });
   if (data) return <TimelineList events={data.events} />;
   return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={5} />;

@@ -78,10 +78,13 @@ export const messageQuery = (id: string) =>
     },
   });
 
-/** The timeline of one message. */
-export const timelineQuery = (id: string) =>
+/**
+ * The timeline of one message as of a status: a new status is a new query. Otherwise the timeline could be read just before
+ * the final status, and the message just after it, when nothing is polled any more.
+ */
+export const timelineQuery = ({ messageId: id, deliveryStatus }: Pick<Message, 'messageId' | 'deliveryStatus'>) =>
   queryOptions({
-    queryKey: ['message', id, 'timeline'],
+    queryKey: ['message', id, 'timeline', deliveryStatus],
     queryFn: ({ signal }) =>
       ok(
         api.GET('/api/partner-gateway/v1/messages/{messageId}/timeline', {

@@ -1,6 +1,7 @@
 import { SimpleGrid } from '@mantine/core';
 import { Activity, CircleX, Coins, MailCheck, Send } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
 import { useFormat } from '../ui/values/format.ts';
 import { Money } from '../ui/values/money.tsx';
 import { Num, Percent } from '../ui/values/num.tsx';
@@ -13,6 +14,7 @@ const ONE_DIGIT = { maximumFractionDigits: 1 };
 export function Figures({ overview }: { readonly overview: Overview | undefined }) {
   const { t } = useTranslation('overview');
   const rate = overview?.rate;
+  const showsCredit = useSession().may({ scope: 'money' });
   return (
     <SimpleGrid cols={{ base: 2, md: 5 }} spacing={{ base: 'xs', md: 'md' }}>
       <Stat
@@ -24,7 +26,9 @@ export function Figures({ overview }: { readonly overview: Overview | undefined 
       {overview ? (
         <Today overview={overview} />
       ) : (
-        TODAY.map((name) => <Stat key={name} label={t(`figure.${name}`)} value={undefined} />)
+        TODAY.filter((name) => name !== 'credit' || showsCredit).map((name) => (
+          <Stat key={name} label={t(`figure.${name}`)} value={undefined} />
+        ))
       )}
     </SimpleGrid>
   );
@@ -51,7 +55,7 @@ function Today({ overview: { totals, credit } }: { readonly overview: Overview }
       <Stat
         label={t('figure.sent')}
         value={<Num value={sent} />}
-        note={t('figure.cost', { cost: format.money(cost, credit.currency) })}
+        note={credit !== null && t('figure.cost', { cost: format.money(cost, credit.currency) })}
         icon={Send}
       />
       <Stat
@@ -66,14 +70,16 @@ function Today({ overview: { totals, credit } }: { readonly overview: Overview }
         note={ended > 0 && t('figure.failedNote', { share: format.percent(failed / ended) })}
         icon={CircleX}
       />
-      <Stat
-        label={t('figure.credit')}
-        value={
-          credit.unlimited ? t('figure.unlimited') : <Money amount={credit.available} currency={credit.currency} />
-        }
-        note={t('figure.frozen', { frozen: format.money(credit.frozen, credit.currency) })}
-        icon={Coins}
-      />
+      {credit && (
+        <Stat
+          label={t('figure.credit')}
+          value={
+            credit.unlimited ? t('figure.unlimited') : <Money amount={credit.available} currency={credit.currency} />
+          }
+          note={t('figure.frozen', { frozen: format.money(credit.frozen, credit.currency) })}
+          icon={Coins}
+        />
+      )}
     </>
   );
 }

@@ -8,30 +8,34 @@ import { Page as Frame } from '../ui/page.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { SessionList } from './sessions/list.tsx';
+import { SingleSignOnLink } from './single-sign-on-link.tsx';
 
-const TABS = ['sessions', 'addresses', 'audit'] as const;
+const TABS = ['sessions', 'factors', 'addresses', 'audit'] as const;
 type Tab = (typeof TABS)[number];
+/** The tabs about the user's own access, which are for all users. */
+const OWN_TABS: readonly Tab[] = ['sessions', 'factors'];
 const FIELDS = { tab: choice(TABS, 'sessions') };
 
+const FactorsTab = lazy(() => import('./factors/factors-tab.tsx').then((file) => ({ default: file.FactorsTab })));
 const AllowList = lazy(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
 const AuditLog = lazy(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
 
-/** The security page: sessions, IP allowlist and audit log. */
+/** The security page: sessions, second factors, IP allowlist and audit log. */
 export function Page() {
   const { t } = useTranslation('security');
   const [{ tab }] = useUrlState(FIELDS);
   const mayAll = useSession().may({ scope: 'keys' });
-  const shown: Tab = mayAll ? tab : 'sessions';
+  const shown: Tab = mayAll || OWN_TABS.includes(tab) ? tab : 'sessions';
   const navigate = useNavigate();
   // Each tab has filters of its own.
   const open = (next: string | null): void =>
     void navigate({ to: '.', search: next === null || next === 'sessions' ? {} : { tab: next } });
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <Frame title={t('title')} description={t('description')} actions={mayAll && <SingleSignOnLink />}>
       <Tabs value={shown} onChange={open} keepMounted={false}>
         <Tabs.List mb="lg">
           {TABS.map((each) => (
-            <TabName key={each} tab={each} isRefused={!mayAll && each !== 'sessions'} />
+            <TabName key={each} tab={each} isRefused={!mayAll && !OWN_TABS.includes(each)} />
           ))}
         </Tabs.List>
         <Tabs.Panel value={shown}>
@@ -45,6 +49,7 @@ export function Page() {
 }
 
 function Content({ tab }: { readonly tab: Tab }) {
+  if (tab === 'factors') return <FactorsTab />;
   if (tab === 'addresses') return <AllowList />;
   return tab === 'audit' ? <AuditLog /> : <SessionList />;
 }
@@ -55,7 +60,7 @@ function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: bo
   const name = t(`tab.${tab}`);
   if (!isRefused) return <Tabs.Tab value={tab}>{name}</Tabs.Tab>;
   return (
-    <Hint label={t('ui:why.owner')}>
+    <Hint label={t('ui:why.admin')}>
       <Tabs.Tab
         value={tab}
         aria-disabled="true"

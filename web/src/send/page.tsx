@@ -78,10 +78,10 @@ export function Page() {
   );
 }
 
-/** The channel in the URL if the user may use it, else the first that they may use. */
+/** The channel in the URL if the user may send on it, else the first on which they may. */
 function useChannel(wanted: Channel | ''): Channel {
   const { may } = useSession();
-  const allowed = CHANNELS.filter((scope) => may({ scope }));
+  const allowed = CHANNELS.filter((scope) => may({ scope, write: true }));
   return allowed.find((each) => each === wanted) ?? allowed[0] ?? 'SMS';
 }
 

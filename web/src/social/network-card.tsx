@@ -1,11 +1,11 @@
-import { Alert, Anchor, Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Avatar, Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link2, RefreshCw, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../ui/values/date-time.tsx';
 import { Facts } from '../ui/values/facts.tsx';
 import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
-import { NEED, type Network, type Profile } from './profile.ts';
+import { NEED, type Network, pathOf, type Profile } from './profile.ts';
 import classes from './social.module.css';
 import type { Connecting } from './use-connecting.ts';
 
@@ -48,8 +48,9 @@ export function NetworkCard(props: NetworkCardProps) {
 function State({ profile }: { readonly profile: Profile | undefined }) {
   const { t } = useTranslation('social');
   if (!profile) return <StatusBadge tone="neutral">{t('state.none')}</StatusBadge>;
-  return profile.disconnected ? (
-    <StatusBadge tone="bad">{t('state.disconnected')}</StatusBadge>
+  if (profile.disconnected) return <StatusBadge tone="bad">{t('state.disconnected')}</StatusBadge>;
+  return profile.sandbox ? (
+    <StatusBadge tone="warning">{t('state.sandbox')}</StatusBadge>
   ) : (
     <StatusBadge tone="good">{t('state.connected')}</StatusBadge>
   );
@@ -66,22 +67,20 @@ function About({ network: { platform } }: Pick<NetworkCardProps, 'network'>) {
 
 function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: Profile }) {
   const { t } = useTranslation('social');
-  const { profileName, username, linkedCount, tokenExpiresAt, connectedAt, disconnected } = profile;
+  const { linkedCount, linkedFault, tokenExpiresAt, connectedAt, disconnected } = profile;
   return (
     <Stack gap="sm">
-      <div>
-        <Text fw={600} dir="auto" className="foreign-text">
-          {profileName}
-        </Text>
-        {username !== null && (
-          <Text size="sm" c="dimmed" dir="auto" className="foreign-text">
-            {username}
-          </Text>
-        )}
-      </div>
+      <Person profile={profile} />
       {disconnected && (
         <Alert color="red" icon={<TriangleAlert size={18} />}>
           {t('disconnectedText')}
+        </Alert>
+      )}
+      {linkedFault !== null && (
+        <Alert color="amber" icon={<TriangleAlert size={18} />} title={t('notListed')}>
+          <Text size="sm" dir="auto" className="foreign-text">
+            {linkedFault}
+          </Text>
         </Alert>
       )}
       <Facts
@@ -102,6 +101,24 @@ function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: P
         ]}
       />
     </Stack>
+  );
+}
+
+function Person({ profile: { profileName, username, pictureUrl } }: { readonly profile: Profile }) {
+  return (
+    <Group gap="sm" wrap="nowrap">
+      {pictureUrl !== null && <Avatar src={pathOf(pictureUrl)} alt="" size={40} radius="xl" />}
+      <div>
+        <Text fw={600} dir="auto" className="foreign-text">
+          {profileName}
+        </Text>
+        {username !== null && (
+          <Text size="sm" c="dimmed" dir="auto" className="foreign-text">
+            {username}
+          </Text>
+        )}
+      </div>
+    </Group>
   );
 }
 

@@ -3,8 +3,8 @@ import type { Need } from '../api/session.ts';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
 
-/** The permission that connecting profiles requires; it is the same as for API keys. */
-export const NEED: Need = { scope: 'keys', write: true };
+/** The permission that connecting profiles requires. */
+export const NEED: Need = { scope: 'social', write: true };
 
 /** The networks in display order; their names are the same in every language. */
 export const PLATFORMS = [
@@ -19,6 +19,12 @@ export type Network = (typeof PLATFORMS)[number];
 
 export const listProfiles = (signal: AbortSignal) => ok(api.GET(SOCIALS, { signal }));
 export type Profile = Awaited<ReturnType<typeof listProfiles>>[number];
+
+/** The path of one of our URLs: the console may be open under another address than the one that URLs have. */
+export function pathOf(url: string): string {
+  const { pathname, search } = new URL(url, window.location.href);
+  return `${pathname}${search}`;
+}
 
 export const findProfile = (platform: Platform, signal: AbortSignal) =>
   ok(api.GET(`${SOCIALS}/{platform}`, { params: { path: { platform } }, signal }));

@@ -1,5 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
@@ -18,20 +19,28 @@ type NewUser = { readonly username: string; readonly password: string; readonly 
 /** Dialog that adds a user and then shows the password once, so that it can be passed on. */
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useTranslation('users');
+  const [isCreated, setCreated] = useState(false);
+  const close = (): void => {
+    setCreated(false);
+    onClose();
+  };
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('create.title')}>
-      {opened && <Create onClose={onClose} />}
+    <Dialog opened={opened} onClose={close} title={t('create.title')} locked={isCreated}>
+      {opened && <Create onClose={close} onCreated={() => setCreated(true)} />}
     </Dialog>
   );
 }
 
-function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+type CreateProps = Pick<CreateDialogProps, 'onClose'> & { readonly onCreated: () => void };
+
+function Create({ onClose, onCreated }: CreateProps) {
   const { t } = useTranslation('users');
   const form = useNewUser();
   const create = useAction({
     run: (body: NewUser) => ok(api.POST(USERS, { body })),
     refresh: [['users'], ['audit']],
     form,
+    onDone: onCreated,
   });
   if (create.result !== undefined)
     return <PasswordOnce username={create.result.username} password={form.getValues().password} onClose={onClose} />;
@@ -71,7 +80,7 @@ function useNewUser() {
   const { t } = useTranslation('users');
   const faultOf = usePasswordFault();
   return useForm<NewUser>({
-    initialValues: { username: '', password: '', role: 'operator' },
+    initialValues: { username: '', password: '', role: 'sender' },
     validate: {
       username: (username) => (NAME.test(username) ? null : t('create.usernameWrong')),
       password: (password, { username }) => faultOf(password, username),

@@ -12,8 +12,10 @@ import { useUserColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { PasswordDialog } from './password-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
+import { RemoveFactorsDialog } from './remove-factors-dialog.tsx';
 import { RoleDialog } from './role-dialog.tsx';
 import { RoleTable } from './role-table.tsx';
+import { Invitations } from './invitations.tsx';
 import { listUsers, NEED, type User } from './user.ts';
 import { UserActions, type What } from './user-actions.tsx';
 
@@ -36,12 +38,14 @@ export function Page() {
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
       <UserTable onOpen={(what, user) => setOpen({ what, user })} />
+      <Invitations />
       <Section title={t('roles.title')} description={t('roles.text')}>
         <RoleTable />
       </Section>
       <CreateDialog opened={open?.what === 'create'} onClose={close} />
       <RoleDialog user={about('role')} onClose={close} />
       <PasswordDialog user={about('password')} onClose={close} />
+      <RemoveFactorsDialog user={about('factors')} onClose={close} />
       <RemoveDialog user={about('remove')} onClose={close} />
     </Frame>
   );

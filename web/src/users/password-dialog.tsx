@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
@@ -17,14 +18,26 @@ type PasswordDialogProps = { readonly user: User | null; readonly onClose: () =>
 export function PasswordDialog({ user, onClose }: PasswordDialogProps) {
   const { t } = useTranslation('users');
   const shown = useLast(user);
+  const [isReset, setReset] = useState(false);
+  const close = (): void => {
+    setReset(false);
+    onClose();
+  };
   return (
-    <Dialog opened={user !== null} onClose={onClose} title={t('password.title', { username: shown?.username ?? '' })}>
-      {user && <Reset user={user} onClose={onClose} />}
+    <Dialog
+      opened={user !== null}
+      onClose={close}
+      title={t('password.title', { username: shown?.username ?? '' })}
+      locked={isReset}
+    >
+      {user && <Reset user={user} onClose={close} onReset={() => setReset(true)} />}
     </Dialog>
   );
 }
 
-function Reset({ user: { id, username }, onClose }: { readonly user: User; readonly onClose: () => void }) {
+type ResetProps = { readonly user: User; readonly onClose: () => void; readonly onReset: () => void };
+
+function Reset({ user: { id, username }, onClose, onReset }: ResetProps) {
   const { t } = useTranslation('users');
   const faultOf = usePasswordFault();
   const form = useForm({
@@ -35,6 +48,7 @@ function Reset({ user: { id, username }, onClose }: { readonly user: User; reado
     run: (body: { password: string }) => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id } }, body })),
     refresh: [['sessions'], ['audit']],
     form,
+    onDone: onReset,
   });
   if (reset.result !== undefined)
     return <PasswordOnce username={username} password={form.getValues().password} onClose={onClose} />;

@@ -1,6 +1,5 @@
 import { Radio, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useSession } from '../api/session.ts';
 import { ROLES } from './user.ts';
 
 type RoleChoiceProps = {
@@ -9,25 +8,15 @@ type RoleChoiceProps = {
   readonly error?: React.ReactNode;
 };
 
-/** The choice of a role, each with a description; roles that the user may not assign are disabled and say why. */
+/** The choice of a role, each with a description. */
 export function RoleChoice(props: RoleChoiceProps) {
   const { t } = useTranslation('users');
-  const { role: own } = useSession();
   return (
     <Radio.Group label={t('column.role')} {...props}>
       <Stack gap="xs" mt="xs">
-        {ROLES.map((role) => {
-          const isRefused = role === 'owner' && own !== 'owner';
-          return (
-            <Radio
-              key={role}
-              value={role}
-              label={t(`role.${role}`)}
-              description={isRefused ? t('rule.owner') : t(`roleText.${role}`)}
-              disabled={isRefused}
-            />
-          );
-        })}
+        {ROLES.map((role) => (
+          <Radio key={role} value={role} label={t(`role.${role}`)} description={t(`roleText.${role}`)} />
+        ))}
       </Stack>
     </Radio.Group>
   );

@@ -4,12 +4,13 @@ import { useTranslation } from 'react-i18next';
 import classes from './role-table.module.css';
 import { type Role, ROLES } from './user.ts';
 
-/** The permissions of the roles, as defined in src/platform/lib/scope.ts and src/identity/users/authority.ts. */
+/** The permissions of the roles, a summary of the table in src/platform/lib/scope.ts. */
 const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[] = [
   { id: 'read', roles: ROLES },
-  { id: 'write', roles: ['owner', 'admin', 'operator'] },
-  { id: 'keys', roles: ['owner', 'admin'] },
-  { id: 'owners', roles: ['owner'] },
+  { id: 'send', roles: ['sender', 'manager', 'admin'] },
+  { id: 'write', roles: ['manager', 'admin'] },
+  { id: 'money', roles: ['viewer', 'manager', 'admin'] },
+  { id: 'keys', roles: ['admin'] },
 ];
 
 /** The table of the roles and their permissions. */

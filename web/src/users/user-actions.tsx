@@ -1,10 +1,10 @@
-import { KeyRound, Trash2, UserCog } from 'lucide-react';
+import { KeyRound, ShieldOff, Trash2, UserCog } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { NEED, type User } from './user.ts';
 import { useIsSelf, useLockReason } from './user-rules.ts';
 
-export type What = 'role' | 'password' | 'remove';
+export type What = 'role' | 'password' | 'factors' | 'remove';
 type UserActionsProps = { readonly user: User; readonly onOpen: (what: What) => void };
 
 /** The actions for one user; unavailable ones say why. */
@@ -30,6 +30,14 @@ export function UserActions({ user, onOpen }: UserActionsProps) {
         onClick={() => onOpen('password')}
       >
         <KeyRound size={16} />
+      </GuardedIcon>
+      <GuardedIcon
+        need={NEED}
+        reason={untouchable || (isSelf && t('factors.own'))}
+        label={t('factors.label', { username })}
+        onClick={() => onOpen('factors')}
+      >
+        <ShieldOff size={16} />
       </GuardedIcon>
       <GuardedIcon
         need={NEED}

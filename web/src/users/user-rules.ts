@@ -5,12 +5,8 @@ import type { User } from './user.ts';
 /** Returns a function that says why the signed-in user may not change a user; false if they may. */
 export function useLockReason(): (user: User) => string | false {
   const { t } = useTranslation('users');
-  const { role, isOperator } = useSession();
-  return (user) => {
-    if (user.role === 'owner' && role !== 'owner') return t('rule.owner');
-    if (user.isOperator && !isOperator) return t('rule.operator');
-    return false;
-  };
+  const { isOperator } = useSession();
+  return (user) => user.isOperator && !isOperator && t('rule.operator');
 }
 
 /** Returns a function that tells whether a user is the signed-in one. */

@@ -6,7 +6,7 @@ export const NEED: Need = { scope: 'keys', write: true };
 
 export const USERS = '/api/partner-gateway/v1/users';
 
-export const ROLES = ['owner', 'admin', 'operator', 'viewer'] as const;
+export const ROLES = ['viewer', 'sender', 'manager', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The server's minimum length of a password. */

@@ -1,29 +1,25 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { countParts } from '../../../carriers/smpp/text.ts';
 import { plainArray } from '../../../platform/db/array.ts';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { tenantTransaction } from '../../../platform/db/tenant.ts';
 import { bitOf, type Channel, CHANNELS } from '../../../platform/lib/channel.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { createAccountWithCredit } from '../../../../test/support/money.ts';
 import { chainOf, SENDING_MODES, type SendingMode } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
 import { sumGoal } from './goal.ts';
 import { listGoalRows, type Plan, type PlanPrice, recipientsSql, type SkipReason } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   await exec(
     pool,
     sql`INSERT INTO connection (name, kind, settings, sandbox, secret) VALUES ('one', 'smpp', '{}', true, '')`,
   );
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 type Person = {
   /** Null: an e-mail address alone. */

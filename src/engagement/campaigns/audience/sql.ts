@@ -144,7 +144,7 @@ function numbers(plan: Plan, range: RecipientRange | null): Sql {
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
   return sql`
     SELECT n.number AS destination, n.country, coalesce(c.is_valid, true) AS is_valid,
-           coalesce(c.channels, n.channels) AS channels, ${CONTACT}
+           coalesce(c.channels & c.allowed_channels, n.channels) AS channels, ${CONTACT}
     FROM (SELECT u.number COLLATE "default" AS number, u.country, u.channels
           FROM ${numbersOf(plan)} ${next}) AS n
     LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
@@ -161,7 +161,8 @@ function numbersOf({ accountId, campaignId, named }: Plan): Sql {
 }
 
 const contacts = (accountId: number): Sql => sql`
-    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid, c.channels, ${CONTACT}
+    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid,
+      c.channels & c.allowed_channels AS channels, ${CONTACT}
     FROM contact c WHERE c.account_id = ${accountId}`;
 
 /**

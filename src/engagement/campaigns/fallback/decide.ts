@@ -1,9 +1,9 @@
 import { bitOf } from '../../../platform/lib/channel.ts';
-import { triggersFallback } from '../../../messaging/messages/fallback/rule.ts';
+import { NOT_TRIED, triggersFallback } from '../../../messaging/messages/fallback/rule.ts';
 import { isFinal, nameOfStatus, STATUS } from '../../../messaging/states.ts';
 import { chainOf } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
-import type { MessageFact } from './sql.ts';
+import { type MessageFact, TIME } from './sql.ts';
 
 /** In place of a status: the time of the channel is over, and the message may still be delivered. */
 export const TIME_OVER = -1;
@@ -33,8 +33,13 @@ export function decide(fact: MessageFact, status: number, campaign: RunningCampa
   const channels = channelsAfter(campaign, fact.channel);
   const goesOn = channels !== 0 && !campaign.cancelled && allowsFallback(fact, status, campaign);
   const open = status === TIME_OVER;
-  if (goesOn) return { kind: 'next', channels, reason: open ? 'TIME' : nameOfStatus(status), open };
+  if (goesOn) return { kind: 'next', channels, reason: reasonOf(fact, status), open };
   return open ? { kind: 'stale' } : { kind: 'failed' };
+}
+
+function reasonOf({ errorCode }: MessageFact, status: number): string {
+  if (status === TIME_OVER) return TIME;
+  return errorCode === NOT_TRIED ? NOT_TRIED : nameOfStatus(status);
 }
 
 function allowsFallback({ errorCode }: MessageFact, status: number, { fallback }: RunningCampaign): boolean {

@@ -1,9 +1,11 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
+import { moveToAccepted } from '../../../messaging/unknown-outcomes/sql.ts';
 import { EXPIRED_BY_US } from '../../../messaging/messages/sql.ts';
 import type { StatusName } from '../../../messaging/states.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { readBooks } from '../../../../test/support/money.ts';
 import { createScriptedRevoke, type ScriptedRevoke } from '../../../../test/support/carriers/scripted-revoke.ts';
 import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
@@ -15,7 +17,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 let stage: CampaignStage;
 let network: ScriptedRevoke;
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE campaign_job, campaign_outcome, dispatch_chunk`);
+  await reset(pool, sql`TRUNCATE campaign_job, campaign_outcome, dispatch_chunk`);
   await exec(pool, sql`DELETE FROM route`);
   network = createScriptedRevoke();
   stage = await openCampaignStage(pool, network);
@@ -81,6 +83,26 @@ test('no message follows an unknown outcome, neither after a timeout nor after o
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
 });
 
+test('the time of a message goes on when its unknown outcome turns out to be an acceptance', async () => {
+  const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB] });
+  await stage.run();
+  const { id: messageId } = await stage.last(id, ANA);
+  await stage.doubt([messageId]);
+  await stage.accept([(await stage.last(id, BOB)).id]);
+  await stage.end([(await stage.last(id, BOB)).id], 'DELIVERED');
+  await stage.pass(3601);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'WHATSAPP']);
+  await moveToAccepted(pool, [{ accountId: stage.accountId, messageId, carrierId: 'x' }]);
+  await stage.pass(300);
+  await stage.run();
+  expect(await stage.messages(id)).toMatchObject([
+    { destination: ANA, channel: 'WHATSAPP' },
+    { destination: BOB, channel: 'WHATSAPP' },
+    { destination: ANA, channel: 'SMS' },
+  ]);
+});
+
 test('after a timeout an RCS message is revoked first, and the next message waits for its network', async () => {
   const id = await begun('RCS_SMS');
   network.answer = false;
@@ -111,7 +133,7 @@ test('a message that is being sent while others are revoked is processed afterwa
   await stage.run();
   expect(network.asked.map(({ destination }) => destination)).toEqual([ANA]);
   await stage.accept([(await stage.last(id, BOB)).id]);
-  await stage.pass(10);
+  await stage.pass(301);
   await stage.run();
   expect(network.asked.map(({ destination }) => destination)).toEqual([ANA, BOB]);
   expect(await channelsOf(id)).toEqual(['RCS', 'RCS', 'SMS', 'SMS']);
@@ -158,10 +180,32 @@ test('a failure after a timeout sends nobody a second copy', async () => {
   expect(await channelsOf(id)).toEqual(['WHATSAPP', 'SMS']);
 });
 
-test('a message that still waits in the queue after a timeout is withdrawn before the next channel is tried', async () => {
+test('nobody leaves a channel on which no carrier has taken the message, however long that takes', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB] });
   await stage.run();
-  await stage.pass(3601);
+  for (let checks = 0; checks < 5; checks++) {
+    await stage.pass(3601);
+    await stage.run();
+  }
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'WHATSAPP']);
+  await stage.accept([(await stage.last(id, ANA)).id]);
+  await stage.pass(3500);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'WHATSAPP']);
+  await stage.pass(101);
+  await stage.run();
+  expect((await stage.last(id, ANA)).channel).toBe('SMS');
+  expect((await stage.last(id, BOB)).status).toBeNull();
+});
+
+test('messages that no carrier takes within maxWait are withdrawn before the next channel is tried', async () => {
+  const fallback = { maxWait: 7200 };
+  const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB], fallback });
+  await stage.run();
+  await stage.pass(7100);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'WHATSAPP']);
+  await stage.pass(101);
   await stage.run();
   await stage.run();
   const messages = await stage.messages(id);
@@ -173,6 +217,30 @@ test('a message that still waits in the queue after a timeout is withdrawn befor
   ]);
   const waiting = await many<{ ids: string[] }>(pool, sql`SELECT ids FROM dispatch_chunk`);
   expect(waiting.flatMap(({ ids }) => ids)).toEqual(messages.slice(2).map((message) => message.id));
+  const reasons = await many(pool, sql`SELECT reason FROM campaign_hop WHERE campaign_id = ${id}`);
+  expect(reasons).toEqual([{ reason: 'NOT_TRIED' }, { reason: 'NOT_TRIED' }]);
+});
+
+test('a recipient who gets messages on two channels is counted, once', async () => {
+  const id = await begun('WHATSAPP_RCS_SMS');
+  const [first] = await stage.messages(id);
+  const twice = async (): Promise<number> =>
+    (
+      await one<{ count: number }>(
+        pool,
+        sql`SELECT delivered_twice AS count FROM campaign_run WHERE campaign_id = ${id}`,
+      )
+    ).count;
+  await stage.pass(3601);
+  await stage.run();
+  await stage.accept([(await stage.last(id)).id]);
+  await end(id, 'UNDELIVERABLE');
+  await stage.accept([(await stage.last(id)).id]);
+  await end(id, 'DELIVERED');
+  expect(await twice()).toBe(0);
+  await stage.end([first?.id ?? ''], 'DELIVERED');
+  await stage.run();
+  expect([await twice(), await recordOf(id)]).toMatchObject([1, { status: 3, ended: 1, delivered: 1 }]);
 });
 
 test('onStatus limits which failures lead to the next channel', async () => {

@@ -1,14 +1,16 @@
 import { boundsOf } from '../../../platform/lib/ids.ts';
-import { type Choice, createChooser, type Obstacle } from '../production/choose.ts';
+import { type Choice, createChooser, createMaxCost, type Obstacle } from '../production/choose.ts';
 import { createMessages } from '../production/create-messages.ts';
 import { quietMs } from '../production/quiet-hours.ts';
 import { listCandidates, recipientsByNumberSql } from '../production/sql.ts';
 import { loadTexts } from '../production/texts.ts';
 import { isCombined } from '../mode.ts';
 import { deleteCampaignEnds } from '../../../messaging/messages/campaign-ends/sql.ts';
-import { updateRunCounters } from '../run/sql.ts';
+import { type RunningCampaign, updateRunCounters } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
-import { type Decision, decide } from './decide.ts';
+import { STATUS } from '../../../messaging/states.ts';
+import { CANCELLED } from '../../../messaging/cancellation/cancel.ts';
+import { type Decision, decide, TIME_OVER } from './decide.ts';
 import * as db from './sql.ts';
 
 /** A row holds the final states of one transaction: up to a thousand. */
@@ -30,18 +32,47 @@ export async function processOutcomes(step: Step): Promise<number> {
   if (statuses.size === 0) return NOTHING_TO_DO;
   const ids = [...statuses.keys()];
   const [firstId, lastId] = boundsOf(ids);
-  const counts = { ended: 0, delivered: 0 };
+  const counts = { ended: 0, delivered: 0, withdrawn: 0, spareMicros: 0 };
+  const findMaxCost = createMaxCost(campaign);
   const continuations: Continuation[] = [];
+  /** Those who got a message and were tried on more than one channel: it may be their second. */
+  const reached: string[] = [];
   for (const fact of await db.listMessageFacts(tx, job, { ids, firstId, lastId })) {
     const status = statuses.get(fact.id) ?? 0;
     const next = decide(fact, status, campaign);
     if (next.kind === 'next') continuations.push({ fact, status, next });
     if (next.kind === 'failed' || next.kind === 'delivered') counts.ended++;
     if (next.kind === 'delivered') counts.delivered++;
+    if (next.kind === 'failed' && isWithdrawn(fact, campaign)) counts.withdrawn++;
+    counts.spareMicros += spareAtEnd(fact, { status, next, maxMicros: findMaxCost(fact, fact) });
+    if (status === STATUS.DELIVERED && fact.hop !== null) reached.push(fact.destination);
   }
   const hops = continuations.length > 0 ? await tryNextChannels(step, continuations) : NO_HOPS;
-  await updateRunCounters(tx, job, { ...hops, ended: counts.ended + hops.ended, delivered: counts.delivered });
+  const deliveredTwice = reached.length > 0 ? await db.countSecondDeliveries(tx, job, reached) : 0;
+  const ended = counts.ended + hops.ended;
+  const spareMicros = counts.spareMicros + hops.spareMicros;
+  await updateRunCounters(tx, job, { ...counts, messages: hops.messages, ended, spareMicros, deliveredTwice });
   return 0;
+}
+
+/** Whether the cancellation of the campaign withdrew the message. */
+const isWithdrawn = ({ status, errorCode }: db.MessageFact, { cancelled }: RunningCampaign): boolean =>
+  cancelled && status === STATUS.DELETED && errorCode === CANCELLED;
+
+/** What a message costs, or may still cost. */
+const costOf = ({ creditReturned, priceMicros }: db.MessageFact): number => (creditReturned ? 0 : priceMicros);
+
+/**
+ * What a recipient who ends here, or a message that another channel has overtaken, can no longer cost. `maxMicros` is
+ * what this message and those after it could cost until now.
+ */
+function spareAtEnd(
+  fact: db.MessageFact,
+  { status, next, maxMicros }: { status: number; next: Decision; maxMicros: number },
+): number {
+  if (next.kind === 'next') return 0;
+  if (next.kind !== 'stale') return maxMicros - costOf(fact);
+  return status === TIME_OVER ? 0 : fact.priceMicros - costOf(fact);
 }
 
 /** Returns the statuses by message. A final status takes precedence over `TIME_OVER`. */
@@ -53,8 +84,8 @@ async function takeOutcomes({ tx, job }: Step): Promise<Map<string, number>> {
   return statuses;
 }
 
-type HopCounts = { readonly messages: number; readonly ended: number; readonly lateMicros: number };
-const NO_HOPS: HopCounts = { messages: 0, ended: 0, lateMicros: 0 };
+type HopCounts = { readonly messages: number; readonly ended: number; readonly spareMicros: number };
+const NO_HOPS: HopCounts = { messages: 0, ended: 0, spareMicros: 0 };
 
 /** Creates the next messages of these recipients. Those whose country has quiet hours are postponed. */
 async function tryNextChannels(step: Step, continuations: readonly Continuation[]): Promise<HopCounts> {
@@ -106,16 +137,24 @@ async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCou
     }));
     await db.insertHops(step.tx, step.job, hops);
   }
+  const maxCost = createMaxCost(step.campaign);
+  const findMaxCost = (fact: db.MessageFact): number => maxCost(fact, fact);
   return {
     messages: able.length,
     // A recipient without another message ends here, unless the last one may still arrive: its final state will tell.
     ended: chosen.filter(({ continuation, choice }) => typeof choice === 'string' && !continuation.next.open).length,
-    lateMicros: able.reduce((sum, { continuation }) => sum + lateMicrosOf(continuation), 0),
+    spareMicros: chosen.reduce((sum, one) => sum + spareAtHop(one, findMaxCost(one.continuation.fact)), 0),
   };
 }
 
 const hopAfter = ({ hop }: db.MessageFact): number => (hop ?? 0) + 1;
 
-/** What a message that was overtaken may still cost. */
-const lateMicrosOf = ({ fact, next }: Continuation): number =>
-  next.open && fact.refundUndelivered ? fact.priceMicros : 0;
+/**
+ * What a recipient can no longer cost once the next channel is tried, or cannot be. Below zero: a message whose time was
+ * over may still be delivered, and costs its price beside the next one.
+ */
+function spareAtHop({ continuation: { fact, next }, choice }: Chosen, maxMicros: number): number {
+  if (typeof choice !== 'string') return maxMicros - costOf(fact) - choice.maxMicros;
+  // No message follows now; if this one is still open, its end decides again.
+  return next.open ? 0 : maxMicros - costOf(fact);
+}

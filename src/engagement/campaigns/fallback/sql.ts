@@ -1,16 +1,25 @@
-import { plainArray } from '../../../platform/db/array.ts';
-import { insertRows, smallint, text, uuid } from '../../../platform/db/columns.ts';
+import { plainArray, textArray } from '../../../platform/db/array.ts';
+import { insertRows, rowsOf, smallint, text, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { Channel } from '../../../platform/lib/channel.ts';
+import { COUNTRY_PREFIXES } from '../../../platform/lib/phone/phone.ts';
 import type { Job } from '../run/sql.ts';
 
 const MESSAGE_FACT = columns({
   id: as<string>('m.id'),
   destination: as<string>('m.destination'),
-  channel: as<string>('m.channel'),
+  channel: as<Channel>('m.channel'),
   sender: as<string>('m.sender'),
   priceMicros: as<number>('m.price_micros'),
   refundUndelivered: as<boolean>('m.refund_undelivered'),
+  /** Whether it costs nothing, because its price was returned. */
+  creditReturned: as<boolean>('coalesce(s.credit_returned, false)'),
+  /** The bits of the channels that can reach the recipient. */
+  channels: as<number>('r.channels'),
+  /** The maximum number of parts of an SMS to the recipient. */
+  smsParts: as<number>('r.sms_parts'),
+  reserveMicros: as<number>('r.reserve_micros'),
   /** Null while the message waits in the queue. */
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
@@ -19,12 +28,14 @@ const MESSAGE_FACT = columns({
   hop: as<number | null>('h.hop'),
   /** The message of that hop. */
   hopMessageId: as<string | null>('h.message_id'),
-  /** Whether a carrier has the message, or may have it. False while it waits to be tried again. */
-  submitted: as<boolean>('s.submitted_at IS NOT NULL'),
+  /** When a carrier took the message, or may have taken it; null while it waits, also to be tried again. */
+  submittedAt: as<Date | null>('s.submitted_at'),
 });
 
 /** What is known of a message of a campaign, and of its recipient. */
 export type MessageFact = RowOf<typeof MESSAGE_FACT>;
+
+const PREFIX_ROWS = sql`${rowsOf(COUNTRY_PREFIXES, { country: text((row) => row.country), prefix: text((row) => row.prefix) })} AS p`;
 
 /**
  * Lists the facts about messages of a campaign, in the order of `ids`. All ids must lie in [firstId, lastId]. Messages
@@ -37,7 +48,10 @@ export async function listMessageFacts(
 ): Promise<MessageFact[]> {
   return many(
     db,
-    sql`SELECT ${MESSAGE_FACT}
+    sql`WITH lanes AS MATERIALIZED (
+          SELECT l.country, p.prefix FROM campaign_lane l LEFT JOIN ${PREFIX_ROWS} ON p.country = l.country
+          WHERE l.account_id = ${accountId} AND l.campaign_id = ${campaignId})
+        SELECT ${MESSAGE_FACT}
         FROM unnest(${plainArray(ids)}::uuid[]) WITH ORDINALITY AS u (id, n)
         JOIN message m ON m.account_id = ${accountId} AND m.id = u.id AND m.campaign_id = ${campaignId}
         LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
@@ -45,15 +59,30 @@ export async function listMessageFacts(
           SELECT hop, message_id FROM campaign_hop
           WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND destination = m.destination COLLATE "C"
           ORDER BY hop DESC LIMIT 1) AS h ON true
+        -- The country is found by trying all lanes, each by the key of the recipients; first those of its calling code,
+        -- because with 30 countries all that come before cost 0.2 ms.
+        CROSS JOIN LATERAL (
+          SELECT q.channels, q.sms_parts, q.reserve_micros
+          FROM (SELECT country FROM lanes WHERE starts_with(m.destination, prefix)
+                UNION ALL SELECT country FROM lanes WHERE starts_with(m.destination, prefix) IS NOT TRUE) AS l
+          CROSS JOIN LATERAL (
+            SELECT channels, sms_parts, reserve_micros FROM campaign_recipient p
+            WHERE p.account_id = ${accountId} AND p.campaign_id = ${campaignId} AND p.country = l.country
+              AND p.destination = m.destination COLLATE "C" OFFSET 0) AS q
+          LIMIT 1) AS r
         WHERE m.id BETWEEN ${firstId} AND ${lastId}
         ORDER BY u.n`,
   );
 }
 
+/** The reason of a hop from a message that was not delivered in time and may still arrive. */
+export const TIME = 'TIME';
+
 export type NewHop = {
   readonly destination: string;
   readonly hop: number;
   readonly messageId: string;
+  /** The name of the final status of the message before, `TIME`, or `NOT_TRIED`. */
   readonly reason: string;
   /** The channel on which the recipient was not reached. */
   readonly fromChannel: string;
@@ -75,6 +104,29 @@ export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: r
   );
 }
 
+/**
+ * Counts deliveries to recipients who were tried on another channel while the message before could still arrive, one
+ * per destination given. Returns how many of these recipients have now got their second message.
+ */
+export async function countSecondDeliveries(
+  db: Db,
+  { accountId, campaignId }: Job,
+  destinations: readonly string[],
+): Promise<number> {
+  const rows = await many<{ second: boolean }>(
+    db,
+    sql`UPDATE campaign_hop h SET deliveries = h.deliveries + d.count
+        FROM (SELECT destination, count(*) AS count FROM unnest(${textArray(destinations)}::text[]) AS u (destination)
+              GROUP BY 1) AS d
+        WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId} AND h.hop = 1
+          AND h.destination = d.destination COLLATE "C" AND EXISTS (
+            SELECT FROM campaign_hop o WHERE o.account_id = ${accountId} AND o.campaign_id = ${campaignId}
+              AND o.destination = h.destination AND o.reason = ${TIME})
+        RETURNING old.deliveries < 2 AND new.deliveries >= 2 AS second`,
+  );
+  return rows.filter(({ second }) => second).length;
+}
+
 /** Stores final states of messages again, to be processed when the quiet hours of their recipients are over. */
 export async function insertPostponedOutcomes(
   db: Db,
@@ -90,17 +142,19 @@ export async function insertPostponedOutcomes(
 }
 
 /** Messages of one channel and country that were created together. */
-export type Batch = { id: number; country: string; messageIds: string[] };
+export type Batch = { id: number; country: string; createdAt: Date; messageIds: string[] };
 
-/** Finds the batch whose time on its channel ended first; undefined when there is none. */
+/** Finds the batch that has been due for longest; undefined when there is none. */
 export async function findDueBatch(db: Db, { accountId, campaignId }: Job): Promise<Batch | undefined> {
-  const row = await maybeOne<{ id: number; country: string; ids: string }>(
+  const row = await maybeOne<Omit<Batch, 'messageIds'> & { ids: string }>(
     db,
-    sql`SELECT id, country, array_to_string(message_ids, ',') AS ids FROM campaign_batch
+    sql`SELECT id, country, created_at AS "createdAt", array_to_string(message_ids, ',') AS ids FROM campaign_batch
         WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND due_at <= now()
         ORDER BY due_at, id LIMIT 1`,
   );
-  return row && { id: row.id, country: row.country, messageIds: row.ids.split(',') };
+  if (!row) return undefined;
+  const { ids, ...batch } = row;
+  return { ...batch, messageIds: ids.split(',') };
 }
 
 /** Sets when a batch is processed again; null: never. */

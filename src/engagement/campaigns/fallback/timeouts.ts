@@ -1,12 +1,14 @@
 import { boundsOf } from '../../../platform/lib/ids.ts';
 import { endMessages } from '../../../messaging/messages/end.ts';
 import { withdrawFromQueue } from '../../../messaging/expiry/withdraw.ts';
-import { type RevocableMessage, toTimedOut } from '../../../messaging/fallback/ends.ts';
+import { type RevocableMessage, toNotTried } from '../../../messaging/fallback/ends.ts';
+import { restMs, UNKNOWN_WAIT_MS } from '../../../messaging/messages/fallback/rule.ts';
 import { STATUS } from '../../../messaging/states.ts';
 import { quietMs } from '../production/quiet-hours.ts';
 import { isCombined } from '../mode.ts';
+import { timesOf } from '../times.ts';
 import { insertCampaignEnds } from '../../../messaging/messages/campaign-ends/sql.ts';
-import type { Job } from '../run/sql.ts';
+import type { Job, RunningCampaign } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 import { TIME_OVER } from './decide.ts';
 import { REVOKE_LEASE_MS } from './revoke.ts';
@@ -14,11 +16,15 @@ import * as db from './sql.ts';
 
 /** The wait for the response of a carrier to what was just sent to it. */
 const RESPONSE_WAIT_MS = 10_000;
+/** The shortest wait until a batch is looked at again: what comes due in the meantime is processed together. */
+const MIN_WAIT_MS = 1000;
 
 /**
- * Processes messages whose time on their channel is over. Those that a network can revoke are revoked, and nothing
- * follows before that; those that wait in the queue are withdrawn; for the others it is recorded that their time is
- * over. What follows is decided together with all final states (outcomes.ts).
+ * Processes messages whose time on their channel is over. It begins when a carrier takes the message (`restMs`), so a
+ * batch is checked again until all of its messages were taken and have had their time; while nobody knows whether one was
+ * taken, every five minutes. Those whose time is over are revoked where their network can, and nothing follows before that;
+ * for the others it is recorded. Those that no carrier took for as long as they may wait are withdrawn from the queue. What
+ * follows is decided together with all final states (outcomes.ts).
  */
 export async function processTimeouts(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -31,20 +37,26 @@ export async function processTimeouts(step: Step): Promise<number> {
 }
 
 /** Returns in how many ms the batch is due again; null: all of it is done. */
-async function endChannelTime(step: Step, { id: batchId, messageIds: ids }: db.Batch): Promise<number | null> {
-  const { tx, job } = step;
+async function endChannelTime(step: Step, batch: db.Batch): Promise<number | null> {
+  const { tx, job, campaign } = step;
+  const { id: batchId, messageIds: ids } = batch;
   const [firstId, lastId] = boundsOf(ids);
-  const facts = (await db.listMessageFacts(tx, job, { ids, firstId, lastId })).filter(isCurrent);
-  const accepted = facts.filter(isAccepted);
+  const timed = (await db.listMessageFacts(tx, job, { ids, firstId, lastId }))
+    .filter((fact) => isCurrent(fact) && (isAccepted(fact) || isUnsent(fact) || isInDoubt(fact)))
+    .map((fact) => ({ ...fact, leftMs: leftMsOf(fact, batch, campaign) }));
+  const late = timed.filter(({ leftMs }) => leftMs <= 0);
+  const accepted = late.filter(isAccepted);
   const messages = accepted.flatMap((fact) => toRevocable(job, fact));
   const over = accepted.flatMap(({ id, channel }) => (channel === 'RCS' ? [] : [id]));
   if (over.length > 0)
     await insertCampaignEnds(tx, [{ ...job, messageIds: over, statuses: over.map(() => TIME_OVER) }]);
   const written = await withdrawQueued(
     step,
-    facts.filter(isUnsent).map(({ id }) => id),
+    late.filter(isUnsent).map(({ id }) => id),
   );
-  const againMs = written > 0 ? RESPONSE_WAIT_MS : null;
+  const waits = timed.flatMap(waitsOf);
+  if (written > 0) waits.push(RESPONSE_WAIT_MS);
+  const againMs = waits.length > 0 ? Math.min(...waits) : null;
   if (messages.length === 0) return againMs;
   step.revocable.push({ job, batchId, messages, againMs });
   return REVOKE_LEASE_MS;
@@ -52,11 +64,27 @@ async function endChannelTime(step: Step, { id: batchId, messageIds: ids }: db.B
 
 const isCurrent = ({ id, hopMessageId }: db.MessageFact): boolean => hopMessageId === null || hopMessageId === id;
 
-const isAccepted = ({ status, submitted }: db.MessageFact): boolean => submitted && status === STATUS.ACCEPTED;
+const isAccepted = ({ status, submittedAt }: db.MessageFact): boolean =>
+  submittedAt !== null && status === STATUS.ACCEPTED;
 
 /** Whether the message is in the queue, for the first time or again. */
-const isUnsent = ({ status, submitted }: db.MessageFact): boolean =>
-  !submitted && (status === null || status === STATUS.ACCEPTED);
+const isUnsent = ({ status, submittedAt }: db.MessageFact): boolean =>
+  submittedAt === null && (status === null || status === STATUS.ACCEPTED);
+
+/** Whether nobody knows if its carrier took it. When that turns out, its time goes on or is over. */
+const isInDoubt = ({ status }: db.MessageFact): boolean => status === STATUS.UNKNOWN;
+
+/** In how many ms a message must be looked at again, if it must. */
+function waitsOf(fact: db.MessageFact & { readonly leftMs: number }): number[] {
+  if (isInDoubt(fact)) return [Math.max(fact.leftMs, UNKNOWN_WAIT_MS)];
+  return fact.leftMs > 0 ? [Math.max(fact.leftMs, MIN_WAIT_MS)] : [];
+}
+
+const leftMsOf = (
+  { channel, submittedAt }: db.MessageFact,
+  { createdAt }: db.Batch,
+  { fallback, now }: RunningCampaign,
+): number => restMs({ from: createdAt, submittedAt }, timesOf(fallback, channel), now);
 
 function toRevocable({ accountId }: Job, fact: db.MessageFact): RevocableMessage[] {
   const { id: messageId, destination, channel, sender, connectionId } = fact;
@@ -74,7 +102,7 @@ async function withdrawQueued({ tx, job: { accountId }, campaign }: Step, ids: r
   );
   await endMessages(
     tx,
-    [...withdrawn].map((id) => toTimedOut({ accountId, id }, campaign.now)),
+    [...withdrawn].map((id) => toNotTried({ accountId, id }, campaign.now)),
   );
   return ids.length - withdrawn.size;
 }

@@ -4,6 +4,7 @@ import { isShortage } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
+import { seesAmounts } from '../../../platform/lib/amounts.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from '../check.ts';
 import { type CampaignRow, claimCampaign, claimListsForShare, findCampaign, wakeCampaign } from '../sql.ts';
@@ -42,18 +43,14 @@ async function moveAndFreeze(tx: Db, actor: Actor, campaign: CampaignRow): Promi
   await recordAudit(tx, actor, { action: 'campaign.confirm', subject: `campaign:${id}`, detail });
   await wakeCampaign(tx, { campaignId: id });
   await freeze(tx, [{ accountId, micros: estimatedMicros }], `campaign:${id}`).catch((error: unknown) => {
-    throw isShortage(error) ? invalidFields([insufficientCredit(campaign)]) : error;
+    throw isShortage(error) ? invalidFields([insufficientCredit(actor, campaign)]) : error;
   });
 }
 
 const alreadyConfirmed: FieldError = { field: 'status', message: 'the campaign is confirmed already' };
 
-async function unmetPreconditions(
-  tx: Db,
-  { accountId }: Actor,
-  campaign: CampaignRow,
-  now: Date,
-): Promise<FieldError[]> {
+async function unmetPreconditions(tx: Db, actor: Actor, campaign: CampaignRow, now: Date): Promise<FieldError[]> {
+  const { accountId } = actor;
   if (campaign.confirmedAt) return [alreadyConfirmed];
   return [
     ...(campaign.readyToSend ? [] : [{ field: 'readyToSend', message: 'must be true' }]),
@@ -62,7 +59,7 @@ async function unmetPreconditions(
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
     ...(await routeFaults(tx, campaign)),
-    ...goalFaults(campaign),
+    ...goalFaults(actor, campaign),
   ];
 }
 
@@ -84,7 +81,7 @@ async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]>
 }
 
 /** Checks that the price was calculated for what would be sent now, reaches somebody, and is within the credit. */
-function goalFaults(campaign: CampaignRow): FieldError[] {
+function goalFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
   const { goal, goalFresh, estimatedMicros, availableMicros } = campaign;
   if (!goal) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
   if (!goalFresh)
@@ -95,7 +92,7 @@ function goalFaults(campaign: CampaignRow): FieldError[] {
       },
     ];
   if (goal.total === 0) return [{ field: 'destinations', message: nobodyReachable(goal.skipped) }];
-  return availableMicros !== null && availableMicros < estimatedMicros ? [insufficientCredit(campaign)] : [];
+  return availableMicros !== null && availableMicros < estimatedMicros ? [insufficientCredit(actor, campaign)] : [];
 }
 
 function nobodyReachable(skipped: Readonly<Record<string, number>>): string {
@@ -103,7 +100,9 @@ function nobodyReachable(skipped: Readonly<Record<string, number>>): string {
   return `nobody can be reached${reasons.length > 0 ? ` (${reasons.join(', ')})` : ''}`;
 }
 
-const insufficientCredit = ({ estimatedMicros, currency }: CampaignRow): FieldError => ({
+const insufficientCredit = (actor: Actor, { estimatedMicros, availableMicros, currency }: CampaignRow): FieldError => ({
   field: 'credit',
-  message: `is insufficient: the campaign costs up to ${fromMicros(estimatedMicros)} ${currency}`,
+  message: seesAmounts(actor)
+    ? `is insufficient: the campaign costs up to ${fromMicros(estimatedMicros)} ${currency}, and ${fromMicros(availableMicros ?? 0)} is available`
+    : 'is insufficient',
 });

@@ -134,7 +134,10 @@ describe('confirming', () => {
     account = poor;
     const id = await priced();
     expect((await confirm(id)).body.details).toEqual([
-      { field: 'credit', message: 'is insufficient: the campaign costs up to 0.07 EUR' },
+      {
+        field: 'credit',
+        message: expect.stringMatching(/^is insufficient: the campaign costs up to 0.07 EUR, and [\d.]+ is available$/),
+      },
     ]);
     await transaction(api.pool, (tx) => topUp(tx, { accountId: poor.accountId, micros: 1, reference: 'test' }));
     expect((await confirm(id)).status).toBe(202);
@@ -382,5 +385,66 @@ describe('holding', () => {
       const due = await many(api.pool, sql`SELECT FROM campaign_job WHERE campaign_id = ${id} AND due_at <= now()`);
       expect([what, due.length]).toEqual([what, 1]);
     }
+  });
+});
+
+describe('a change of a scheduled campaign before its time', () => {
+  const scheduled = async (): Promise<number> => {
+    const id = await priced({ scheduledDate: inADay() });
+    expect((await confirm(id)).status).toBe(202);
+    await exec(
+      api.pool,
+      sql`INSERT INTO campaign_recipient (account_id, campaign_id, country, destination, channels, reserve_micros)
+          VALUES (${account.accountId}, ${id}, 'IT', '+393331000001', 1, 35000)`,
+    );
+    return id;
+  };
+  const recipients = (id: number) => many(api.pool, sql`SELECT FROM campaign_recipient WHERE campaign_id = ${id}`);
+
+  test('that moves it, or does not concern what is sent, leaves it confirmed, and workers look again', async () => {
+    const id = await scheduled();
+    await exec(api.pool, sql`UPDATE campaign_job SET due_at = now() + interval '1 hour' WHERE campaign_id = ${id}`);
+    await exec(api.pool, sql`UPDATE campaign SET paused_at = now(), failure_reason = 'missed' WHERE id = ${id}`);
+    const later = new Date(Date.now() + 2 * 86_400_000).toISOString();
+    const { status, body } = await call('PUT', `/${id}`, { scheduledDate: later, name: 'Summer', rate: 5 });
+    expect([status, body]).toMatchObject([
+      200,
+      { status: 1, name: 'Summer', confirmedAt: expect.any(String), paused: false, failureReason: null },
+    ]);
+    expect(body.scheduledDate).toBe(later.replace('T', ' ').replace('Z', '+0000'));
+    expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
+    expect(
+      await many(api.pool, sql`SELECT FROM campaign_job WHERE campaign_id = ${id} AND due_at <= now()`),
+    ).toHaveLength(1);
+    expect(await recipients(id)).toHaveLength(1);
+  });
+
+  test.each([
+    ['back to draft', { readyToSend: false }, 0],
+    ['another text', { smsBody: 'Hello again' }, 1],
+    ['no date', { scheduledDate: null }, 1],
+  ])('%s takes the confirmation and its credit back, and it can be confirmed again', async (_, change, status) => {
+    const id = await scheduled();
+    const before = await books();
+    const answer = await call('PUT', `/${id}`, change);
+    expect([answer.status, answer.body]).toMatchObject([200, { status, confirmedAt: null, paused: false }]);
+    expect(await books()).toMatchObject({ frozen: 0, available: before.available + PRICE_MICROS });
+    expect([await runOf(id), await recipients(id)]).toEqual([[], []]);
+    await call('PUT', `/${id}`, { readyToSend: true });
+    await call('POST', `/${id}/calculateGoal`);
+    expect((await confirm(id)).status).toBe(202);
+    expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
+  });
+
+  test('that is wrong changes nothing, and one of a campaign that has started is refused', async () => {
+    const id = await scheduled();
+    const before = (await call('GET', `/${id}`)).body;
+    expect((await call('PUT', `/${id}`, { readyToSend: false, smsSender: null })).status).toBe(400);
+    expect((await call('GET', `/${id}`)).body).toEqual(before);
+    expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
+    await exec(api.pool, sql`UPDATE campaign SET status = 2, started_at = now() WHERE id = ${id}`);
+    expect((await call('PUT', `/${id}`, { name: 'Late' })).status).toBe(400);
+    const { status, body } = await call('DELETE', `/${id}`);
+    expect([status, body.message]).toEqual([404, 'A campaign with status 2 cannot be deleted: it has started']);
   });
 });

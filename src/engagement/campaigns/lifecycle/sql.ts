@@ -28,6 +28,17 @@ export const moveToConfirmed = (
           AND version = ${version} AND goal_version = ${version}`,
   );
 
+/**
+ * Takes back the confirmation of a campaign that waits for its time. Returns 0 when it has started, or is not confirmed.
+ */
+export const moveToUnconfirmed = (db: Db, one: One): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE campaign SET confirmed_at = NULL, reserved_micros = 0, api_key_id = NULL, user_id = NULL, paused_at = NULL,
+          failure_reason = NULL
+        WHERE ${of(one)} AND ${statusAllows('unconfirm')} AND confirmed_at IS NOT NULL`,
+  );
+
 /** Finds any route for SMS; undefined when there is none. */
 export const findSmsRoute = (db: Db): Promise<{ prefix: string } | undefined> =>
   maybeOne(db, sql`SELECT prefix FROM route WHERE channel = 'SMS' LIMIT 1`);
@@ -93,11 +104,14 @@ export const moveFromPaused = (db: Db, one: One): Promise<number> =>
           AND cancelled_at IS NULL`,
   );
 
-/** Cancels a campaign: no more messages are created. Returns 0 when it is not being sent, or was cancelled already. */
+/**
+ * Cancels a campaign, which need not be paused any more: no more messages are created. Returns 0 when it is not being
+ * sent, or was cancelled already.
+ */
 export const moveToCancelled = (db: Db, one: One): Promise<number> =>
   exec(
     db,
-    sql`UPDATE campaign SET cancelled_at = now(), updated_at = now()
+    sql`UPDATE campaign SET cancelled_at = now(), updated_at = now(), paused_at = NULL, failure_reason = NULL
         WHERE ${of(one)} AND ${statusAllows('cancel')} AND cancelled_at IS NULL`,
   );
 

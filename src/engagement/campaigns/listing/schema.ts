@@ -41,7 +41,10 @@ export const campaignFilterFields = {
 
 const Filters = Type.Object(campaignFilterFields);
 
-/** Reads the filter of a list of campaigns. Errors: 400 when one of the two dates is given without the other. */
+/**
+ * Reads the filter of a list of campaigns. Errors: 400 when one of the two dates is given without the other, or the last
+ * day is before the first.
+ */
 export function readFilter(accountId: number, query: Static<typeof Filters>): CampaignFilter {
   const { status, isDraft, isProgrammed, readyToSend, search, sendingMode, startDate, endDate } = query;
   const statuses = status?.split(',').map(Number);
@@ -52,6 +55,8 @@ export function readFilter(accountId: number, query: Static<typeof Filters>): Ca
     throw invalidFields([
       { field: startDate === undefined ? 'startDate' : 'endDate', message: 'is required with the other date' },
     ]);
+  if (startDate !== undefined && endDate !== undefined && endDate < startDate)
+    throw invalidFields([{ field: 'endDate', message: 'must not be before startDate' }]);
   const window =
     startDate === undefined || endDate === undefined
       ? undefined

@@ -4,6 +4,7 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { changePolicy, NO_POLICY } from './change.ts';
 import { PolicyIn, PolicyOut } from './schema.ts';
 import { findPolicy } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/account/campaigns';
 const tags = ['Account'];
@@ -28,9 +29,9 @@ export function policyRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'putCampaignPolicy',
       summary: 'Change the policy for all campaigns of the account',
       description:
-        'Fields that are left out stay. For owners and admins, and keys with the scope `keys`. Confirmed campaigns keep ' +
+        'Fields that are left out stay. For admins, and keys with the scope `keys`. Confirmed campaigns keep ' +
         'their sender.',
-      body: PolicyIn,
+      body: withExamples(PolicyIn, { quietHours: { from: '21:00', to: '08:00' }, smsSenders: ['ACME'] }),
       response: { 200: PolicyOut },
     },
     handler: ({ actor, body }) => tenantTransaction(pool, actor, (tx) => changePolicy(tx, actor, body)),

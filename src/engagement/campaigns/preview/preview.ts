@@ -4,8 +4,10 @@ import { findBook } from '../../contacts/book/sql.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
 import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
+import { amountFor } from '../../../platform/lib/amounts.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
-import { fromMicros } from '../../../platform/lib/money.ts';
+import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import { type PrefixTable, prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
 import { composeText } from '../../../network/templates/compose.ts';
 import { findUsableTemplate, type Template } from '../../../network/templates/sql.ts';
@@ -20,7 +22,7 @@ import { isFilled, type PlaceholderName, placeholdersWith, usedIn } from './fiel
 import { PreviewIn, type PreviewOut } from './schema.ts';
 import { listPreviewRows, type PreviewRow } from './sql.ts';
 
-type Of = { readonly accountId: number };
+type Of = Pick<Actor, 'accountId' | 'operations'>;
 
 /**
  * Reads the declared fields of the preview as a new campaign: a campaign has more fields, which were not validated
@@ -37,7 +39,8 @@ type PreviewRequest = PreviewIn & { readonly now: Date };
  * Returns what a campaign with these settings would send to some of its recipients, selected as for the goal and filled
  * in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
-export async function previewCampaign(db: Db, { accountId }: Of, input: PreviewRequest): Promise<PreviewOut> {
+export async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promise<PreviewOut> {
+  const { accountId } = actor;
   const { settings, faults } = readDeclared(input);
   const templates = await loadTemplates(db, accountId, settings);
   const contactIds = nonEmpty(input.contactIds);
@@ -49,7 +52,7 @@ export async function previewCampaign(db: Db, { accountId }: Of, input: PreviewR
   const shown = rows.slice(input.offset, input.offset + input.limit);
   const all = placeholdersWith(customFields);
   const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
-  const tools = { settings, templates, used, units: toUnitPrices(plan) };
+  const tools = { actor, settings, templates, used, units: toUnitPrices(plan) };
   const problems = [
     ...faults,
     ...(await checkSettings(db, { accountId, settings })),
@@ -108,7 +111,7 @@ async function planFor(
     return { plan, total: lists.reduce((sum, { contactCount }) => sum + contactCount, 0) };
   }
   const book = await findBook(db, { accountId });
-  const numbers = await readNumbers(settings.destinations, book?.defaultCountry ?? null);
+  const numbers = await readNumbers(settings.destinations, book ?? DEFAULT_NUMBER_RULES);
   return { plan: { ...plan, named: { numbers } }, total: numbers.numbers.length };
 }
 
@@ -118,6 +121,7 @@ const toUnitPrices = ({ prices }: Plan): UnitPrices =>
   prefixTable(prices.map(({ channel, prefix, unitMicros }) => ({ group: channel, prefix, value: unitMicros })));
 
 type Tools = {
+  readonly actor: Of;
   readonly settings: Settings;
   readonly templates: Templates;
   /** The placeholders that its texts use. */
@@ -125,7 +129,8 @@ type Tools = {
   readonly units: UnitPrices;
 };
 
-function toRecipient(row: PreviewRow, { settings, templates, used, units }: Tools): PreviewOut['data'][number] {
+function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] {
+  const { actor, settings, templates, used, units } = tools;
   const { contactId, phoneNumber, fullName, skip } = row;
   return {
     contactId,
@@ -134,7 +139,7 @@ function toRecipient(row: PreviewRow, { settings, templates, used, units }: Tool
     steps: chainOf(settings.sendingMode).map((channel) => ({
       channel,
       ...renderStep(channel, row, templates),
-      unitPrice: toPriceOut(units.find(channel, phoneNumber ?? '')),
+      unitPrice: toPriceOut(actor, units.find(channel, phoneNumber ?? '')),
       reachable: (row.channels & bitOf(channel)) !== 0,
     })),
     missing: used.filter(({ field }) => !isFilled(row, field)).map(({ name }) => name),
@@ -142,7 +147,8 @@ function toRecipient(row: PreviewRow, { settings, templates, used, units }: Tool
   };
 }
 
-const toPriceOut = (micros: number | undefined): number | null => (micros === undefined ? null : fromMicros(micros));
+const toPriceOut = (actor: Of, micros: number | undefined): number | null =>
+  micros === undefined ? null : amountFor(actor, micros);
 
 function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
   if (channel === 'SMS') {

@@ -110,7 +110,9 @@ test('a combined mode has a step for each of its channels, templates filled', as
     ],
   ]);
   expect(data[1].missing).toEqual(['firstName']);
-  expect(problems).toEqual([{ field: 'rcsAgentId', message: 'unknown' }]);
+  expect(problems).toEqual([
+    { field: 'rcsAgentId', message: 'unknown: GET /api/message-server/rcs/agents lists them, as agentId' },
+  ]);
 });
 
 test('numbers are shown with the fields of their contacts', async () => {
@@ -188,10 +190,11 @@ test('faulty fields are 400 and reported', async () => {
   expect(fields.toSorted()).toEqual(['contactIds[0]', 'limit', 'sendingMode']);
 });
 
-test('undeclared fields are ignored, whatever they contain', async () => {
+test('undeclared fields are named in warnings and ignored, whatever they contain', async () => {
   const others = { quietHours: 'x', scheduledDate: 7, name: null, destinationType: {}, rate: [], fallback: 'x' };
   const { body, status } = await call('POST', '/campaigns/preview', { ...SMS, ...others });
-  expect([status, body]).toEqual([200, await preview(SMS)]);
+  const warnings = Object.keys(others).map((name) => expect.stringContaining(`unknown field ${name}`));
+  expect([status, body]).toEqual([200, { ...(await preview(SMS)), warnings: expect.arrayContaining(warnings) }]);
 });
 
 test('placeholders are the standard fields and the custom fields', async () => {
@@ -201,4 +204,11 @@ test('placeholders are the standard fields and the custom fields', async () => {
   expect(body).toHaveLength(8);
   expect(body.at(-1)).toEqual({ name: 'born', custom: true, type: 'date', description: 'Birthday' });
   expect(body[0]).toEqual({ name: 'fullName', custom: false, type: 'text', description: '' });
+});
+
+test('the traffic type is read as of a campaign: an unknown one is named', async () => {
+  const rcs = { sendingMode: 'RCS', rcsAgentId: 'a', rcsTemplateId: 'r1', destinations: [numberOf(1)] };
+  expect(await preview({ ...rcs, rcsTrafficType: 'PROMOTION' })).toMatchObject({ total: 1 });
+  const wrong = await call('POST', '/campaigns/preview', { ...rcs, rcsTrafficType: 'SPAM' });
+  expect(wrong).toMatchObject({ status: 400, body: { details: [{ field: 'rcsTrafficType' }] } });
 });

@@ -9,6 +9,7 @@ import { chainOf } from '../mode.ts';
 import { placeholdersWith } from './fields.ts';
 import { previewCampaign } from './preview.ts';
 import { PlaceholderOut, PreviewIn, PreviewOut } from './schema.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 
@@ -19,7 +20,7 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
   const tags = ['Campaigns'];
 
   app.post(`${PG}/campaigns/preview`, {
-    onRequest,
+    onRequest: requireScope('campaigns', 'read'),
     schema: {
       tags,
       operationId: 'previewCampaign',
@@ -27,13 +28,20 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
       description:
         'Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts ' +
         'and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.',
-      body: PreviewIn,
+      body: withExamples(PreviewIn, {
+        sendingMode: 'SMS',
+        smsSender: 'ACME',
+        smsBody: 'Hello {{firstName|there}}',
+        contactListIds: [1],
+        limit: 2,
+        offset: 0,
+      }),
       response: { 200: PreviewOut },
     },
     handler: idempotentHandler(deps, async (request, _reply) => {
       const { actor, body } = request;
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
-      if (body.contactIds?.length || body.contactListIds?.length) assertScope(request, 'contacts');
+      if (body.contactIds?.length || body.contactListIds?.length) assertScope(request, 'contacts', 'read');
       return previewCampaign(tenant(pool, actor), actor, { ...body, now: clock.now() });
     }),
   });

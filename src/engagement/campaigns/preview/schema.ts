@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { SKIP_REASONS } from '../audience/sql.ts';
 import { CampaignIn } from '../schema.ts';
+import { shownAmount } from '../../../platform/lib/amounts.ts';
 import { channelName, id, orNull } from '../../../platform/lib/schema.ts';
 
-const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, ...form } = CampaignIn.properties;
+const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
 /** How many recipients can be shown at a time, and how far into a list. */
@@ -16,6 +17,7 @@ export const PreviewIn = Type.Object({
   smsBody,
   rcsAgentId,
   rcsTemplateId,
+  rcsTrafficType,
   whatsappPhoneNumberId,
   whatsappTemplateId,
   contactIds: Type.Optional(
@@ -45,7 +47,7 @@ const Step = Type.Object({
   encoding: orNull(
     Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'The encoding of an SMS; otherwise null.' }),
   ),
-  unitPrice: orNull(Type.Number({ description: 'Per part on SMS, per message on other channels.' })),
+  unitPrice: shownAmount('Per part on SMS, per message on other channels.'),
   reachable: Type.Boolean({ description: 'False: the recipient is not tried on this channel.' }),
 });
 

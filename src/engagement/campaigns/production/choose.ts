@@ -24,6 +24,8 @@ export type Choice = {
   readonly connectionIds: readonly number[];
   /** The reserve of the recipient. */
   readonly reserveMicros: number;
+  /** The most that this message and those on the channels after it can cost together. */
+  readonly maxMicros: number;
 };
 
 /** Why a recipient who was included at the confirmation can no longer be sent a message. */
@@ -39,6 +41,7 @@ export type Choose = (candidate: Candidate) => Choice | Obstacle;
 export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
+  const findMaxCost = createMaxCost(campaign);
   return (candidate) => {
     if (candidate.contactDeleted) return 'contact_deleted';
     if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
@@ -60,7 +63,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     const sender = senderOf(campaign, channel);
     const connectionIds = tables.findRoute(channel, destination, sender);
     if (connectionIds.length === 0) return 'no_route';
-    const { priceMicros, refundUndelivered } = findPrice(channel, destination, parts, candidate);
+    const price = findPrice(channel, destination, parts, candidate);
     return {
       country,
       destination,
@@ -70,10 +73,10 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       body: isSms ? (text ?? '') : '',
       content: contentOf(campaign, channel, candidate),
       parts,
-      priceMicros,
-      refundUndelivered,
+      ...price,
       connectionIds,
       reserveMicros,
+      maxMicros: findMaxCost(candidate, { ...price, channel }),
     };
   }
 }
@@ -88,18 +91,40 @@ function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candi
     channel === 'RCS'
       ? [campaign.rcsTemplateId, candidate.rcsValues]
       : [campaign.whatsappTemplateId, candidate.whatsappValues];
-  return { template: template ?? '', channel, values: values ?? {} };
+  const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
+  return { template: template ?? '', channel, values: values ?? {}, ...(trafficType !== null && { trafficType }) };
 }
 
 type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
 
+/** What prices the messages to a recipient. */
+type Priced = Pick<Candidate, 'destination' | 'channels' | 'smsParts' | 'reserveMicros'>;
+
+/**
+ * Makes a function that returns the most that a message and those on the channels after it can cost together: another
+ * channel is tried only after a failure, which returns the price of the message if that is refundable.
+ */
+export function createMaxCost(campaign: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
+  const chain = chainOf(campaign.sendingMode);
+  const findPrice = createPricing(campaign);
+  return (to: Priced, message: MessagePrice & { readonly channel: Channel }): number => {
+    const later = chain.slice(chain.indexOf(message.channel) + 1).filter((channel) => to.channels & bitOf(channel));
+    const next = later.map((channel) => findPrice(channel, to.destination, channel === 'SMS' ? to.smsParts : 1, to));
+    return [message, ...next].reduceRight(
+      (rest, { priceMicros, refundUndelivered }) =>
+        Math.max(priceMicros, refundUndelivered ? rest : priceMicros + rest),
+      0,
+    );
+  };
+}
+
 /** Makes a function that prices messages by the price list that was in force when the campaign was confirmed. */
-function createPricing({ prices, sendingMode }: RunningCampaign) {
+function createPricing({ prices, sendingMode }: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
   const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
   const table = prefixTable<UnitPrice>(rows);
   const combined = isCombined(sendingMode);
-  return (channel: Channel, destination: string, parts: number, candidate: Candidate): MessagePrice => {
-    const { smsParts, reserveMicros } = candidate;
+  return (channel: Channel, destination: string, parts: number, to: Priced): MessagePrice => {
+    const { smsParts, reserveMicros } = to;
     const price = table.find(channel, destination);
     const refundUndelivered = price?.refundUndelivered ?? true;
     // With one channel, the reserve is exactly the price.

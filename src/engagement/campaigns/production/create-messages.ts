@@ -3,10 +3,10 @@ import { recordLastContacts } from '../../contacts/record-activity.ts';
 import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { newId } from '../../../platform/lib/ids.ts';
-import { DEFAULT_AFTER_SECONDS } from '../../../messaging/messages/fallback/rule.ts';
 import { chainOf, isCombined } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
+import { timesOf } from '../times.ts';
 import type { Choice } from './choose.ts';
 import { insertBatches, type NewBatch } from './sql.ts';
 import { SECOND_MS } from '../../../platform/lib/time.ts';
@@ -110,12 +110,14 @@ function toBatch(campaign: RunningCampaign, hop: number, slice: readonly Created
   };
 }
 
-/** When recipients who were not reached on a channel are tried on the next one; null after the last channel. */
+/**
+ * The earliest instant at which recipients may have to be tried on the next channel, even if a carrier takes their
+ * messages at once; null after the last channel.
+ */
 function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel: Channel): Date | null {
   if (chainOf(sendingMode).at(-1) === channel) return null;
-  const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
-  const seconds = after[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0;
-  return new Date(now.getTime() + seconds * SECOND_MS);
+  const { afterSeconds, maxWaitSeconds } = timesOf(fallback, channel);
+  return new Date(now.getTime() + Math.min(afterSeconds, maxWaitSeconds) * SECOND_MS);
 }
 
 const toLastContact = ({ accountId, now, sendingMode }: RunningCampaign, { contactId, channel }: CreatedMessage) =>

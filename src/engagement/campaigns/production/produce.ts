@@ -64,22 +64,36 @@ async function produceForCountry(
       reason,
       destinations: own.map((one) => one.destination),
     });
-  const [single, messages] = [!isCombined(campaign.sendingMode), choices.length];
-  const usedMicros = choices.reduce((sum, choice) => sum + (single ? choice.priceMicros : choice.reserveMicros), 0);
-  await updateRunCounters(tx, job, { messages, unusedMicros: -usedMicros, skipped: skipped.length });
+  const combined = isCombined(campaign.sendingMode);
+  const counts = { messages: choices.length, skipped: skipped.length };
+  await updateRunCounters(tx, job, { ...counts, ...(combined ? sharesOf(choices, skipped) : costOf(choices)) });
   await db.updateCountryProgress(tx, job, { country: lane.country, fedTo: last ?? lane.fedTo, done });
   return candidates.length + (done ? 1 : 0);
 }
 
+/** What messages of a single mode take from the reserve. */
+const costOf = (choices: readonly Choice[]) => ({
+  unusedMicros: -choices.reduce((sum, { priceMicros }) => sum + priceMicros, 0),
+});
+
+/** What recipients of a combined mode take from the reserve, and what of that they can never cost. */
+function sharesOf(choices: readonly Choice[], skipped: readonly Skipped[]) {
+  const allotted = [...choices, ...skipped].reduce((sum, { reserveMicros }) => sum + reserveMicros, 0);
+  const needed = choices.reduce((sum, { maxMicros }) => sum + maxMicros, 0);
+  return { unusedMicros: -allotted, spareMicros: allotted - needed };
+}
+
+type Skipped = { readonly destination: string; readonly reserveMicros: number; readonly reason: Obstacle };
+
 /** Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. */
 function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Tools) {
   const choices: Choice[] = [];
-  const skipped: { destination: string; reason: Obstacle }[] = [];
+  const skipped: Skipped[] = [];
   let last: string | null = null;
   for (const candidate of candidates) {
-    const { destination } = candidate;
+    const { destination, reserveMicros } = candidate;
     const choice = choose(candidate);
-    if (typeof choice === 'string') skipped.push({ destination, reason: choice });
+    if (typeof choice === 'string') skipped.push({ destination, reserveMicros, reason: choice });
     else if (capacity.take(choice.connectionIds[0] ?? 0)) choices.push(choice);
     else break;
     last = destination;

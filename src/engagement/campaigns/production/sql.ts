@@ -213,7 +213,7 @@ export type NewBatch = {
   readonly firstDestination: string;
   readonly lastDestination: string;
   readonly messageIds: readonly string[];
-  /** When recipients who were not reached are tried on another channel; null: there is none. */
+  /** When the time of its messages on their channel may first be over; null: there is no other channel. */
   readonly dueAt: Date | null;
 };
 

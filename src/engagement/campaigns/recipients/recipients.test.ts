@@ -97,8 +97,53 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
 /** As if the campaign went on to another channel. */
 const combine = () => exec(api.pool, sql`UPDATE campaign SET sending_mode = 'RCS_SMS' WHERE id = ${id}`);
 
-test('there are none before the confirmation', async () => {
+test('before the confirmation they are those that the goal counted, the invalid ones included; none while it is stale', async () => {
   expect(await page()).toEqual({ total: 0, rows: [] });
+  await call('PUT', `/${id}`, { destinations: ['+393331000002', 'nonsense', '+390612345678', '+393331000001', '12'] });
+  await call('POST', `/${id}/calculateGoal`);
+  const plain = { contactId: null, channel: null, read: false, messageIds: [], notTried: [] };
+  const italian = { ...plain, country: 'IT' };
+  const all = [
+    { ...italian, phoneNumber: '+390612345678', status: 'SKIPPED', skipReason: 'unsupported' },
+    { ...italian, phoneNumber: '+393331000001', status: 'PENDING', skipReason: null },
+    { ...italian, phoneNumber: '+393331000002', status: 'PENDING', skipReason: null },
+    { ...plain, country: '', phoneNumber: 'nonsense', status: 'SKIPPED', skipReason: 'invalid' },
+    { ...plain, country: '', phoneNumber: '12', status: 'SKIPPED', skipReason: 'invalid' },
+  ];
+  expect(await page()).toEqual({ total: 5, rows: all });
+  for (const limit of [1, 2, 3, 4])
+    for (let n = 0; n * limit < all.length; n++)
+      expect(await page(`?limit=${limit}&page=${n}`)).toEqual({
+        total: 5,
+        rows: all.slice(n * limit, (n + 1) * limit),
+      });
+  const of = (status: string) => all.filter((one) => one.status === status);
+  expect(await page('?status=PENDING')).toEqual({ total: 2, rows: of('PENDING') });
+  expect(await page('?status=SKIPPED')).toEqual({ total: 3, rows: of('SKIPPED') });
+  expect(await page('?status=SKIPPED&limit=1&page=1')).toEqual({ total: 3, rows: of('SKIPPED').slice(1, 2) });
+  expect(await page('?status=DELIVERED')).toEqual({ total: 0, rows: [] });
+  await call('PUT', `/${id}`, { smsBody: 'Something else' });
+  expect(await page()).toEqual({ total: 0, rows: [] });
+});
+
+test('before the confirmation, contacts of lists without a number come last, as not valid', async () => {
+  const list = (await api.call(account.apiKey, 'POST', '/contacts/list', { name: 'List' })).body.id;
+  const add = async (body: object): Promise<number> => {
+    const contact = (await api.call(account.apiKey, 'POST', '/contacts', body)).body.id;
+    const pair = { listIds: [list], contactIds: [contact] };
+    expect((await api.call(account.apiKey, 'POST', '/contacts/list/contacts', pair)).status).toBe(201);
+    return contact;
+  };
+  const [mailed, named] = [await add({ email: 'a@example.com' }), await add({ phoneNumber: '+393331000001' })];
+  await call('PUT', `/${id}`, { contactListIds: [list] });
+  await call('POST', `/${id}/calculateGoal`);
+  const both = [
+    { phoneNumber: '+393331000001', contactId: named, status: 'PENDING' },
+    { phoneNumber: '', contactId: mailed, status: 'SKIPPED', skipReason: 'invalid' },
+  ];
+  expect(await page()).toMatchObject({ total: 2, rows: both });
+  expect(await page('?limit=1')).toMatchObject({ total: 2, rows: both.slice(0, 1) });
+  expect(await page('?limit=1&page=1')).toMatchObject({ total: 2, rows: both.slice(1) });
 });
 
 test('each recipient has the status of its message, or that it waits, or why it gets nothing', async () => {
@@ -109,7 +154,7 @@ test('each recipient has the status of its message, or that it waits, or why it 
     { destination: two, status: STATUS.ACCEPTED },
   ]);
   const [queued] = await addMessages([{ destination: three }]);
-  const plain = { country: 'IT', contactId: null, skipReason: null, read: false, channel: 'SMS' };
+  const plain = { country: 'IT', contactId: null, notTried: [], skipReason: null, read: false, channel: 'SMS' };
   const nothing = { ...plain, channel: null, messageIds: [] };
   expect(await page()).toEqual({
     total: 5,

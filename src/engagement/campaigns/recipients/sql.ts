@@ -1,6 +1,8 @@
 import { type Db, join, many, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import { type Plan, type RecipientRange, recipientsSql } from '../audience/sql.ts';
+import { NOT_TRIED } from '../../../messaging/messages/fallback/rule.ts';
 import { STATUS } from '../../../messaging/states.ts';
 
 /** A message to a recipient. */
@@ -10,6 +12,8 @@ export type Attempt = {
   /** The status of the specification: a queued or accepted message has 1 on SMS and 0 on other channels. */
   readonly status: number;
   readonly read: boolean;
+  /** Whether no carrier took it within `fallback.maxWait`. */
+  readonly notTried: boolean;
 };
 
 const RECIPIENT = columns({
@@ -33,6 +37,10 @@ export type RecipientsOf = {
   readonly which: Which;
   /** Whether a recipient may have several messages. */
   readonly combined: boolean;
+  /** Whether recipients without a message get none: their status is DELETED. */
+  readonly cancelled: boolean;
+  /** Whether recipients without a message get none because the account was suspended: they are skipped. */
+  readonly suspended: boolean;
   /** The messages of the campaign have ids from this one on: only the partitions of those days are searched. */
   readonly firstId: string;
   /** The messages of the campaign have ids below this one. */
@@ -56,7 +64,7 @@ export const listRecipients = (db: Db, of: Paged): Promise<RecipientRow[]> => {
     sql`WITH page AS MATERIALIZED (${recipients(of, early ? limited : sql``)}), ${attempts(of, early)}
         SELECT ${RECIPIENT}
         FROM page p LEFT JOIN attempt l ON l.destination = p.destination
-        ${early ? sql`` : sql`WHERE ${fits(of.which)}`}
+        ${early ? sql`` : sql`WHERE ${fits(of)}`}
         ORDER BY p.country, p.destination ${early ? sql`` : limited}`,
   );
 };
@@ -68,11 +76,15 @@ export async function countRecipients(db: Db, of: RecipientsOf): Promise<number>
 function counted(of: RecipientsOf): Sql {
   if (isEarly(of)) return typeof of.which === 'object' ? firstMessages(of, of.which.status) : recipients(of, sql``);
   return sql`WITH page AS MATERIALIZED (${recipients(of, sql``)}), ${attempts(of, false)}
-             SELECT FROM page p LEFT JOIN attempt l ON l.destination = p.destination WHERE ${fits(of.which)}`;
+             SELECT FROM page p LEFT JOIN attempt l ON l.destination = p.destination WHERE ${fits(of)}`;
 }
 
 /** Whether a page can be cut before the messages are read. */
-const isEarly = ({ which, combined }: RecipientsOf): boolean => typeof which === 'string' || !combined;
+const isEarly = (of: RecipientsOf): boolean => typeof of.which === 'string' || !readsAll(of);
+
+/** Whether a status is found only by reading the recipients with all their messages. */
+const readsAll = ({ which, combined, cancelled }: RecipientsOf): boolean =>
+  combined || (cancelled && typeof which === 'object' && which.status === STATUS.DELETED);
 
 /**
  * The table `page`: the requested recipients, or more of them where their status is not known yet. They are in order if
@@ -81,15 +93,19 @@ const isEarly = ({ which, combined }: RecipientsOf): boolean => typeof which ===
 function recipients(of: RecipientsOf, limited: Sql): Sql {
   const { which } = of;
   if (typeof which === 'object')
-    return of.combined ? sql`${recipientsWhere(of, NOT_SKIPPED)}` : byStatus(of, which.status, limited);
+    return readsAll(of) ? sql`${recipientsWhere(of, NOT_SKIPPED)}` : byStatus(of, which.status, limited);
   const ordered = sql`ORDER BY r.country, r.destination ${limited}`;
   if (which === 'all') return sql`${recipientsWhere(of, sql`true`)} ${ordered}`;
-  return sql`${recipientsWhere(of, which === 'skipped' ? sql`r.skip_reason IS NOT NULL` : PENDING)} ${ordered}`;
+  return sql`${recipientsWhere(of, which === 'skipped' ? skipped(of) : pending(of))} ${ordered}`;
 }
 
 const NOT_SKIPPED = sql`r.skip_reason IS NULL`;
 /** Whether no message was created yet: they are created in the order of the numbers, country by country. */
 const PENDING = sql`r.skip_reason IS NULL AND r.destination > coalesce(n.fed_to, '')`;
+const SKIPPED = sql`r.skip_reason IS NOT NULL`;
+
+const skipped = ({ suspended }: RecipientsOf): Sql => (suspended ? sql`(${SKIPPED} OR ${PENDING})` : SKIPPED);
+const pending = ({ cancelled, suspended }: RecipientsOf): Sql => (cancelled || suspended ? sql`false` : PENDING);
 
 const recipientsWhere = ({ accountId, campaignId }: RecipientsOf, condition: Sql): Sql => sql`
   SELECT r.country, r.destination, r.contact_id, r.skip_reason FROM campaign_recipient r
@@ -135,7 +151,8 @@ function attempts(of: RecipientsOf, ofPage: boolean): Sql {
     sql`attempt AS MATERIALIZED (
       SELECT m.destination, (array_agg(${STATUS_OF_M} ORDER BY made.hop DESC))[1] AS status,
              jsonb_agg(jsonb_build_object('id', m.id, 'channel', m.channel, 'status', ${STATUS_OF_M},
-                                          'read', s.read_at IS NOT NULL) ORDER BY made.hop) AS attempts
+                                          'read', s.read_at IS NOT NULL,
+                                          'notTried', s.error_code IS NOT DISTINCT FROM ${NOT_TRIED}) ORDER BY made.hop) AS attempts
       FROM made
       JOIN message m ON m.account_id = ${accountId} AND m.id = made.id AND ${within(of, sql`m`)}
       LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = made.id AND ${within(of, sql`s`)}
@@ -145,4 +162,34 @@ function attempts(of: RecipientsOf, ofPage: boolean): Sql {
   return join(parts);
 }
 
-const fits = (which: Which): Sql => (typeof which === 'string' ? sql`true` : sql`l.status = ${which.status}`);
+const fits = ({ which, cancelled }: RecipientsOf): Sql => {
+  if (typeof which === 'string') return sql`true`;
+  return cancelled ? sql`coalesce(l.status, ${STATUS.DELETED}) = ${which.status}` : sql`l.status = ${which.status}`;
+};
+
+/** Which of those whom a campaign is planned for: all, those who would get nothing, or those who would get something. */
+export type PlannedWhich = 'all' | 'skipped' | 'pending';
+
+const PLANNED = columns({
+  phoneNumber: as<string>("coalesce(r.destination, '')"),
+  country: as<string>('r.country'),
+  contactId: as<number | null>('r.contact_id'),
+  skipReason: as<string | null>('r.skip_reason'),
+  attempts: as<Attempt[]>("'[]'::jsonb"),
+});
+
+/**
+ * Lists a page of those whom a campaign is planned for, in the order of their numbers; contacts without a number come
+ * last. With a `range`, only that part of the numbers is examined.
+ */
+export const listPlanned = (
+  db: Db,
+  page: { plan: Plan; range: RecipientRange | null; which: PlannedWhich; limit: number; offset: number },
+): Promise<RecipientRow[]> => {
+  const wanted = { all: sql`true`, skipped: sql`r.skip_reason IS NOT NULL`, pending: sql`r.skip_reason IS NULL` };
+  return many(
+    db,
+    sql`SELECT ${PLANNED} FROM (${recipientsSql(page.plan, page.range)}) AS r WHERE ${wanted[page.which]}
+        ORDER BY r.destination, r.contact_id LIMIT ${page.limit} OFFSET ${page.offset}`,
+  );
+};

@@ -1,3 +1,4 @@
+import type { TrafficType } from '../../../carriers/traffic-type.ts';
 import { plainArray } from '../../../platform/db/array.ts';
 import { constant, type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
@@ -76,6 +77,7 @@ const RUNNING_CAMPAIGN = columns({
   smsBody: as<string | null>('c.sms_body'),
   rcsAgentId: as<string | null>('c.rcs_agent_id'),
   rcsTemplateId: as<string | null>('c.rcs_template_id'),
+  rcsTrafficType: as<TrafficType | null>('c.rcs_traffic_type'),
   whatsappPhoneNumberId: as<string | null>('c.whatsapp_phone_number_id'),
   whatsappTemplateId: as<string | null>('c.whatsapp_template_id'),
   /** 1 contact lists, 2 destinations. */
@@ -110,12 +112,14 @@ const RUNNING_CAMPAIGN = columns({
   expanded: as<boolean>('r.expanded'),
   recipients: as<number>('r.recipients'),
   skipped: as<number>('r.skipped'),
-  /** The part of the reserve that no message has used. */
+  /** Recipients whom the cancellation left without a message. */
+  unmade: as<number>('r.unmade'),
+  /** The part of the reserve of recipients without a message. */
   unusedMicros: as<number>('r.unused_micros'),
   /** The part of the reserve that was allotted to recipients. */
   allottedMicros: as<number>('r.allotted_micros'),
-  /** What messages may still cost that another channel has overtaken. */
-  lateMicros: as<number>('r.late_micros'),
+  /** What a combined campaign can no longer cost and has not returned; below zero: what it may cost beyond its reserve. */
+  spareMicros: as<number>('r.spare_micros'),
   messages: as<number>('r.messages'),
   /** Recipients of combined modes who have a final result. */
   ended: as<number>('r.ended'),
@@ -158,10 +162,12 @@ export type RunDeltas = {
   readonly skipped?: number;
   readonly unusedMicros?: number;
   readonly allottedMicros?: number;
-  readonly lateMicros?: number;
+  readonly spareMicros?: number;
+  readonly withdrawn?: number;
   readonly messages?: number;
   readonly ended?: number;
   readonly delivered?: number;
+  readonly deliveredTwice?: number;
 };
 
 export async function updateRunCounters(db: Db, { accountId, campaignId }: Job, deltas: RunDeltas): Promise<void> {
@@ -171,8 +177,10 @@ export async function updateRunCounters(db: Db, { accountId, campaignId }: Job, 
         SET recipients = recipients + ${deltas.recipients ?? 0}, skipped = skipped + ${deltas.skipped ?? 0},
             unused_micros = unused_micros + ${deltas.unusedMicros ?? 0},
             allotted_micros = allotted_micros + ${deltas.allottedMicros ?? 0},
-            late_micros = late_micros + ${deltas.lateMicros ?? 0}, messages = messages + ${deltas.messages ?? 0},
-            ended = ended + ${deltas.ended ?? 0}, delivered = delivered + ${deltas.delivered ?? 0}
+            spare_micros = spare_micros + ${deltas.spareMicros ?? 0}, messages = messages + ${deltas.messages ?? 0},
+            withdrawn = withdrawn + ${deltas.withdrawn ?? 0},
+            ended = ended + ${deltas.ended ?? 0}, delivered = delivered + ${deltas.delivered ?? 0},
+            delivered_twice = delivered_twice + ${deltas.deliveredTwice ?? 0}
         WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`,
   );
 }
@@ -241,17 +249,21 @@ export async function moveToEnded(
   );
 }
 
-/** Reduces the reserve of a campaign by what it does not need any more. The caller returns the credit. */
+/**
+ * Adds to the reserve of a campaign, or takes from it when `addedMicros` is below zero, and sets what is left to settle
+ * of it. The caller moves the credit.
+ */
 export async function updateReserve(
   db: Db,
   { accountId, campaignId }: Job,
-  { returnedMicros }: { returnedMicros: number },
+  { addedMicros, spareMicros }: { addedMicros: number; spareMicros: number },
 ): Promise<void> {
   await exec(
     db,
-    sql`WITH own AS (UPDATE campaign SET reserved_micros = reserved_micros - ${returnedMicros}
+    sql`WITH own AS (UPDATE campaign SET reserved_micros = reserved_micros + ${addedMicros}
                      WHERE account_id = ${accountId} AND id = ${campaignId})
-        UPDATE campaign_run SET unused_micros = 0 WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`,
+        UPDATE campaign_run SET spare_micros = ${spareMicros}
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`,
   );
 }
 

@@ -148,7 +148,8 @@ test('each contact gets a message on the first channel of the mode that reaches 
         VALUES ('RCS', ${template}, ${accountId}, 'T', 'APPROVED', '{"text": "Hi {{a}}"}', true, '{"firstName|you"}')`,
   );
   await api.reload();
-  const id = await create({ sendingMode: 'RCS_SMS', rcsAgentId: agent, rcsTemplateId: template });
+  const rcs = { rcsAgentId: agent, rcsTemplateId: template, rcsTrafficType: 'PROMOTION' };
+  const id = await create({ sendingMode: 'RCS_SMS', ...rcs });
   const { body } = await call('POST', `/campaigns/${id}/test`);
   expect(body.results).toMatchObject([
     { phoneNumber: '+393331000001', channel: 'RCS', accepted: true },
@@ -163,7 +164,7 @@ test('each contact gets a message on the first channel of the mode that reaches 
       channel: 'RCS',
       sender: agent,
       body: '',
-      content: { template, channel: 'RCS', values: { 'firstName|you': 'Ana' } },
+      content: { template, channel: 'RCS', values: { 'firstName|you': 'Ana' }, trafficType: 'PROMOTION' },
     },
     { channel: 'SMS', sender: 'ACME', body: 'Hi you', content: null },
   ]);

@@ -127,6 +127,8 @@ function toContent(
   if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: recipient.text };
   const [senderField, templateField] = NETWORK_FIELDS[channel];
   const values = channel === 'RCS' ? recipient.rcsValues : recipient.whatsappValues;
-  const content = { template: campaign[templateField] ?? '', channel, values };
+  const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
+  const own = trafficType === null ? {} : { trafficType };
+  const content = { template: campaign[templateField] ?? '', channel, values, ...own };
   return { sender: campaign[senderField] ?? '', body: '', content };
 }

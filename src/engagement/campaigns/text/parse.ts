@@ -1,3 +1,4 @@
+import { splitPlaceholders } from '../../../platform/lib/placeholders.ts';
 import type { FieldRow } from '../../contacts/fields/sql.ts';
 
 /** The placeholders that every contact has a field for (contract 3). */
@@ -12,13 +13,11 @@ export type Piece = { readonly text: string } | { readonly field: Field; readonl
 
 export type CustomField = Pick<FieldRow, 'id' | 'name'>;
 
-/** `{{field}}` or `{{field|default}}`. A default may contain anything but `}}`; blanks around both are ignored. */
-const PLACEHOLDER = /\{\{([^{}|]*)(?:\|((?:(?!\}\}).)*))?\}\}/gs;
-
 /**
- * Splits a text at its placeholders. Names are case-insensitive, as everywhere with contacts. `unknown` has the names
- * of fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces
- * that are not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
+ * Splits a text at its placeholders, `{{field}}` and `{{field|default}}`. A default may contain anything but `}}`; blanks
+ * around both are ignored. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of fields
+ * that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that are not a
+ * placeholder stay as they are. Values are data: they are not searched for placeholders again.
  */
 export function parseText(
   text: string,
@@ -27,16 +26,15 @@ export function parseText(
   const fields = fieldsByName(customFields);
   const pieces: Piece[] = [];
   const unknown = new Set<string>();
-  let end = 0;
-  for (const match of text.matchAll(PLACEHOLDER)) {
-    const [whole, name = '', fallback = ''] = match;
-    const field = fields.get(name.trim().toLowerCase()) ?? null;
-    if (field === null) unknown.add(name.trim());
-    if (match.index > end) pieces.push({ text: text.slice(end, match.index) });
-    pieces.push({ field, fallback: fallback.trim() });
-    end = match.index + whole.length;
+  for (const part of splitPlaceholders(text, { defaults: true })) {
+    if (typeof part === 'string') {
+      pieces.push({ text: part });
+      continue;
+    }
+    const field = fields.get(part.name.toLowerCase()) ?? null;
+    if (field === null) unknown.add(part.name);
+    pieces.push({ field, fallback: part.fallback });
   }
-  if (end < text.length) pieces.push({ text: text.slice(end) });
   return { pieces, unknown: [...unknown] };
 }
 

@@ -1,18 +1,11 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { countParts } from '../../../carriers/smpp/text.ts';
 import { textArray } from '../../../platform/db/array.ts';
 import { many, sql } from '../../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 const inDatabase = async (texts: readonly string[]): Promise<number[]> => {
   const rows = await many<{ parts: number }>(

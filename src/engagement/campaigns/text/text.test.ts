@@ -1,21 +1,18 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type Db, exec, one, type Sql, sql } from '../../../platform/db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { expectLinear } from '../../../../test/support/linear.ts';
 import { createAccountWithCredit } from '../../../../test/support/money.ts';
 import { fixedText, leastText, parseText, readsContact } from './parse.ts';
 import { renderSql, valuesSql } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let accountId: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   accountId = await createAccountWithCredit(pool, 0);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const CITY = { id: 12, name: 'city' };
 const on = { contact: sql`c`, destination: sql`d.number` };
@@ -82,6 +79,13 @@ test('unknown fields are reported once, and replaced by their default if they ar
   const { unknown, pieces } = parseText('{{nick}} {{ nick|x }} {{}} {{first name}} {{firstName}}', [CITY]);
   expect(unknown).toEqual(['nick', '', 'first name']);
   expect(await valueOf(pool, renderSql(pieces, on), { firstName: 'Ana' })).toBe(' x   Ana');
+});
+
+test('defaults that are not closed take time in proportion to the length of the text', async () => {
+  await expectLinear(
+    (size) => '{{|}'.repeat(size / 4),
+    (text) => parseText(text, [CITY]),
+  );
 });
 
 test('a text without placeholders is recognised as the same for everybody', () => {

@@ -1,21 +1,16 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { readBooks } from '../../../../test/support/money.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let stage: CampaignStage;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE campaign_job, dispatch_chunk`);
+  await reset(pool, sql`TRUNCATE campaign_job, dispatch_chunk`);
   await exec(pool, sql`DELETE FROM route`);
   stage = await openCampaignStage(pool);
 });
@@ -28,10 +23,12 @@ const campaignOf = (id: number) =>
     reserved: number;
     skipped: number;
     recipients: number;
+    unmade: number;
+    withdrawn: number;
   }>(
     pool,
     sql`SELECT c.status, c.paused_at IS NOT NULL AS paused, c.failure_reason AS reason, c.reserved_micros AS reserved,
-               r.skipped, r.recipients
+               r.skipped, r.recipients, r.unmade, r.withdrawn
         FROM campaign c JOIN campaign_run r ON r.campaign_id = c.id WHERE c.id = ${id}`,
   );
 const idsOf = async (id: number): Promise<string[]> => (await stage.messages(id)).map((message) => message.id);
@@ -159,7 +156,13 @@ test('a cancelled campaign withdraws waiting messages, sends no more, and only s
   await change(id, 'cancelled_at = now()');
   await stage.run();
   expect(await queued()).toEqual([]);
-  expect(await campaignOf(id)).toMatchObject({ status: 2, skipped: 10_000 });
+  expect(await campaignOf(id)).toMatchObject({
+    status: 2,
+    recipients: 30_000,
+    skipped: 0,
+    unmade: 10_000,
+    withdrawn: 16_000,
+  });
   await stage.end(sent, 'DELIVERED');
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 3, reason: null });

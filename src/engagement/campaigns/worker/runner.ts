@@ -8,12 +8,13 @@ import { revokeAll } from '../fallback/revoke.ts';
 import { processTimeouts } from '../fallback/timeouts.ts';
 import { produceMessages } from '../production/produce.ts';
 import { CAMPAIGN } from '../states.ts';
-import { withdrawCancelled } from './end/cancel.ts';
+import { closeRecipients, withdrawMessages } from './end/cancel.ts';
 import { cleanUpDeleted } from './end/clean-up.ts';
-import { complete, returnLateReserve } from './end/complete.ts';
+import { complete, finish } from './end/complete.ts';
 import { expand } from './expand/expand.ts';
 import { clearPauseReason, pauseSuspended, pauseUnsendable, keepPaused } from './auto-pause.ts';
 import { startWhenDue } from './start.ts';
+import { settleSpare } from '../run/reserve.ts';
 import { runStep, type StepResult, type Action } from '../run/step.ts';
 import * as db from '../run/sql.ts';
 
@@ -97,10 +98,19 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
 function actionsOf(campaign: db.RunningCampaign): readonly Action[] {
   const { status, paused, cancelled, suspended, messages } = campaign;
   if (status === CAMPAIGN.READY) return paused ? [expand] : [startWhenDue, expand];
-  if (status !== CAMPAIGN.SENDING) return [processOutcomes, returnLateReserve];
-  if (cancelled) return [processOutcomes, withdrawCancelled, complete];
-  if (suspended && messages === 0) return [withdrawCancelled, complete];
-  if (paused) return [keepPaused, expand];
+  if (status !== CAMPAIGN.SENDING) return [settleSpare, processOutcomes, finish];
+  if (cancelled) return [settleSpare, processOutcomes, withdrawMessages, expand, closeRecipients, complete];
+  if (suspended && messages === 0) return [withdrawMessages, expand, closeRecipients, complete];
+  if (paused) return [settleSpare, keepPaused, expand];
   if (suspended) return [pauseSuspended];
-  return [clearPauseReason, pauseUnsendable, processOutcomes, processTimeouts, produceMessages, expand, complete];
+  return [
+    settleSpare,
+    clearPauseReason,
+    pauseUnsendable,
+    processOutcomes,
+    processTimeouts,
+    produceMessages,
+    expand,
+    complete,
+  ];
 }

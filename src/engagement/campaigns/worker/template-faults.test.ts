@@ -1,25 +1,20 @@
 import { wakeCampaignsUsing } from '../lifecycle/wake-by-template.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { operatorAuthor } from '../../../identity/audit/record.ts';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { receiveTemplateChanges } from '../../../network/templates/receive-changes.ts';
 import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaigns/stage.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { resumeCampaign } from '../lifecycle/pause.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let stage: CampaignStage;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE campaign_job, dispatch_chunk, template`);
+  await reset(pool, sql`TRUNCATE campaign_job, dispatch_chunk, template`);
   await exec(pool, sql`DELETE FROM route`);
   stage = await openCampaignStage(pool);
 });
@@ -31,7 +26,9 @@ const RUNNING = { status: 2, paused: false, reason: null };
 /** The network calls back about the template of campaigns on WhatsApp. */
 async function tell(status: string, reason: string | null = null): Promise<void> {
   const { id } = await one<{ id: number }>(pool, sql`SELECT connection_id AS id FROM template WHERE id = '2'`);
-  await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsUsing }, id, [{ id: '2', status, reason }]);
+  await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsUsing }, id, [
+    { id: '2', status, reason, quality: null },
+  ]);
 }
 const pauseTemplate = () => tell('PAUSED', 'FIRST_PAUSE');
 const campaignOf = (id: number) =>
@@ -62,6 +59,18 @@ test('a template that its network pauses also pauses the campaigns that send it,
     sql`SELECT actor_kind AS kind, action, detail FROM audit_entry WHERE subject = ${`campaign:${id}`}`,
   );
   expect(audit).toEqual([{ kind: 'system', action: 'campaign.pause', detail: { reason: REASON } }]);
+});
+
+test('messages of a campaign have its traffic type, in place of that of the template', async () => {
+  const id = await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(1) });
+  await exec(pool, sql`UPDATE campaign SET rcs_traffic_type = 'SERVICEREQUEST' WHERE id = ${id}`);
+  await stage.run();
+  const [messageId] = await idsOf(id);
+  const { content } = await one<{ content: object }>(
+    pool,
+    sql`SELECT content FROM message WHERE id = ${messageId ?? ''}`,
+  );
+  expect(content).toMatchObject({ trafficType: 'SERVICEREQUEST' });
 });
 
 test('the callback makes workers check the campaigns of its template at once, and no others', async () => {

@@ -1,5 +1,6 @@
 import { type Db, exec, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { NumberChecks } from '../../../platform/lib/phone/number-rules.ts';
 
 const CONTACT_BOOK = columns({
   contacts: as<number>('contacts'),
@@ -7,8 +8,9 @@ const CONTACT_BOOK = columns({
   planLimit: as<number | null>('plan_limit'),
   /** The contacts in addition to the plan. */
   extraLimit: as<number>('extra_limit'),
-  /** The country (ISO 3166-1 alpha-2) whose national numbers are understood; null: none. */
-  defaultCountry: as<string | null>('default_country'),
+  /** How numbers of the account are read: these two are columns of the account. */
+  defaultCountry: as<string | null>('(SELECT a.default_country FROM account a WHERE a.id = account_id)'),
+  numberChecks: as<NumberChecks>('(SELECT a.number_checks FROM account a WHERE a.id = account_id)'),
 });
 
 /** How many contacts an account has and may have, and how its phone numbers are read. */
@@ -56,9 +58,3 @@ export const updateLimits = (
     sql`UPDATE contact_book SET plan_limit = ${input.planLimit}, extra_limit = ${input.extraLimit}
         WHERE account_id = ${input.accountId}`,
   );
-
-export const updateDefaultCountry = (
-  db: Db,
-  { accountId, country }: { accountId: number; country: string | null },
-): Promise<number> =>
-  exec(db, sql`UPDATE contact_book SET default_country = ${country} WHERE account_id = ${accountId}`);

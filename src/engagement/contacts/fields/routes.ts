@@ -8,6 +8,7 @@ import { bodyFaults } from '../../../platform/http/validation/more-faults.ts';
 import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
 import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
 import { listFields } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts/fields';
 const tags = ['Contacts'];
@@ -35,7 +36,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
       tags,
       operationId: 'createCustomField',
       summary: 'Create a custom field',
-      body: FieldIn,
+      body: withExamples(FieldIn, { name: 'points', type: 'number', description: 'Points of the loyalty card' }),
       response: { 201: FieldOut },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
@@ -58,7 +59,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
       summary: 'Change the name or description of a custom field',
       description: 'Contacts keep their values.',
       params: FieldId,
-      body: FieldPatch,
+      body: withExamples(FieldPatch, { description: 'Points, as of the last order' }),
       response: { 200: FieldOut },
     },
     handler: async ({ actor, params, body }) =>

@@ -1,9 +1,10 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
-import { type PhoneDetails, parsePhone } from '../../../platform/lib/phone/phone-details.ts';
+import { NUMBER_FAULTS, type NumberRules } from '../../../platform/lib/phone/number-rules.ts';
+import { describeNumber, type PhoneDetails } from '../../../platform/lib/phone/phone-details.ts';
 import { faultOfType, type FieldValue, readText } from '../fields/values.ts';
 import type { FieldType } from '../fields/sql.ts';
-import { toEmail, UNREADABLE_NUMBER } from '../read.ts';
+import { toEmail } from '../read.ts';
 import type { StandardField, Target } from './columns.ts';
 import type { RawRow } from './limits.ts';
 import type { CheckedRow } from './rows.ts';
@@ -66,13 +67,13 @@ function readChannels(cell: string): Channel[] | undefined {
   return channels.length === new Set(names).size ? channels : undefined;
 }
 
-export type Checking = { readonly targets: readonly Target[]; readonly defaultCountry: string | null };
+export type Checking = { readonly targets: readonly Target[]; readonly rules: NumberRules };
 
 /**
  * Creates a function that checks the rows of a file one after the other and names every fault of a row. If several rows
  * have the same number, the first good one counts, and the others come back as duplicates. Empty cells have no effect.
  */
-export function createRowCheck({ targets, defaultCountry }: Checking): (row: RawRow) => CheckedRow {
+export function createRowCheck({ targets, rules }: Checking): (row: RawRow) => CheckedRow {
   const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
   /** The line of each phone number. As numbers they take a quarter of the memory of texts: 40 MB for a million. */
   const lines = new Map<number, number>();
@@ -80,7 +81,7 @@ export function createRowCheck({ targets, defaultCountry }: Checking): (row: Raw
   return ({ line, cells: raw }) => {
     const faults: FieldError[] = [];
     if (raw.length > targets.length) faults.push(tooManyCells(raw, targets));
-    const phone = numberIn(raw[numberAt] ?? '', defaultCountry, faults);
+    const phone = numberIn(raw[numberAt] ?? '', rules, faults);
     const cells = targets.map((target, i) => {
       if (i === numberAt) return phone?.e164 ?? null;
       return target ? valueIn(raw[i] ?? '', target, faults) : null;
@@ -108,11 +109,11 @@ const tooManyCells = (raw: readonly string[], targets: readonly Target[]): Field
   message: `has ${raw.length} cells, more than the ${targets.length} columns`,
 });
 
-function numberIn(raw: string, defaultCountry: string | null, faults: FieldError[]): PhoneDetails | null {
+function numberIn(raw: string, rules: NumberRules, faults: FieldError[]): PhoneDetails | null {
   const cell = raw.trim();
-  const phone = cell === '' ? null : parsePhone(cell, defaultCountry);
-  if (phone) return phone;
-  const message = cell === '' ? 'is missing: imported contacts are identified by their numbers' : UNREADABLE_NUMBER;
+  const phone = cell === '' ? null : describeNumber(cell, rules);
+  if (phone && !('fault' in phone)) return phone;
+  const message = phone ? NUMBER_FAULTS[phone.fault] : 'is missing: imported contacts are identified by their numbers';
   faults.push({ field: 'phoneNumber', message });
   return null;
 }

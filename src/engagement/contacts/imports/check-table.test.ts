@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { checkTable, type Table, type TableOptions } from './check-table.ts';
 
@@ -10,7 +11,13 @@ const field = (id: number, name: string, type: FieldRow['type']): FieldRow => ({
   description: '',
   createdAt,
 });
-const DEFAULTS: TableOptions = { removeHead: null, mapping: {}, fields: [], defaultCountry: null, previewRows: 10 };
+const DEFAULTS: TableOptions = {
+  removeHead: null,
+  mapping: {},
+  fields: [],
+  rules: DEFAULT_NUMBER_RULES,
+  previewRows: 10,
+};
 
 async function check(rows: string[][], options: Partial<TableOptions> = {}) {
   async function* source() {
@@ -57,11 +64,18 @@ test('every fault of a row is reported, and the row comes back as it was', async
   const { checked } = await check([head, row], { fields });
   expect(checked).toEqual([{ line: 2, cells: row.slice(0, 8), faults: expect.any(Array) }]);
   expect(await faultsOf([head, row], { fields })).toEqual([
-    'row has 9 cells, more than the 8 columns; phoneNumber is not a phone number: write it with + and the country code; ' +
+    'row has 9 cells, more than the 8 columns; phoneNumber has no country code: write it with + and the country code; ' +
       'firstName must have at most 100 characters; email is not an e-mail address; gender must be MALE, FEMALE or OTHER; ' +
       'isTest must be true or false; optedOut must be channels (SMS, RCS, WHATSAPP), true or false; ' +
       'customFields.points must be a number; customFields.born must be a date (yyyy-MM-dd)',
   ]);
+});
+
+test('an opt-out that names an unknown channel is a fault, also beside known channels', async () => {
+  const optOuts = ['SMS', 'sms; rcs', 'SMS, SMS', 'SMS, FOO', 'FOO;RCS', 'yes, SMS', 'SMSRCS'];
+  const rows = optOuts.map((cell, i) => [`+39333123456${i}`, cell]);
+  const fault = 'optedOut must be channels (SMS, RCS, WHATSAPP), true or false';
+  expect(await faultsOf([['phone', 'opted out'], ...rows])).toEqual(['good', 'good', 'good', ...Array(4).fill(fault)]);
 });
 
 test('a row without a number is faulty, an empty row is ignored, and what cannot be stored is shown as U+FFFD', async () => {
@@ -87,13 +101,13 @@ test('a row without a number is faulty, an empty row is ignored, and what cannot
 
 test('national numbers are those of the account’s country; without a country they are faults', async () => {
   const rows = [['phone'], ['333 1234567'], ['0039 333 1234567'], ['+39-333-1234567'], ['(06) 698 1234'], ['0']];
-  const { checked } = await check(rows, { defaultCountry: 'IT' });
+  const { checked } = await check(rows, { rules: { ...DEFAULT_NUMBER_RULES, defaultCountry: 'IT' } });
   expect(checked.map((row) => ('phone' in row ? row.phone.e164 : row.faults[0]?.message))).toEqual([
     '+393331234567',
     'has the same number as line 2',
     'has the same number as line 2',
     '+39066981234',
-    'is not a phone number: write it with + and the country code',
+    'is too short or too long for its country',
   ]);
   expect((await faultsOf(rows)).filter((faults) => faults === 'good')).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
-import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
+import type { NumberRules } from '../../../platform/lib/phone/number-rules.ts';
+import { readNumber } from '../../../platform/lib/phone/read-number.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
 import { looksLikeHeader, type Mapping, mapColumns, type Target } from './columns.ts';
@@ -12,7 +13,7 @@ export type TableOptions = {
   readonly removeHead: boolean | null;
   readonly mapping: Mapping;
   readonly fields: readonly FieldRow[];
-  readonly defaultCountry: string | null;
+  readonly rules: NumberRules;
   /** How many rows the preview has. */
   readonly previewRows: number;
 };
@@ -100,8 +101,8 @@ export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOp
 /**
  * For a table without names of columns: maps the first column with a valid number, unless the mapping says which it is.
  */
-function withNumberColumn(first: readonly string[], { mapping, defaultCountry }: TableOptions): Mapping {
+function withNumberColumn(first: readonly string[], { mapping, rules }: TableOptions): Mapping {
   if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
-  const at = first.findIndex((cell) => parsePhone(cell.trim(), defaultCountry) !== null);
+  const at = first.findIndex((cell) => 'e164' in readNumber(cell.trim(), rules));
   return at < 0 || String(at + 1) in mapping ? mapping : { ...mapping, [at + 1]: 'phoneNumber' };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../../test/support/linear.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { looksLikeHeader, mapColumns, type Mapping } from './columns.ts';
 
@@ -54,4 +55,12 @@ test('a missing column, two columns with one field, and no column for the number
 test('a row is a header when one of its cells is a known name', () => {
   expect(looksLikeHeader(['Ort', 'phone number'])).toBe(true);
   expect(looksLikeHeader(['+393331234567', 'Anna'])).toBe(false);
+});
+
+test('a mapping of many names of a wide file takes time in proportion to the number of names', async () => {
+  const inputOf = (size: number) => ({
+    head: Array.from({ length: size / 10 }, (_, i) => `é${i}`),
+    mapping: Object.fromEntries(Array.from({ length: size }, (_, i) => [`ü${i}`, null])),
+  });
+  await expectLinear(inputOf, ({ head, mapping }) => map(head, mapping), 200);
 });

@@ -77,10 +77,11 @@ export function mapColumns(
   { mapping, fields }: { mapping: Mapping; fields: readonly FieldRow[] },
 ): Columns {
   const { asked, faults } = readMapping(head, mapping);
+  const byName = new Map(fields.toReversed().map((field) => [normalizedName(field.name), field]));
   const targets = head.map((name, i) => {
     const wanted = asked.get(i);
     if (wanted === null) return null;
-    return targetOf(wanted ?? name, i, fields);
+    return targetOf(wanted ?? name, i, byName);
   });
   return { targets, faults: [...faults, ...duplicateFieldFaults(head, targets), ...missingNumberFaults(targets)] };
 }
@@ -88,31 +89,40 @@ export function mapColumns(
 function readMapping(head: readonly string[], mapping: Mapping) {
   const asked = new Map<number, string | null>();
   const faults: FieldError[] = [];
+  const findPlace = createPlaceFinder(head);
   for (const [column, field] of Object.entries(mapping)) {
-    const at = placeOf(head, column);
-    if (at < 0) faults.push({ field: 'mapping', message: `the file has no column "${column}"` });
+    const at = findPlace(column);
+    if (at === undefined) faults.push({ field: 'mapping', message: `the file has no column "${column}"` });
     else asked.set(at, field);
   }
   return { asked, faults };
 }
 
-function placeOf(head: readonly string[], column: string): number {
-  const exact = head.indexOf(column);
-  if (exact >= 0) return exact;
-  const named = head.findIndex(
-    (name) => normalizedName(name) !== '' && normalizedName(name) === normalizedName(column),
-  );
-  if (named >= 0) return named;
-  return /^\d{1,4}$/.test(column) && Number(column) <= head.length ? Number(column) - 1 : -1;
+/** Finds the place of a column by its name as it is written, or else in another spelling, or else by its number. */
+function createPlaceFinder(head: readonly string[]): (column: string) => number | undefined {
+  const exact = firstPlaces(head);
+  const normalized = firstPlaces(head.map(normalizedName));
+  return (column) => {
+    const name = normalizedName(column);
+    const named = exact.get(column) ?? (name === '' ? undefined : normalized.get(name));
+    if (named !== undefined) return named;
+    return /^\d{1,4}$/.test(column) && Number(column) <= head.length ? Number(column) - 1 : undefined;
+  };
+}
+
+function firstPlaces(names: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, name] of names.entries()) if (!places.has(name)) places.set(name, at);
+  return places;
 }
 
 const CUSTOM_PREFIX = /^customField\./i;
 
-function targetOf(name: string, at: number, fields: readonly FieldRow[]): Target {
+function targetOf(name: string, at: number, fields: ReadonlyMap<string, FieldRow>): Target {
   const own = name.replace(CUSTOM_PREFIX, '');
   const known = own === name ? BY_ALIAS.get(normalizedName(name)) : undefined;
   if (known !== undefined) return known;
-  const field = fields.find((each) => normalizedName(each.name) === normalizedName(own));
+  const field = fields.get(normalizedName(own));
   if (field) return { custom: field.name, type: field.type, id: field.id };
   return own.trim() === '' ? null : { custom: fieldNameOf(own) || `column_${at + 1}`, type: 'text', id: null };
 }
@@ -123,7 +133,7 @@ const MAX_NAME_LENGTH = 63;
 function fieldNameOf(name: string): string {
   const text = withoutAccents(name)
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '');
+    .replaceAll(/^_|_$/g, '');
   if (text === '') return '';
   return (/^\d/.test(text) ? `field_${text}` : text).slice(0, MAX_NAME_LENGTH);
 }

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
 import { silentLog } from '../../../platform/lib/log.ts';
 import { createList } from '../lists/save.ts';
 import { removeLists } from '../lists/remove.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { actor } from '../../../../test/support/drafts.ts';
 import { formOf } from '../../../../test/support/http/form.ts';
 import { startTestProgram } from '../../../../test/support/program.ts';
@@ -16,12 +16,9 @@ import { type CheckedRow, packRows } from './rows.ts';
 import * as db from './sql.ts';
 import { importNextChunk } from './import-next-chunk.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
+
 let accountId: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
   ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
 });
@@ -34,7 +31,7 @@ const COLUMNS = [
 
 function rowOf(n: number, firstName = 'Anna'): CheckedRow {
   const number = `+39333${1_000_000 + n}`;
-  const phone = parsePhone(number, null);
+  const phone = parsePhone(number);
   return phone ? { line: n + 1, cells: [number, firstName], phone } : { line: n + 1, cells: [], faults: [] };
 }
 const rowsOf = (from: number, count: number): CheckedRow[] => Array.from({ length: count }, (_, i) => rowOf(from + i));

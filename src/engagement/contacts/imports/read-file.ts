@@ -1,6 +1,7 @@
+import { fstatSync } from 'node:fs';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../../platform/errors.ts';
-import { createSlots } from '../../../platform/lib/limits/slots.ts';
+import { createFairQueue } from '../../../platform/lib/background/fair-queue.ts';
 import type { TablePreview } from './check-table.ts';
 import type { Conversion, Converted } from './reading/convert.ts';
 import { badFile } from './limits.ts';
@@ -11,33 +12,43 @@ const THREAD = new URL('./reading/thread.ts', import.meta.url);
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 /** A million rows take about 15 s on one core. */
 const TIMEOUT_MS = 280_000;
-/** How many files one process reads at once; the others wait. */
-const MAX_CONCURRENT_FILES = 2;
-
-const slots = createSlots(MAX_CONCURRENT_FILES);
+/** The threads that read files, for the accounts in turn; of one account, one file at a time. */
+const readers = createFairQueue({ size: 2, perAccount: 1 });
 
 /**
  * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program
  * keeps running and serving requests.
  * Errors: 400 or 413 that say what is wrong with the file.
  */
-export async function readFile(conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> {
-  const result = await slots.run(() => runThread({ work: 'convert', ...conversion }, heap));
+export async function readFile(
+  accountId: number,
+  conversion: Conversion,
+  heap: ResourceLimits = HEAP,
+): Promise<Converted> {
+  const result = await readInTurn(accountId, { work: 'convert', ...conversion }, heap);
   if (result.kind !== 'converted') throw new Error('the thread did something else');
   return result.converted;
 }
 
 /** Reads how the table of a file begins, in a thread with the same limits. Errors: as of `readFile`. */
-export async function readFilePreview(conversion: Omit<Conversion, 'chunks' | 'kind'>): Promise<TablePreview> {
-  const result = await slots.run(() => runThread({ work: 'preview', ...conversion }, HEAP));
+export async function readFilePreview(
+  accountId: number,
+  conversion: Omit<Conversion, 'chunks' | 'kind'>,
+): Promise<TablePreview> {
+  const result = await readInTurn(accountId, { work: 'preview', ...conversion }, HEAP);
   if (result.kind !== 'previewed') throw new Error('the thread did something else');
   return result.preview;
 }
 
-async function runThread(
-  task: ThreadTask,
-  resourceLimits: ResourceLimits,
-): Promise<Exclude<ThreadResult, { kind: 'refused' }>> {
+type Read = Exclude<ThreadResult, { kind: 'refused' }>;
+
+/** A preview reads only the beginning of its file, so it costs nothing next to a whole file. */
+const readInTurn = (accountId: number, task: ThreadTask, heap: ResourceLimits): Promise<Read> =>
+  readers.run(accountId, () => runThread(task, heap), {
+    cost: task.work === 'preview' ? 0 : fstatSync(task.source).size,
+  });
+
+async function runThread(task: ThreadTask, resourceLimits: ResourceLimits): Promise<Read> {
   const thread = new Worker(THREAD, { workerData: task, resourceLimits, env: {} });
   try {
     const result = await firstMessage(thread);

@@ -7,7 +7,8 @@ import type { Client } from '../../../../test/support/client.ts';
 import { formOf } from '../../../../test/support/http/form.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
-import { updateDefaultCountry, updateLimits } from '../book/sql.ts';
+import { updateNumberRules } from '../../../identity/accounts/numbers/sql.ts';
+import { updateLimits } from '../book/sql.ts';
 import { ImportOut } from './schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
@@ -89,7 +90,7 @@ test('a small file is imported at once: contacts, custom fields, list, summary, 
     preview: [['+393331234567', 'Anna', 'Roma', '']],
     summary: { total: 4, created: 2, updated: 0, skipped: 1, errors: 1 },
     errors: [
-      { line: 4, field: 'phoneNumber', message: expect.stringContaining('is not a phone number') },
+      { line: 4, field: 'phoneNumber', message: expect.stringContaining('has no country code') },
       { line: 5, field: 'phoneNumber', message: 'has the same number as line 2' },
     ],
   });
@@ -142,7 +143,8 @@ test('the contact limit holds: the first new contacts are created, and the other
 });
 
 test('national numbers are read by the country of the account', async () => {
-  await updateDefaultCountry(program.pool, { accountId: account.accountId, country: 'IT' });
+  const rules = { defaultCountry: 'IT', numberChecks: 'strict' } as const;
+  await updateNumberRules(program.pool, { accountId: account.accountId, ...rules });
   await bringIn('phone\n333 1234567\n');
   expect(await contacts()).toMatchObject([{ phoneNumber: '+393331234567' }]);
 });
@@ -166,6 +168,8 @@ test('an XLSX file is imported like a CSV file', async () => {
     ['+393331234568', null, '=1+1'],
   ];
   const content = new Uint8Array(await writeXlsx({ sheets: [{ name: 'S', rows }] }));
+  // A spreadsheet keeps a number without its plus: it is read as one of the account's country.
+  await updateNumberRules(program.pool, { ...account, defaultCountry: 'IT', numberChecks: 'strict' });
   const { summary } = await bringIn(content, {}, { name: 'a.xlsx' });
   expect(summary).toMatchObject({ created: 2, errors: 0 });
   expect(await contacts()).toMatchObject([
@@ -200,7 +204,7 @@ test('the rejected rows are a CSV file that can be corrected and sent again, and
     ].join('\r\n'),
   );
   const corrected = String(body).replace(/^x,/m, '+393331234569,');
-  expect((await bringIn(corrected)).summary).toMatchObject({ total: 3, created: 1, skipped: 0, errors: 2 });
+  expect((await bringIn(corrected)).summary).toMatchObject({ total: 3, created: 1, updated: 1, skipped: 0, errors: 1 });
 });
 
 test('with an Idempotency-Key a file is imported once, and the response is repeated', async () => {
@@ -214,6 +218,16 @@ test('with an Idempotency-Key a file is imported once, and the response is repea
   expect([again.status, again.body]).toEqual([200, first.body]);
   expect(await get('/imports')).toMatchObject({ total: 1 });
   expect((await upload('phone\n+393331234568\n', {}, { headers })).status).toBe(409);
+});
+
+test('an unknown field of the form is named in the answer, and strict handling refuses it', async () => {
+  const listId = await createList();
+  const strict = { prefer: 'handling=strict' };
+  expect(await refuse('phone\n+393331234567', { listIds: listId }, { headers: strict })).toContain('listIds');
+  expect(await bringIn('phone\n+393331234567', { listIds: listId })).toMatchObject({
+    listId: null,
+    warnings: ['unknown field listIds: did you mean listId?'],
+  });
 });
 
 test('an import of another account looks like an unknown one, and a list of another account is unknown', async () => {
@@ -365,7 +379,7 @@ test('a body that is not a form is 415, a form without a file 400, and one with 
   });
   expect(await form(part('other', file))).toMatchObject({
     status: 400,
-    body: { message: 'other: must not be a file' },
+    body: { message: 'other: must not be a file: send the file in the part "file"' },
   });
   expect((await form(part('file', file), part('file', file))).status).toBe(413);
   expect((await form(...Array.from({ length: 30 }, (_, i) => part(`f${i}`, '')), part('file', file))).status).toBe(413);

@@ -8,12 +8,14 @@ import type { Db } from '../../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
+import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
 import { formBounds, MULTIPART_LIMITS, receiveForm } from '../../../platform/http/files/receive-form.ts';
-import { createUploadGate } from '../../../platform/http/files/upload-gate.ts';
+import { createUploadGate, type Upload, type UploadGate } from '../../../platform/http/files/upload-gate.ts';
+import { noteFormFields } from '../../../platform/http/unknown-fields/warn.ts';
 import { openTemporaryFile } from '../../../platform/storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
@@ -25,6 +27,7 @@ import * as schema from './schema.ts';
 import { readSettings } from './settings.ts';
 import { countImports, findImport, type ImportRow, listImports, listRejects } from './sql.ts';
 import { refuseUnknownList, startImport } from './start.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];
@@ -107,10 +110,9 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-type Upload = { readonly kind: FileKind; readonly path: string; readonly summary: string };
-type Gate = ReturnType<typeof createUploadGate>;
+type UploadRoute = { readonly kind: FileKind; readonly path: string; readonly summary: string };
 
-function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, summary }: Upload): void {
+function uploadRoute(app: App, deps: PlatformDeps, gate: UploadGate, { kind, path, summary }: UploadRoute): void {
   const { pool, answers } = deps;
   app.post(PATH + path, {
     onRequest: requireScope('contacts'),
@@ -120,13 +122,13 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
       operationId: kind === 'table' ? 'uploadContacts' : 'uploadVcards',
       summary,
       description: UPLOAD,
-      response: { 200: schema.ImportOut, 202: schema.ImportOut },
+      response: { 200: schema.ImportOut, 202: withExamples(schema.ImportOut, schema.PENDING_EXAMPLE) },
     },
     handler: idempotentHandler({ answers }, (request, reply, pendingAnswer) =>
-      gate.run(request.actor.accountId, async () => {
+      gate.run(request.actor.accountId, async (upload) => {
         await using source = await openTemporaryFile(deps.config.dataDir);
         await using chunks = await openTemporaryFile(deps.config.dataDir);
-        const read = await readUpload(pool, request, { kind, source, chunks });
+        const read = await readUpload(pool, request, { kind, source, chunks, upload });
         return await tenantTransaction(pool, request.actor, async (tx) => {
           if (pendingAnswer) await answers.claim(tx, pendingAnswer);
           const row = await startImport(tx, request.actor, { ...read, chunks });
@@ -143,7 +145,7 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
 /**
  * Registers the preview of an upload. It changes nothing, so no response is stored: a repeated request is run again.
  */
-function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
+function previewRoute(app: App, deps: PlatformDeps, gate: UploadGate): void {
   app.post(`${PATH}/upload/columns`, {
     onRequest: requireScope('contacts'),
     config: { form: schema.PreviewForm },
@@ -157,23 +159,27 @@ function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
       response: { 200: schema.PreviewOut },
     },
     handler: idempotentHandler(deps, (request) =>
-      gate.run(request.actor.accountId, async () => {
+      gate.run(request.actor.accountId, async (upload) => {
         await using source = await openTemporaryFile(deps.config.dataDir);
-        const { settings, options } = await readUploadForm(deps.pool, request, source, schema.PreviewForm);
+        const files = { source, upload };
+        const { settings, options } = await readUploadForm(deps.pool, request, files, schema.PreviewForm);
         const { fileName } = settings;
-        return schema.toPreviewOut(await readFilePreview({ source: source.fd, fileName, options }));
+        const preview = await readFilePreview(request.actor.accountId, { source: source.fd, fileName, options });
+        return schema.toPreviewOut(preview);
       }),
     ),
   });
 }
 
-type Files = { readonly kind: FileKind; readonly source: FileHandle; readonly chunks: FileHandle };
+type FormFile = { readonly source: FileHandle; readonly upload: Upload };
+type Files = FormFile & { readonly kind: FileKind; readonly chunks: FileHandle };
 
 /** Reads what needs no transaction: the form with its fields, and the whole file. */
-async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, chunks }: Files) {
-  const { settings, options } = await readUploadForm(pool, request, source);
-  const { fileName } = settings;
-  const converted = await readFile({ source: source.fd, chunks: chunks.fd, kind, fileName, options });
+async function readUpload(pool: Pool, request: FastifyRequest, files: Files) {
+  const { settings, options } = await readUploadForm(pool, request, files);
+  const { kind, source, chunks } = files;
+  const conversion = { source: source.fd, chunks: chunks.fd, kind, fileName: settings.fileName, options };
+  const converted = await readFile(request.actor.accountId, conversion);
   return { settings, converted };
 }
 
@@ -181,19 +187,20 @@ async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, c
 async function readUploadForm(
   pool: Pool,
   request: FastifyRequest,
-  source: FileHandle,
+  { source, upload }: FormFile,
   shape: { readonly properties: object } = schema.UploadForm,
 ) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
-  const form = await receiveForm(request, source, formBounds(LIMITS.textBytes));
+  const form = await receiveForm(request, { file: source, bounds: formBounds(LIMITS.textBytes), upload });
+  noteFormFields(request, form.fields);
   const fields = new Map([...form.fields].filter(([name]) => name in shape.properties));
   const settings = readSettings(fields, form.fileName);
   const { accountId } = request.actor;
   const db = tenant(pool, { accountId });
   await refuseUnknownList(db, accountId, settings.listId);
   const [book, customFields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
-  return { settings, options: { ...settings, fields: customFields, defaultCountry: book?.defaultCountry ?? null } };
+  return { settings, options: { ...settings, fields: customFields, rules: book ?? DEFAULT_NUMBER_RULES } };
 }
 
 async function findOrThrow(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {

@@ -82,6 +82,23 @@ export const ImportOut = Type.Object({
   }),
 });
 
+export const PENDING_EXAMPLE: Static<typeof ImportOut> = {
+  importId: 1,
+  status: 'PENDING',
+  fileName: 'customers.csv',
+  dryRun: false,
+  listId: 1,
+  progress: 0,
+  summary: { total: 250_000, created: 0, updated: 0, skipped: 0, errors: 0 },
+  failureReason: null,
+  createdAt: '2027-01-15T09:30:00.000Z',
+  completedAt: null,
+  columns: ['phoneNumber', 'firstName', 'city'],
+  fields: ['phoneNumber', 'firstName', 'customField.city'],
+  preview: [['+61491570159', 'Linus', 'Hobart']],
+  errors: [],
+};
+
 export const PreviewOut = Type.Object({
   columns: Type.Array(Type.String(), { description: 'The names of the columns in the file.' }),
   fields: Type.Array(orNull(Type.String()), { description: 'The field of each column; null: it would be ignored.' }),

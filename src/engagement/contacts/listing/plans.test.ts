@@ -1,41 +1,40 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import type { Db, Statement } from '../../../platform/db/query.ts';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { findContacts, type ListQuery } from './list.ts';
 import { countContacts, countSearchHits, listContacts, listSearchHits } from './sql.ts';
 
+const { pool } = testDatabase();
+
 const CONTACTS = 20_000;
 
-let database: TestDatabase;
 let accountId: number;
 /** Two accounts of many contacts; every list of the first holds a hundredth of them, unlike the names. */
 beforeAll(async () => {
-  database = await createTestDatabase();
-  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
-  const other = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' });
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' }));
+  const other = await createAccount(pool, { name: 'Other', plan: 'unlimited' });
   for (const id of [accountId, other.accountId]) {
-    await database.pool.query(
+    await pool.query(
       `INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels, gender, created_at)
        SELECT $1, md5(n::text), '+39333' || lpad(n::text, 7, '0'), true, 7, CASE WHEN n % 2 = 0 THEN 'MALE' END,
               timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute'
        FROM generate_series(1, $2::int) AS n`,
       [id, CONTACTS],
     );
-    await database.pool.query(
+    await pool.query(
       `INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
        SELECT account_id, 1 + id % 100, id, lower(full_name) FROM contact WHERE account_id = $1`,
       [id],
     );
   }
-  await database.pool.query('VACUUM ANALYZE contact, contact_list_member');
+  await pool.query('VACUUM ANALYZE contact, contact_list_member');
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 /** The plan of the statement that `run` sends, as the tenant. */
 async function planOf(run: (db: Db) => Promise<unknown>): Promise<string> {
-  const db = tenant(database.pool, { accountId });
+  const db = tenant(pool, { accountId });
   const plan: string[] = [];
   const explaining: Db = {
     async query<R extends object>({ text, values }: Statement) {
@@ -89,7 +88,7 @@ test('filtered contacts are counted in an index, without reading them', async ()
 });
 
 test('a search runs over the trigram index, though LIKE may not be pushed below row-level security', async () => {
-  const client = await database.pool.connect();
+  const client = await pool.connect();
   try {
     await client.query('BEGIN');
     await client.query(`SELECT set_config('app.account_id', $1, true)`, [String(accountId)]);
@@ -108,14 +107,14 @@ test('a search runs over the trigram index, though LIKE may not be pushed below 
 });
 
 test('a search finds the contacts of its own account only, and none without an account', async () => {
-  const db = tenant(database.pool, { accountId });
+  const db = tenant(pool, { accountId });
   expect(await listSearchHits(db, { accountId, search: '0001234', limit: 10 })).toHaveLength(1);
   expect(await countSearchHits(db, { accountId, search: '+39333' })).toBe(CONTACTS);
-  expect(await listSearchHits(database.pool, { accountId, search: '0001234', limit: 10 })).toEqual([]);
+  expect(await listSearchHits(pool, { accountId, search: '0001234', limit: 10 })).toEqual([]);
 });
 
 test('a page after the last hit has the total, and the search runs once', async () => {
-  const db = tenant(database.pool, { accountId });
+  const db = tenant(pool, { accountId });
   const searches: string[] = [];
   const watching: Db = {
     query<R extends object>({ text, values }: Statement) {
@@ -129,7 +128,7 @@ test('a page after the last hit has the total, and the search runs once', async 
 });
 
 test('a search with too many hits to list has the same pages and the same total', async () => {
-  const db = tenant(database.pool, { accountId });
+  const db = tenant(pool, { accountId });
   const all = await findContacts(db, page());
   const found = await findContacts(db, page({ search: '+39333' }));
   expect(found.rows.map(({ id }) => id)).toEqual(all.rows.map(({ id }) => id));

@@ -68,7 +68,7 @@ function matching(filter: ContactFilter): Sql {
       ...when(filter.gender, (gender) => sql`c.gender = ${gender}`),
       ...when(filter.isValid, (valid) => sql`c.is_valid = ${valid}`),
       ...when(filter.isTest, (test) => sql`c.is_test = ${test}`),
-      ...when(filter.channels, (bits) => sql`c.channels & ${bits}::smallint <> 0`),
+      ...when(filter.channels, (bits) => sql`c.channels & c.allowed_channels & ${bits}::smallint <> 0`),
       ...when(filter.phoneNumber, (number) => sql`c.phone_number = ${number}`),
       ...when(filter.email, (address) => sql`c.email = ${address}`),
       ...when(filter.lastContactType, (type) => activity(accountId, sql`a.last_contact_type = ${type}`)),

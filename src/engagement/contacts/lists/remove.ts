@@ -26,5 +26,5 @@ export async function removeLists(
     await deleteLists(tx, { accountId, ids: found });
     await recordAudit(tx, actor, { action: 'contact-list.delete', subject: `contact-list:${found.join(',')}` });
   }
-  return { deleted: found.length, notFound: [...new Set(ids)].filter((id) => !found.includes(id)) };
+  return { deleted: found.length, notFound: [...new Set(ids).difference(new Set(found))] };
 }

@@ -52,6 +52,10 @@ describe('lists', () => {
     expect((await call('GET', `/list/${body.id}`)).body).toEqual(body);
     const changed = await call('PUT', `/list/${body.id}`, { name: 'Summer' });
     expect([changed.status, changed.body]).toEqual([200, { ...body, name: 'Summer' }]);
+    expect((await list({ description: null })).description).toBe('');
+    expect(
+      (await call('PUT', `/list/${(await list({ description: 'Old' })).id}`, { description: null })).body.description,
+    ).toBe('');
     const entries = await listAuditEntries(pool, {
       accountId: account.accountId,
       action: null,
@@ -133,12 +137,23 @@ describe('associations', () => {
     const { id } = await list();
     const [a, b] = [await contact(), await contact()];
     const added = await call('POST', '/list/contacts', { listIds: [id, id], contactIds: [a, a] });
-    expect([added.status, added.body]).toEqual([201, { ids: [expect.any(Number)], created: 1, existing: 0 }]);
+    const association = { id: expect.any(Number), listId: id, contactId: a, created: true };
+    expect([added.status, added.body]).toEqual([
+      201,
+      { ids: [added.body.associations[0].id], associations: [association], created: 1, existing: 0 },
+    ]);
     const version = await versionOf(id);
     const again = await call('POST', '/list/contacts', { listIds: [id], contactIds: [a] });
-    expect([again.body, await versionOf(id)]).toEqual([{ ids: added.body.ids, created: 0, existing: 1 }, version]);
+    const old = { ...added.body.associations[0], created: false };
+    const first = { ids: added.body.ids, associations: [old], created: 0, existing: 1 };
+    expect([again.body, await versionOf(id)]).toEqual([first, version]);
     const more = await call('POST', '/list/contacts', { listIds: [id], contactIds: [b, a] });
-    expect(more.body).toEqual({ ids: [added.body.ids[0], expect.any(Number)], created: 1, existing: 1 });
+    const both = [old, { ...association, contactId: b }];
+    expect(more.body).toEqual({ ids: [old.id, expect.any(Number)], associations: both, created: 1, existing: 1 });
+    const listed = (await call('GET', `/list/${id}/contacts`)).body.data;
+    expect(listed.map((entry: { associationId: number }) => entry.associationId).toSorted()).toEqual(
+      more.body.ids.toSorted(),
+    );
     expect([await countOf(id), await versionOf(id)]).toEqual([2, (version ?? 0) + 1]);
   });
 

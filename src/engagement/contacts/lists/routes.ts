@@ -12,6 +12,7 @@ import { removeLists } from './remove.ts';
 import { changeList, createList } from './save.ts';
 import * as schema from './schema.ts';
 import { countLists, findList, listLists } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts/list';
 const MEMBERS = `${PATH}/contacts`;
@@ -59,7 +60,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       tags,
       operationId: 'createContactList',
       summary: 'Create a contact list',
-      body: schema.ListIn,
+      body: withExamples(schema.ListIn, { name: 'Customers', description: 'Everybody who ordered this year' }),
       response: { 201: schema.ListOut },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
@@ -106,7 +107,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       summary: 'Change a contact list',
       description: 'Fields that are left out stay.',
       params: schema.ListId,
-      body: schema.ListPatch,
+      body: withExamples(schema.ListPatch, { name: 'Loyal customers' }),
       response: { 200: schema.ListOut },
     },
     handler: async ({ actor, params, body }) =>
@@ -115,13 +116,13 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(MEMBERS, {
     onRequest,
-    config: { moreFaults },
+    config: { moreFaults, takesTurns: true },
     schema: {
       tags,
       operationId: 'addContactsToLists',
       summary: 'Add contacts to lists',
       description: 'Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.',
-      body: schema.AssociationIn,
+      body: withExamples(schema.AssociationIn, { listIds: [1], contactIds: [1, 2] }),
       response: { 201: schema.AssociationOut },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
@@ -131,7 +132,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.delete(MEMBERS, {
     onRequest,
-    config: { moreFaults },
+    config: { moreFaults, takesTurns: true },
     schema: {
       tags,
       operationId: 'removeContactsFromLists',
@@ -139,7 +140,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       description:
         'Contacts and lists stay. `deleted` counts associations; `notFound` has the contacts that were in none of the ' +
         'lists. A 400 names unknown lists, and then nothing is done.',
-      body: schema.AssociationIn,
+      body: withExamples(schema.AssociationIn, { listIds: [2], allContacts: true, excludeIdsAllContacts: [1] }),
       response: { 200: schema.Deleted },
     },
     handler: ({ actor, body }) => {

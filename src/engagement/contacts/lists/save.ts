@@ -5,7 +5,8 @@ import { insertList, type ListRow, updateList } from './sql.ts';
 
 type ListInput = {
   readonly name?: string | undefined;
-  readonly description?: string | undefined;
+  /** Null is the same as an empty text. */
+  readonly description?: string | null | undefined;
   readonly isTest?: boolean | undefined;
 };
 
@@ -15,9 +16,9 @@ export async function createList(
   actor: Author,
   input: ListInput & { readonly name: string },
 ): Promise<ListRow> {
-  const { description = '', isTest = false } = input;
+  const { description, isTest = false } = input;
   const name = input.name.trim();
-  const list = await insertList(tx, { accountId: actor.accountId, name, description, isTest });
+  const list = await insertList(tx, { accountId: actor.accountId, name, description: description ?? '', isTest });
   await recordAudit(tx, actor, { action: 'contact-list.create', subject: `contact-list:${list.id}`, detail: { name } });
   return list;
 }
@@ -28,7 +29,8 @@ export async function createList(
  */
 export async function changeList(tx: Db, actor: Author, id: number, input: ListInput): Promise<ListRow> {
   const name = input.name?.trim() ?? null;
-  const change = { name, description: input.description ?? null, isTest: input.isTest ?? null };
+  const description = input.description === null ? '' : (input.description ?? null);
+  const change = { name, description, isTest: input.isTest ?? null };
   const list = await updateList(tx, { accountId: actor.accountId, id, ...change });
   if (!list) throw new AppError('not_found');
   await recordAudit(tx, actor, { action: 'contact-list.update', subject: `contact-list:${id}`, detail: change });

@@ -3,7 +3,7 @@ import { idList } from '../../../platform/lib/id-list.ts';
 import type { AddResult, Association } from './members/associate.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { LIST_ORDERS, type ListRow } from './sql.ts';
-import { id, instant } from '../../../platform/lib/schema.ts';
+import { id, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const MAX_LISTS = 1000;
 /** As many ids fit into a body of a megabyte. */
@@ -14,7 +14,7 @@ const name = Type.String({
   pattern: '\\S',
   'x-message': 'must have 1 to 200 characters that are not all blanks',
 });
-const description = Type.String({ maxLength: 1000 });
+const description = orNull(Type.String({ maxLength: 1000, description: 'Null is the same as an empty text.' }));
 const isTest = Type.Boolean({ description: 'Whether the test sends of campaigns may use the list.' });
 
 export const ListIn = Type.Object({
@@ -72,7 +72,20 @@ export const AssociationOut = Type.Object({
   ids: Type.Optional(
     Type.Array(Type.Integer(), { description: 'The requested associations, including those that existed before.' }),
   ),
-  count: Type.Optional(Type.Integer({ description: 'Replaces `ids` if there are more than 10,000.' })),
+  associations: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.Integer({ description: 'For `DELETE /contacts/list/contacts/{id}`.' }),
+        contactId: Type.Integer(),
+        listId: Type.Integer(),
+        created: Type.Boolean({ description: 'Whether it did not exist before.' }),
+      }),
+      { description: 'The same associations, in the same order.' },
+    ),
+  ),
+  count: Type.Optional(
+    Type.Integer({ description: 'Replaces `ids` and `associations` if there are more than 10,000.' }),
+  ),
   created: Type.Integer(),
   existing: Type.Integer(),
 });
@@ -94,8 +107,10 @@ export function readAssociation(body: Static<typeof AssociationIn>): Association
   return { listIds, contacts: { ids: contactIds } };
 }
 
-export const toAssociationOut = ({ ids, created, existing }: AddResult): Static<typeof AssociationOut> => ({
-  ...(ids === null ? { count: created + existing } : { ids }),
+export const toAssociationOut = ({ associations, created, existing }: AddResult): Static<typeof AssociationOut> => ({
+  ...(associations === null
+    ? { count: created + existing }
+    : { ids: associations.map((association) => association.id), associations }),
   created,
   existing,
 });

@@ -9,6 +9,7 @@ import { openTestInbox, type TestInbox } from '../../../../test/support/http/inb
 import type { ThreadMedia } from '../thread/sql.ts';
 import { fetchMedia, type FetchDeps } from './fetch.ts';
 import { findNextMediaMs } from './sql.ts';
+import { reset } from '../../../../test/support/reset.ts';
 
 let inbox: TestInbox;
 let graph: SandboxGraph;
@@ -35,7 +36,7 @@ afterAll(async () => {
   await graph.close();
   await inbox[Symbol.asyncDispose]();
 });
-beforeEach(() => exec(inbox.database.pool, sql`TRUNCATE inbox_media, inbox_message, inbox_event`));
+beforeEach(() => reset(inbox.database.pool, sql`TRUNCATE inbox_media, inbox_message, inbox_event`));
 
 const send = (id: string, over = connectionId) => {
   const media: InboundMedia = { id, url: null, mimeType: 'image/png', fileName: 'cat.png' };

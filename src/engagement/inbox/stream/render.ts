@@ -1,8 +1,12 @@
 import type { Db } from '../../../platform/db/query.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { toMessagesOut, type FindFiles, findStatuses, toConversationOut } from '../answer.ts';
 import { listConversationsById } from '../listing/sql.ts';
 import { listThreadMessages } from '../thread/sql.ts';
 import type { InboxEvent } from './sql.ts';
+
+/** The caller to whom events are shown. */
+type Reader = Pick<Actor, 'accountId' | 'operations'>;
 
 /** An event as it is sent to clients. */
 export type StreamEvent = { readonly id: string; readonly event: string; readonly data: unknown };
@@ -14,10 +18,11 @@ export type StreamEvent = { readonly id: string; readonly event: string; readonl
 export async function renderEvents(
   db: Db,
   findFiles: FindFiles,
-  { accountId, events }: { readonly accountId: number; readonly events: readonly InboxEvent[] },
+  { actor, events }: { readonly actor: Reader; readonly events: readonly InboxEvent[] },
 ): Promise<StreamEvent[]> {
+  const { accountId } = actor;
   const [conversations, messages, statuses] = await Promise.all([
-    findConversations(db, accountId, events),
+    findConversations(db, actor, events),
     findMessages(db, findFiles, accountId, events),
     findStatuses(db, { accountId, ids: idsOf(events, 'status') }),
   ]);
@@ -38,10 +43,11 @@ const idsOf = (events: readonly InboxEvent[], kind: InboxEvent['kind']): string[
   ...new Set(events.flatMap((event) => (event.kind === kind ? (event.messageId ?? []) : []))),
 ];
 
-async function findConversations(db: Db, accountId: number, events: readonly InboxEvent[]) {
+async function findConversations(db: Db, actor: Reader, events: readonly InboxEvent[]) {
+  const { accountId } = actor;
   const chatIds = [...new Set(events.flatMap(({ kind, chatId }) => (kind === 'conversation' ? [chatId] : [])))];
   const rows = chatIds.length > 0 ? await listConversationsById(db, { accountId, chatIds }) : [];
-  return new Map(rows.map((row) => [row.chatId, toConversationOut(row)]));
+  return new Map(rows.map((row) => [row.chatId, toConversationOut(row, actor)]));
 }
 
 async function findMessages(db: Db, findFiles: FindFiles, accountId: number, events: readonly InboxEvent[]) {

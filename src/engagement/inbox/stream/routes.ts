@@ -13,7 +13,10 @@ import { renderEvents, type StreamEvent } from './render.ts';
 const HEARTBEAT_MS = 15_000;
 /** How many streams of one account a process serves. */
 const MAX_STREAMS = 200;
-/** How many events may wait for a client. One that is further behind is disconnected; it reconnects and resumes. */
+/**
+ * How many events may wait for a client. One that is further behind, or takes none between two heartbeats, is disconnected;
+ * it reconnects and resumes.
+ */
 const MAX_WAITING = 2000;
 
 type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub };
@@ -22,7 +25,7 @@ type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: H
 export function streamRoutes(app: App, path: string, deps: Deps): void {
   app.register(async (scope: App) => {
     await scope.register(fastifySSE, { heartbeatInterval: HEARTBEAT_MS });
-    const streams: Streams = { ends: new Set(), closing: false };
+    const streams: Streams = { ends: new Set(), byAccount: new Map(), closing: false };
     // A server that closes waits for its responses, and these never end by themselves.
     scope.addHook('preClose', (done) => {
       streams.closing = true;
@@ -54,19 +57,24 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
 /** Whether a client wants to follow: browsers and SSE clients say so; others would wait for an end that never comes. */
 const isFollowing = ({ headers }: FastifyRequest): boolean => /text\/event-stream/i.test(headers.accept ?? '');
 
-type Streams = { readonly ends: Set<() => void>; closing: boolean };
+type Streams = {
+  readonly ends: Set<() => void>;
+  /** How many streams each account has. */
+  readonly byAccount: Map<number, number>;
+  closing: boolean;
+};
 
 async function stream(deps: Deps, streams: Streams, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { inboxHub: hub, pool, findFiles } = deps;
   const { accountId } = request.actor;
-  if (hub.count(accountId) >= MAX_STREAMS)
-    throw new AppError('rate_limited', { message: 'This account has too many streams', retryAfterSeconds: 10 });
+  if (!enter(streams, accountId, reply)) return;
   const db = tenant(pool, request.actor);
   const { after, lost } = startingPoint(reply.sse.lastEventId, await findEventBounds(db, { accountId }));
-  const sender = createSender(reply, (events) => renderEvents(db, findFiles, { accountId, events }));
+  const sender = createSender(reply, (events) => renderEvents(db, findFiles, { actor: request.actor, events }));
+  if (!reply.sse.isConnected) return;
   const follows = isFollowing(request) && !streams.closing;
   // Before the first octet is sent: a client that has it may expect the rest.
-  const leave = follows ? keepOpen(deps, streams, request, reply) : [];
+  const leave = follows ? keepOpen(deps, streams, request, { reply, sender }) : [];
   sender.sendOne({ id: String(after), event: lost ? 'reload' : 'ready', data: {} });
   const off = await hub.listen(accountId, after, sender.send).catch((error: unknown) => {
     reply.raw.destroy();
@@ -78,13 +86,37 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
 }
 
 /**
- * Keeps a stream open until the client disconnects, the server closes or the credentials are revoked. The functions in
- * the returned list are called then.
+ * Counts a stream until its response is closed, or throws 429; false if it is closed already, because the client
+ * disconnected while its credentials were checked. Nothing may be awaited between the check and the count, because streams
+ * that are opened at once would all be let in.
  */
-function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply: FastifyReply): (() => void)[] {
+function enter({ byAccount }: Streams, accountId: number, { raw }: FastifyReply): boolean {
+  const count = byAccount.get(accountId) ?? 0;
+  if (count >= MAX_STREAMS)
+    throw new AppError('rate_limited', { message: 'This account has too many streams', retryAfterSeconds: 10 });
+  if (raw.closed) return false;
+  byAccount.set(accountId, count + 1);
+  raw.once('close', () => {
+    const left = (byAccount.get(accountId) ?? 1) - 1;
+    if (left === 0) byAccount.delete(accountId);
+    else byAccount.set(accountId, left);
+  });
+  return true;
+}
+
+type Out = { readonly reply: FastifyReply; readonly sender: Sender };
+
+/**
+ * Keeps a stream open until the client disconnects or stops reading, the server closes or the credentials are revoked. The
+ * functions in the returned list are called then.
+ */
+function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, { reply, sender }: Out): (() => void)[] {
   const end = (): void => reply.sse.close();
-  const recheck = async (): Promise<void> =>
-    (await isStillAllowed(deps, request)) ? deps.inboxHub.wake(request.actor.accountId) : end();
+  const recheck = async (): Promise<void> => {
+    if (sender.stoodStill()) return void reply.raw.destroy();
+    if (await isStillAllowed(deps, request)) deps.inboxHub.wake(request.actor.accountId);
+    else end();
+  };
   const check = setInterval(() => void recheck(), HEARTBEAT_MS);
   const leave = [() => clearInterval(check), () => void ends.delete(end)];
   reply.sse.keepAlive();
@@ -96,12 +128,15 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply:
 }
 
 /**
- * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed, or an operator has
- * left the account. Being over the rate limit does not end a stream.
+ * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed or has another role
+ * that shows contacts differently, or an operator has left the account. Being over the rate limit does not end a stream.
  */
 const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
-    ({ actor }) => actor.operations.has('inbox') && actor.accountId === request.actor.accountId,
+    ({ actor }) =>
+      actor.operations.has('inbox') &&
+      actor.operations.has('contacts') === request.actor.operations.has('contacts') &&
+      actor.accountId === request.actor.accountId,
     (error: unknown) =>
       !(error instanceof AppError && (error.code === 'unauthenticated' || error.code === 'forbidden')),
   );
@@ -116,12 +151,26 @@ function startingPoint(lastEventId: string | null, { newest, oldest }: { newest:
   return { after: lost ? newest : asked, lost };
 }
 
+type Sender = {
+  sendOne(event: StreamEvent): void;
+  send(events: readonly InboxEvent[]): void;
+  /** Whether events have waited since the last call, and none of them could be written. */
+  stoodStill(): boolean;
+  /** Resolves when everything is written. */
+  end(): Promise<void>;
+};
+
 /** Creates a writer that sends events one after the other, as fast as the client reads them. */
-function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[]) => Promise<StreamEvent[]>) {
+function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[]) => Promise<StreamEvent[]>): Sender {
   let chain = Promise.resolve();
   let waiting = 0;
+  let written = 0;
+  let before: { readonly waited: boolean; readonly written: number } = { waited: false, written };
   const write = async (events: readonly StreamEvent[]): Promise<void> => {
-    for (const event of events) if (reply.sse.isConnected) await reply.sse.send(event);
+    for (const event of events) {
+      if (reply.sse.isConnected) await reply.sse.send(event);
+      written++;
+    }
   };
   const later = (count: number, work: () => Promise<void>): void => {
     waiting += count;
@@ -135,8 +184,13 @@ function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[])
       .finally(() => (waiting -= count));
   };
   return {
-    sendOne: (event: StreamEvent): void => later(1, () => write([event])),
-    send: (events: readonly InboxEvent[]): void => later(events.length, async () => write(await show(events))),
-    end: (): Promise<void> => chain,
+    sendOne: (event) => later(1, () => write([event])),
+    send: (events) => later(events.length, async () => write(await show(events))),
+    stoodStill() {
+      const still = before.waited && waiting > 0 && written === before.written;
+      before = { waited: waiting > 0, written };
+      return still;
+    },
+    end: () => chain,
   };
 }

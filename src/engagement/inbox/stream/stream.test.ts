@@ -5,6 +5,7 @@ import { createAccount, type NewAccount } from '../../../operations/accounts/cre
 import { exec, many, sql } from '../../../platform/db/query.ts';
 import type { App } from '../../../platform/http/app.ts';
 import { insertNumber } from '../../../messaging/inbound/sql.ts';
+import { newKey } from '../../../../test/support/http/routes.ts';
 import { openTestInbox, type TestInbox } from '../../../../test/support/http/inbox.ts';
 import { until } from '../../../../test/support/until.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
@@ -39,16 +40,20 @@ beforeEach(async () => {
 
 const write = (text: string): Promise<void> => inbox.write(text, { to: `${number}` });
 
-type Event = { id: number; event: string; data: { text?: string; chatId?: string; unreadCount?: number } };
-type Look = { lastEventId?: number | string; follow?: boolean; origin?: string };
+type Event = {
+  id: number;
+  event: string;
+  data: { text?: string; chatId?: string; unreadCount?: number; contact?: { id: number | null } };
+};
+type StreamOptions = { lastEventId?: number | string; follow?: boolean; origin?: string; key?: string };
 
 /** Opens the stream; what has come of it so far grows in `events`. */
-async function look({ lastEventId, follow = true, origin = one }: Look = {}) {
+async function openStream({ lastEventId, follow = true, origin = one, key = account.apiKey }: StreamOptions = {}) {
   const stop = new AbortController();
   const response = await fetch(`${origin}${PATH}/stream`, {
     signal: stop.signal,
     headers: {
-      'x-api-key': account.apiKey,
+      'x-api-key': key,
       accept: follow ? 'text/event-stream' : '*/*',
       ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
     },
@@ -78,7 +83,7 @@ const untilTexts = (events: readonly Event[], texts: readonly string[]) =>
   until(`messages ${texts.join()}`, () => JSON.stringify(textsOf(events)) === JSON.stringify(texts));
 
 test('sends messages and conversations as they change to all clients, at every process', async () => {
-  const streams = [await look(), await look(), await look({ origin: two })];
+  const streams = [await openStream(), await openStream(), await openStream({ origin: two })];
   expect(streams[0]?.response.headers.get('content-type')).toContain('text/event-stream');
   expect(streams[0]?.response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   await write('Hello');
@@ -91,13 +96,24 @@ test('sends messages and conversations as they change to all clients, at every p
   }
 });
 
+test('shows contacts only to callers with the scope contacts', async () => {
+  const key = await newKey(inbox.database.pool, account, ['inbox']);
+  await write('Hello');
+  const contactFor = async (by: StreamOptions) => {
+    const { events, reading } = await openStream({ lastEventId: 0, follow: false, ...by });
+    await reading;
+    return events.find(({ event }) => event === 'conversation')?.data.contact?.id;
+  };
+  expect([await contactFor({ key }), await contactFor({})]).toEqual([null, expect.any(Number)]);
+});
+
 test('resumes after the last event at another process, without gaps or repeats', async () => {
-  const first = await look();
+  const first = await openStream();
   await write('1');
   await untilTexts(first.events, ['1']);
   first.stop();
   for (const text of ['2', '3', '4']) await write(text);
-  const second = await look({ lastEventId: first.events.at(-1)?.id ?? 0, origin: two });
+  const second = await openStream({ lastEventId: first.events.at(-1)?.id ?? 0, origin: two });
   await write('5');
   await untilTexts(second.events, ['2', '3', '4', '5']);
   const ids = second.events.slice(1).map((event) => event.id);
@@ -108,10 +124,10 @@ test('resumes after the last event at another process, without gaps or repeats',
 
 test('misses nothing while many events are written and many clients come and go', async () => {
   const texts = Array.from({ length: 40 }, (_, n) => `text ${n}`);
-  const ready = await look();
+  const ready = await openStream();
   const writing = Promise.all(texts.map(write));
   const late = await Promise.all(
-    Array.from({ length: 6 }, (_, n) => look({ lastEventId: 0, origin: n % 2 ? one : two })),
+    Array.from({ length: 6 }, (_, n) => openStream({ lastEventId: 0, origin: n % 2 ? one : two })),
   );
   await writing;
   for (const { events, stop } of [ready, ...late]) {
@@ -135,7 +151,7 @@ test('sends reload to a client that was away for longer than events are stored, 
     [999, 'reload'],
     ['nonsense', 'ready'],
   ] as const) {
-    const { events, reading } = await look({ lastEventId, follow: false });
+    const { events, reading } = await openStream({ lastEventId, follow: false });
     await reading;
     expect([lastEventId, events[0]?.event]).toEqual([lastEventId, event]);
   }
@@ -143,7 +159,7 @@ test('sends reload to a client that was away for longer than events are stored, 
 
 test('ends after the missed events for a client that does not follow', async () => {
   await write('1');
-  const { events, reading } = await look({ lastEventId: 0, follow: false });
+  const { events, reading } = await openStream({ lastEventId: 0, follow: false });
   await reading;
   expect(events.map((event) => event.event)).toEqual(['ready', 'message', 'conversation']);
 });
@@ -151,7 +167,7 @@ test('ends after the missed events for a client that does not follow', async () 
 test('ends when the server closes, and needs credentials with the scope', async () => {
   const { app, close } = await inbox.another();
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  const { reading } = await look({ origin });
+  const { reading } = await openStream({ origin });
   await close();
   await reading;
   const refused = await fetch(`${one}${PATH}/stream`, { headers: { accept: 'text/event-stream' } });
@@ -162,7 +178,7 @@ test('sends nothing to another account', async () => {
   const mine = account;
   await write('for the first');
   account = await createAccount(inbox.database.pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
-  const stranger = await look({ lastEventId: 0, follow: false });
+  const stranger = await openStream({ lastEventId: 0, follow: false });
   await stranger.reading;
   expect(stranger.events.map((event) => event.event)).toEqual(['ready']);
   account = mine;
@@ -175,7 +191,7 @@ async function fill(count: number): Promise<void> {
   const newest = sql`SELECT 'message' AS kind, chat_id AS "chatId", message_id AS "messageId" FROM inbox_event
     WHERE account_id = ${accountId} AND kind = 'message' ORDER BY id DESC LIMIT 1`;
   const [event] = await many<NewInboxEvent>(pool, newest);
-  if (!event) throw new Error('no message to tell of');
+  if (!event) throw new Error('no message to report');
   await transaction(pool, async (tx) => {
     const [moved] = await updateLastEvents(tx, [{ accountId, count }]);
     const rows = Array.from({ length: count }, (_, n) => ({ ...event, accountId, id: (moved?.before ?? 0) + n + 1 }));
@@ -183,7 +199,8 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-test('disconnects a client that does not read, while others get everything', async () => {
+/** Opens two streams with large events to come: of a client that does not read any more, and of one that does. */
+async function openBoth() {
   await write('x'.repeat(4000));
   const socket = connect(Number(new URL(one).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -191,9 +208,14 @@ test('disconnects a client that does not read, while others get everything', asy
   socket.write(`GET ${PATH}/stream HTTP/1.1\r\n${headers}\r\n\r\n`);
   await once(socket, 'readable');
   socket.pause();
-  const healthy = await look();
+  const healthy = await openStream();
   const { accountId } = account;
-  await until('both look on', () => inbox.hub.count(accountId) === 2);
+  await until('both streams to be open', () => inbox.hub.count(accountId) === 2);
+  return { socket, healthy, accountId };
+}
+
+test('disconnects a client that does not read, while others get everything', async () => {
+  const { socket, healthy, accountId } = await openBoth();
   let events = 0;
   while (inbox.hub.count(accountId) === 2) {
     await fill(1000);
@@ -209,10 +231,37 @@ test('disconnects a client that does not read, while others get everything', asy
   healthy.stop();
 });
 
+test('an account has at most two hundred streams, although four hundred are opened at once', async () => {
+  const opened = await Promise.all(Array.from({ length: 400 }, () => openStream()));
+  const countOf = (status: number): number => opened.filter(({ response }) => response.status === status).length;
+  expect([countOf(200), countOf(429)]).toEqual([200, 200]);
+  const [first] = opened.filter(({ response }) => response.status === 200);
+  first?.stop();
+  await until('a free place', async () => (await openStream()).response.status === 200);
+  for (const { stop } of opened) stop();
+  await until('all streams to be closed', () => inbox.hub.count(account.accountId) <= 1);
+});
+
+test('disconnects a client that reads nothing between two checks, however few events wait', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { healthy, accountId } = await openBoth();
+  for (const events of [1000, 2000]) {
+    await fill(1000);
+    await until('the healthy one has them', () => textsOf(healthy.events).length === events);
+  }
+  expect(inbox.hub.count(accountId)).toBe(2);
+  vi.advanceTimersByTime(30_000);
+  await until('one was disconnected', () => inbox.hub.count(accountId) === 1);
+  await write('to the healthy one');
+  await until('it has it', () => textsOf(healthy.events).at(-1) === 'to the healthy one');
+  healthy.stop();
+});
+
 test('ends when its key is revoked, at the next check after fifteen seconds', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const stream = await look();
+  const stream = await openStream();
   await until('it began', () => stream.events.length === 1);
   vi.advanceTimersByTime(15_000);
   await write('still there');

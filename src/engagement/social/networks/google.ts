@@ -1,15 +1,15 @@
 import { getList, getText } from '../../../carriers/json.ts';
-import { type Caller, type Linked, type Network, type Profile } from './network.ts';
-import { requestJson, NetworkFailure } from './web.ts';
+import { listOrFault } from './linked.ts';
+import type { Caller, Grant, Linked, Network, Profile } from './network.ts';
+import { requestJson } from './web.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const OAUTH = 'https://oauth2.googleapis.com';
 const ACCOUNTS = 'https://mybusinessaccountmanagement.googleapis.com/v1/accounts';
 const INFORMATION = 'https://mybusinessbusinessinformation.googleapis.com/v1';
 const MAX_PAGES = 50;
-const BUSINESS = 'https://www.googleapis.com/auth/business.manage';
 
-async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
+async function fetchProfile(caller: Caller, { access }: Pick<Grant, 'access'>): Promise<Profile> {
   const me = await requestJson(caller.web, 'https://www.googleapis.com/oauth2/v3/userinfo', { bearer: access });
   return {
     externalId: getText(me, 'sub'),
@@ -17,17 +17,10 @@ async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
     name: getText(me, 'name'),
     pictureUrl: getText(me, 'picture') || null,
     scopes: null,
-    linked: await listLocations(caller, access).catch(noneWithoutQuota),
+    // The quota of a project that Google has not approved is zero, and the response is 403 or 429.
+    ...(await listOrFault(() => listLocations(caller, access))),
     linkedTokens: {},
   };
-}
-
-/**
- * Returns no locations for a project that Google has not approved: its quota is zero, and the response is 403 or 429.
- */
-function noneWithoutQuota(error: unknown): Linked[] {
-  if (error instanceof NetworkFailure && !error.grantEnded) return [];
-  throw error;
 }
 
 async function listLocations(caller: Caller, access: string): Promise<Linked[]> {
@@ -71,14 +64,13 @@ export const google: Network = {
   platform: 'google',
   label: 'Google',
   issuer: 'https://accounts.google.com',
-  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
-  tokenUrl: `${OAUTH}/token`,
+  authorizeUrl: () => 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenUrl: () => `${OAUTH}/token`,
   clientIdName: 'client_id',
-  scopes: [BUSINESS, 'openid', 'email', 'profile'],
   scopeSeparator: ' ',
-  requiredScopes: [BUSINESS],
   pkce: true,
-  extraParameters: { access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' },
+  extraParameters: () => ({ access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' }),
+  needsPages: false,
   fetchProfile: fetchProfile,
   leadMs: 5 * MINUTE_MS,
   async revoke({ web }, { access, refresh }) {

@@ -6,21 +6,21 @@ import { NetworkFailure, readResponse } from './web.ts';
 /** Returns the URL at which a person consents. `challenge` is null if the network does not use PKCE. */
 export function authorizeUrl(
   network: Network,
-  { clientId, web }: Caller,
+  caller: Caller,
   { state, redirectUri, challenge }: { state: string; redirectUri: string; challenge: string | null },
 ): string {
-  const url = new URL(web.at(network.authorizeUrl));
+  const url = new URL(caller.web.pageAt(network.authorizeUrl(caller)));
   const pkce = challenge === null ? {} : { code_challenge: challenge, code_challenge_method: 'S256' };
-  const parameters = {
-    [network.clientIdName]: clientId,
+  const parameters: Readonly<Record<string, string | null>> = {
+    [network.clientIdName]: caller.clientId,
     redirect_uri: redirectUri,
     response_type: 'code',
-    scope: network.scopes.join(network.scopeSeparator),
+    scope: caller.scopes.join(network.scopeSeparator),
     state,
     ...pkce,
-    ...network.extraParameters,
+    ...network.extraParameters(caller),
   };
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) if (value !== null) url.searchParams.set(name, value);
   return url.href;
 }
 
@@ -77,9 +77,9 @@ export function refreshGrant(network: Network, caller: Caller, refresh: string):
   });
 }
 
-const serverOf = (network: Network, { web }: Caller): oauth.AuthorizationServer => ({
+const serverOf = (network: Network, caller: Caller): oauth.AuthorizationServer => ({
   issuer: network.issuer,
-  token_endpoint: web.at(network.tokenUrl),
+  token_endpoint: caller.web.at(network.tokenUrl(caller)),
 });
 
 /**

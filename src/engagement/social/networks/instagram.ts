@@ -22,9 +22,9 @@ const exchangeForLongLived = async (caller: Caller, { access, scopes }: Grant): 
 const renew = (caller: Caller, access: string): Promise<Grant> =>
   longLived(caller, '/refresh_access_token', { grant_type: 'ig_refresh_token', access_token: access });
 
-async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
+async function fetchProfile({ web, apiVersion }: Caller, { access }: Pick<Grant, 'access'>): Promise<Profile> {
   const fields = 'user_id,username,name,profile_picture_url';
-  const me = await requestJson(web, `${GRAPH}/v23.0/me`, { query: { fields, access_token: access } });
+  const me = await requestJson(web, `${GRAPH}/${apiVersion}/me`, { query: { fields, access_token: access } });
   const username = getText(me, 'username');
   return {
     externalId: getText(me, 'user_id'),
@@ -33,26 +33,27 @@ async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
     pictureUrl: getText(me, 'profile_picture_url') || null,
     scopes: null,
     linked: [],
+    linkedFault: null,
     linkedTokens: {},
   };
 }
 
 /**
- * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram. It has no way
- * to revoke a grant.
+ * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram, which takes
+ * scopes and no configuration (developers.facebook.com, "Business Login for Instagram"). It has no way to revoke a
+ * grant.
  */
 export const instagram: Network = {
   platform: 'instagram',
   label: 'Instagram',
   issuer: 'https://www.instagram.com',
-  authorizeUrl: 'https://www.instagram.com/oauth/authorize',
-  tokenUrl: 'https://api.instagram.com/oauth/access_token',
+  authorizeUrl: () => 'https://www.instagram.com/oauth/authorize',
+  tokenUrl: () => 'https://api.instagram.com/oauth/access_token',
   clientIdName: 'client_id',
-  scopes: ['instagram_business_basic', 'instagram_business_content_publish', 'instagram_business_manage_comments'],
   scopeSeparator: ',',
-  requiredScopes: ['instagram_business_basic'],
   pkce: false,
-  extraParameters: { enable_fb_login: '0' },
+  extraParameters: () => ({ enable_fb_login: '0' }),
+  needsPages: false,
   exchangeForLongLived: exchangeForLongLived,
   fetchProfile: fetchProfile,
   renew,

@@ -1,3 +1,4 @@
+import type { SocialApp } from '../../../platform/config.ts';
 import type { Platform } from '../../../platform/lib/social-platform.ts';
 import type { Web } from './web.ts';
 import { SECOND_MS } from '../../../platform/lib/time.ts';
@@ -25,12 +26,14 @@ export type Profile = {
   /** The scopes that the person granted, if the network is asked for them; null: those of the grant count. */
   readonly scopes: readonly string[] | null;
   readonly linked: readonly Linked[];
+  /** Why the network did not list what belongs to the profile, in its own words; null if it did. */
+  readonly linkedFault: string | null;
   /** The separate tokens of linked pages, by the ids of the pages. */
   readonly linkedTokens: Readonly<Record<string, string>>;
 };
 
-/** The application as the network knows it, and how the network is reached. */
-export type Caller = { readonly clientId: string; readonly clientSecret: string; readonly web: Web; now(): Date };
+/** Our app as the network knows it, and how the network is reached. */
+export type Caller = SocialApp & { readonly web: Web; now(): Date };
 
 /** One network: its addresses and its peculiarities (protocol sheet "social"). */
 export type Network = {
@@ -39,22 +42,22 @@ export type Network = {
   readonly label: string;
   /** The required value of `iss` in its responses, if there is one. */
   readonly issuer: string;
-  readonly authorizeUrl: string;
-  readonly tokenUrl: string;
+  authorizeUrl(app: SocialApp): string;
+  tokenUrl(app: SocialApp): string;
   readonly clientIdName: 'client_id' | 'client_key';
-  readonly scopes: readonly string[];
   readonly scopeSeparator: ',' | ' ';
-  /** The scopes without which nothing can be connected: people can deselect scopes. */
-  readonly requiredScopes: readonly string[];
   readonly pkce: boolean;
-  /** Parameters of the authorize URL in addition to those of OAuth. */
-  readonly extraParameters: Readonly<Record<string, string>>;
+  /** Parameters of the authorize URL in addition to those of OAuth; a null one is left out. */
+  extraParameters(app: SocialApp): Readonly<Record<string, string | null>>;
+  /** A profile without pages is of no use. */
+  readonly needsPages: boolean;
   /**
    * Exchanges the first token, which lives for an hour, for a long-lived one. Undefined: the network has no such
    * tokens.
    */
   exchangeForLongLived?(caller: Caller, grant: Grant): Promise<Grant>;
-  fetchProfile(caller: Caller, access: string): Promise<Profile>;
+  /** Requests the profile of a grant, and what belongs to it, as far as its scopes allow that. */
+  fetchProfile(caller: Caller, grant: Pick<Grant, 'access' | 'scopes'>): Promise<Profile>;
   /** Renews the access token itself. Undefined: the network has refresh tokens, or no renewal. */
   renew?(caller: Caller, access: string): Promise<Grant>;
   /** How long before its expiry a token is renewed. */

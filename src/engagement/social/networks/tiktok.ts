@@ -1,13 +1,22 @@
 import { getMember, getText } from '../../../carriers/json.ts';
-import { type Caller, type Network, type Profile } from './network.ts';
+import type { Caller, Grant, Network, Profile } from './network.ts';
 import { requestJson } from './web.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const API = 'https://open.tiktokapis.com/v2';
 
-async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
-  const fields = 'open_id,avatar_url,display_name,username';
-  const json = await requestJson(web, `${API}/user/info/`, { query: { fields }, bearer: access });
+/**
+ * Requests the profile. The username belongs to the scope `user.info.profile`: without it, a request for that field is
+ * refused as a whole (SocialiteProviders/Providers#1198; TikTok, "User Info APIs Scope Migration").
+ */
+async function fetchProfile({ web }: Caller, { access, scopes }: Pick<Grant, 'access' | 'scopes'>): Promise<Profile> {
+  const fields = [
+    'open_id',
+    'avatar_url',
+    'display_name',
+    ...(scopes.includes('user.info.profile') ? ['username'] : []),
+  ];
+  const json = await requestJson(web, `${API}/user/info/`, { query: { fields: fields.join(',') }, bearer: access });
   const user = getMember(getMember(json, 'data'), 'user');
   return {
     externalId: getText(user, 'open_id'),
@@ -16,6 +25,7 @@ async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
     pictureUrl: getText(user, 'avatar_url') || null,
     scopes: null,
     linked: [],
+    linkedFault: null,
     linkedTokens: {},
   };
 }
@@ -25,15 +35,14 @@ export const tiktok: Network = {
   platform: 'tiktok',
   label: 'TikTok',
   issuer: 'https://www.tiktok.com',
-  authorizeUrl: 'https://www.tiktok.com/v2/auth/authorize/',
-  tokenUrl: `${API}/oauth/token/`,
+  authorizeUrl: () => 'https://www.tiktok.com/v2/auth/authorize/',
+  tokenUrl: () => `${API}/oauth/token/`,
   clientIdName: 'client_key',
-  scopes: ['user.info.basic', 'user.info.profile', 'video.publish', 'video.upload'],
   scopeSeparator: ',',
-  requiredScopes: ['user.info.basic', 'user.info.profile'],
   // Its PKCE for web applications is not documented, and for other applications it is not that of the standard.
   pkce: false,
-  extraParameters: {},
+  extraParameters: () => ({}),
+  needsPages: false,
   fetchProfile: fetchProfile,
   leadMs: 10 * MINUTE_MS,
   async revoke({ web, clientId, clientSecret }, { access }) {

@@ -1,19 +1,23 @@
 import { getMember, parseJson, getText } from '../../../carriers/json.ts';
+import type { SimulatedNetwork } from '../../../platform/config.ts';
+import { USER_AGENT } from '../../../platform/lib/user-agent.ts';
 
-/** How networks are reached: at their own addresses, or below another address that simulates all of them. */
+/** How a network is reached: at its own addresses, or below those of its simulator. */
 export type Web = {
-  /** Returns the address to which a request for an address of a network is sent. */
+  /** Returns the address to which a request for an address of the network is sent. */
   at(address: string): string;
+  /** Returns the address of a page of the network, for the browser of a person. */
+  pageAt(address: string): string;
   /** Sends a request, which may take at most ten seconds; follows no redirect. Rejects with a NetworkFailure. */
   fetch(url: string, init: RequestInit): Promise<Response>;
 };
 
 const TIMEOUT_MS = 10_000;
-const MAX_MESSAGE_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 300;
 
 /**
  * A network refused a request, or did not respond. The message is for people, and is that of the network if it sent
- * one. It never contains an address, because addresses contain tokens.
+ * one, with its code. It contains no token, and no address that the program requested, because those contain tokens.
  */
 export class NetworkFailure extends Error {
   /** The grant has ended: retrying cannot help, and the person must connect the profile again. */
@@ -25,13 +29,22 @@ export class NetworkFailure extends Error {
   }
 }
 
-export const createWeb = ({ baseUrl }: { readonly baseUrl: string | undefined }): Web => ({
-  at: (address) => (baseUrl === undefined ? address : `${baseUrl}/${address.replace(/^https:\/\//, '')}`),
-  fetch: (url, init) =>
-    fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {
+/** Reaches a network, or its simulator if it has one. */
+export const createWeb = (simulated: SimulatedNetwork | null): Web => ({
+  at: (address) => (simulated === null ? address : below(simulated.apiUrl, address)),
+  pageAt: (address) => (simulated === null ? address : below(simulated.pagesUrl, address)),
+  fetch(url, init) {
+    // The library for OAuth sets a User-Agent of its own.
+    const headers = new Headers(init.headers);
+    headers.set('user-agent', USER_AGENT);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    return fetch(url, { ...init, headers, redirect: 'error', signal }).catch(() => {
       throw new NetworkFailure('The network did not respond', { grantEnded: false });
-    }),
+    });
+  },
 });
+
+const below = (url: string, address: string): string => `${url}/${address.replace(/^https:\/\//, '')}`;
 
 type RequestOptions = {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -79,14 +92,14 @@ const GRANT_ENDED_CODES = new Set(['invalid_grant', 'access_token_invalid', '190
 function failureIn(json: unknown): NetworkFailure | undefined {
   const error = getMember(json, 'error');
   if (typeof error === 'string' && error !== '') {
-    const message = sanitize(getText(json, 'error_description') || error);
+    const message = toWords(getText(json, 'error_description'), error);
     return new NetworkFailure(message, { grantEnded: GRANT_ENDED_CODES.has(error) });
   }
   const code = codeIn(error);
   if (code === '' || code === 'ok') return undefined;
   const status = getText(error, 'status');
   const grantEnded = GRANT_ENDED_CODES.has(code) || status === 'UNAUTHENTICATED';
-  return new NetworkFailure(sanitize(getText(error, 'message') || code), { grantEnded });
+  return new NetworkFailure(toWords(getText(error, 'message'), code), { grantEnded });
 }
 
 function codeIn(error: unknown): string {
@@ -95,6 +108,17 @@ function codeIn(error: unknown): string {
 }
 
 const messageOrStatus = (json: unknown, status: number): string =>
-  sanitize(getText(json, 'error_message') || getText(json, 'message') || `status ${status}`);
+  toWords(getText(json, 'error_message') || getText(json, 'message'), getText(json, 'code') || `status ${status}`);
 
-const sanitize = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_LENGTH);
+/**
+ * Makes one line of what a network said and of its code, of at most 300 characters. What looks like a token is left out:
+ * networks repeat what they were sent.
+ */
+export function toWords(message: string, code: string): string {
+  const both = message === '' || message === code ? code : code === '' ? message : `${message} (${code})`;
+  const line = both
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, ' ')
+    .replaceAll(/[\w.~+-]{40,}/g, '…')
+    .trim();
+  return line.length <= MAX_MESSAGE_LENGTH ? line : `${line.slice(0, MAX_MESSAGE_LENGTH - 1).toWellFormed()}…`;
+}

@@ -1,10 +1,16 @@
 import { type Author, recordAudit } from '../../audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
-import { invalidFields } from '../../../platform/errors.ts';
+import { AppError, invalidFields } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
 import { canonicalAddress, canonicalBlock, createAddressList } from '../../../platform/lib/address.ts';
 import { updateAccountRate } from '../sql.ts';
-import { type AllowList, updateAllowList } from './sql.ts';
+import {
+  type AllowList,
+  findSecondFactorPolicy,
+  type SecondFactorPolicy,
+  updateAllowList,
+  updateSecondFactorPolicy,
+} from './sql.ts';
 
 export type AllowListInput = {
   /** Addresses and CIDR blocks, in any notation. */
@@ -29,13 +35,32 @@ export async function changeAllowList(tx: Db, actor: Actor, input: AllowListInpu
   return { ipAllowList, enforced };
 }
 
+/**
+ * Sets whether the users of the actor's account need a second factor, effective with their next requests: where it is
+ * required, users without one may do nothing but add one. Call it in a transaction. Errors: 409 when the actor is a user
+ * who would be the first to lose access.
+ */
+export async function changeSecondFactorPolicy(
+  tx: Db,
+  actor: Pick<Actor, 'kind'> & Author,
+  { secondFactor }: { secondFactor: SecondFactorPolicy },
+): Promise<void> {
+  const { accountId, kind, userId } = actor;
+  const found = await findSecondFactorPolicy(tx, { accountId, userId });
+  if (secondFactor === 'required' && kind === 'user' && !found?.hasOwn)
+    throw new AppError('conflict', { message: 'Add a second factor of your own first: you would need it at once' });
+  if ((await updateSecondFactorPolicy(tx, { accountId, secondFactor })) === 0) return;
+  const detail = { secondFactor };
+  await recordAudit(tx, actor, { action: 'account.second-factor', subject: `account:${accountId}`, detail });
+}
+
 /** Empties the allow-list of the author's account, so that every address is accepted. Call it in a transaction. */
 export const clearAllowList = (tx: Db, author: Author): Promise<void> =>
   storeAllowList(tx, author, { ipAllowList: [], enforced: false });
 
 async function storeAllowList(tx: Db, author: Author, list: AllowList): Promise<void> {
   const { accountId } = author;
-  await updateAllowList(tx, { accountId, ...list });
+  if ((await updateAllowList(tx, { accountId, ...list })) === 0) return;
   await recordAudit(tx, author, { action: 'account.security', subject: `account:${accountId}`, detail: list });
 }
 

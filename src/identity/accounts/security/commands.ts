@@ -26,7 +26,7 @@ export function registerSecurityCommands(account: Command, context: CommandConte
   account
     .command('allow-list')
     .argument('<account>', 'name or id')
-    .option('--clear', 'allow every address again, for an owner who is locked out')
+    .option('--clear', 'allow every address again, for an admin who is locked out')
     .description('show the addresses from which an account may be used')
     .action(async (reference: string, { clear = false }: { clear?: boolean }) =>
       context.report(await context.withDatabase((pool) => allowList(pool, reference, clear)), showAllowList),

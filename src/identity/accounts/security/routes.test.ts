@@ -39,7 +39,7 @@ test('an account starts with an empty list that rejects nobody', async () => {
   const answer = await call(await newAccount(), '198.51.100.7');
   expect(answer).toEqual({
     status: 200,
-    body: { ipAllowList: [], enforced: false, callerAddress: '198.51.100.7' },
+    body: { ipAllowList: [], enforced: false, secondFactor: 'optional', callerAddress: '198.51.100.7' },
   });
 });
 
@@ -63,6 +63,8 @@ test('a list is stored in canonical form and applies from the next request on: 4
   expect(await call(account, '9.9.9.9')).toMatchObject({
     body: { status: 403, message: "This address is not on the account's allow-list" },
   });
+  // The same again changes nothing.
+  await call(account, '198.51.100.7', { ipAllowList, enforced: true });
   expect(await auditOf(account)).toEqual([
     {
       kind: 'key',
@@ -124,7 +126,7 @@ test('a key without the scope keys may neither see nor change it', async () => {
   expect((await call(key, '1.2.3.4', { ipAllowList: [], enforced: false })).status).toBe(403);
 });
 
-test('the operator can unlock an owner who is locked out, and the audit log records it', async () => {
+test('the operator can unlock an admin who is locked out, and the audit log records it', async () => {
   const run = commandsOn(database, registerAccountCommands);
   const account = await newAccount();
   const id = String(account.accountId);

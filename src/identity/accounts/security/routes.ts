@@ -3,14 +3,15 @@ import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { canonicalAddress } from '../../../platform/lib/address.ts';
-import { changeAllowList } from './change.ts';
+import { changeAllowList, changeSecondFactorPolicy } from './change.ts';
 import { SecurityIn, SecurityOut } from './schema.ts';
-import { findAllowList } from './sql.ts';
+import { findAllowList, findSecondFactorPolicy } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/account/security';
 const tags = ['Account'];
 
-/** Registers the routes for the account's allow-list (contract 12). They need the scope `keys`. */
+/** Registers the routes for the account's allow-list (contract 12) and its policy on second factors. They need the scope `keys`. */
 export function securityRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
@@ -19,34 +20,44 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'getAccountSecurity',
-      summary: 'Get the allow-list of the account',
-      description: 'The addresses from which the account may be used.',
+      summary: 'Get the security settings of the account',
+      description: 'The addresses from which the account may be used, and whether users need a second factor.',
       response: { 200: SecurityOut },
     },
     handler: async ({ actor, ip }) => {
-      const found = await findAllowList(tenant(pool, actor), { accountId: actor.accountId });
-      if (!found) throw new AppError('not_found');
-      return { ...found, callerAddress: canonicalAddress(ip) ?? ip };
+      const db = tenant(pool, actor);
+      const [list, policy] = await Promise.all([findAllowList(db, actor), findSecondFactorPolicy(db, actor)]);
+      if (!list || !policy) throw new AppError('not_found');
+      const { secondFactor } = policy;
+      return { ...list, secondFactor, callerAddress: canonicalAddress(ip) ?? ip };
     },
   });
 
   app.put(PATH, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'putAccountSecurity',
-      summary: 'Change the allow-list of the account',
+      summary: 'Change the security settings of the account',
       description:
         'The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address ' +
         'counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does ' +
-        'not contain your own address is 400 unless `force` is true.',
-      body: SecurityIn,
+        'not contain your own address is 400 unless `force` is true. `secondFactor` stays as it is if it is left out; ' +
+        'requiring a second factor that you do not have yourself is 409.',
+      body: withExamples(SecurityIn, { ipAllowList: ['127.0.0.1', '::1', '203.0.113.0/24'], enforced: false }),
       response: { 200: SecurityOut },
     },
     handler: async ({ actor, body, ip }) => {
       const input = { ...body, force: body.force === true, ip };
-      const changed = await tenantTransaction(pool, actor, (tx) => changeAllowList(tx, actor, input));
-      return { ...changed, callerAddress: canonicalAddress(ip) ?? ip };
+      return tenantTransaction(pool, actor, async (tx) => {
+        const { secondFactor } = body;
+        if (secondFactor) await changeSecondFactorPolicy(tx, actor, { secondFactor });
+        const changed = await changeAllowList(tx, actor, input);
+        const policy = await findSecondFactorPolicy(tx, actor);
+        if (!policy) throw new AppError('not_found');
+        return { ...changed, secondFactor: policy.secondFactor, callerAddress: canonicalAddress(ip) ?? ip };
+      });
     },
   });
 }

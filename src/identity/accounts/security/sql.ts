@@ -17,10 +17,39 @@ export const findAllowList = (db: Db, { accountId }: { accountId: number }): Pro
       FROM account WHERE id = ${accountId}`,
   );
 
-/** Replaces the allow-list, effective with the next request on every process. */
-export const updateAllowList = (db: Db, input: { accountId: number } & AllowList): Promise<number> =>
+/** Whether the users of an account need a second factor. */
+export const SECOND_FACTOR_POLICIES = ['optional', 'required'] as const;
+export type SecondFactorPolicy = (typeof SECOND_FACTOR_POLICIES)[number];
+
+/** Finds the policy of an account on second factors, and whether this user, if any, has one. */
+export const findSecondFactorPolicy = (
+  db: Db,
+  input: { accountId: number; userId: number | null },
+): Promise<{ secondFactor: SecondFactorPolicy; hasOwn: boolean } | undefined> =>
+  maybeOne<{ secondFactor: SecondFactorPolicy; hasOwn: boolean }>(
+    db,
+    sql`SELECT a.second_factor AS "secondFactor",
+        EXISTS (SELECT FROM totp_factor f WHERE f.user_id = ${input.userId} AND f.secret IS NOT NULL)
+          OR EXISTS (SELECT FROM passkey k WHERE k.user_id = ${input.userId}) AS "hasOwn"
+      FROM account a WHERE a.id = ${input.accountId}`,
+  );
+
+/** Sets the policy on second factors. Returns 1, or 0 if it is this one already. */
+export const updateSecondFactorPolicy = (
+  db: Db,
+  input: { accountId: number; secondFactor: SecondFactorPolicy },
+): Promise<number> =>
   exec(
     db,
-    sql`UPDATE account SET ip_allow_list = ${input.ipAllowList}::cidr[], ip_allow_list_enforced = ${input.enforced}
-      WHERE id = ${input.accountId}`,
+    sql`UPDATE account SET second_factor = ${input.secondFactor}
+      WHERE id = ${input.accountId} AND second_factor <> ${input.secondFactor}`,
+  );
+
+/** Replaces the allow-list, effective with the next request on every process. Returns 0 if it is the same. */
+export const updateAllowList = (db: Db, list: { accountId: number } & AllowList): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account SET ip_allow_list = ${list.ipAllowList}::cidr[], ip_allow_list_enforced = ${list.enforced}
+      WHERE id = ${list.accountId}
+        AND (ip_allow_list, ip_allow_list_enforced) IS DISTINCT FROM (${list.ipAllowList}::cidr[], ${list.enforced})`,
   );

@@ -1,18 +1,11 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { explain } from '../../../../test/support/plans.ts';
 import { insertEvents, listEvents, type NewEvent } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
+const { pool } = testDatabase();
 
 const event = (messageId: string, more: Partial<NewEvent> = {}): NewEvent => ({
   accountId: 1,

@@ -10,8 +10,10 @@ export type Hop = {
   readonly sender: string;
   readonly body: string;
   readonly content: Content | null;
-  /** How much time the message before it has, from when it was made or scheduled. */
+  /** How much time the message before it has, from when its carrier has taken it. */
   readonly afterSeconds: number;
+  /** How long the message before it may wait until a carrier takes it; null or left out: as long as it is valid. */
+  readonly maxWaitSeconds?: number | null;
   /** Names of the failures of the message before it that trigger this one; null: all of them. */
   readonly onStatus: readonly string[] | null;
 };

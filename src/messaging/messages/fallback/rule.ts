@@ -1,12 +1,22 @@
+import { MINUTE_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 import { nameOfStatus, STATUS } from '../../states.ts';
 
-/** How many seconds a message has by default before the next channel is tried, by its channel (contract 3). */
+/**
+ * How many seconds a message has by default before the next channel is tried, by its channel, from when its carrier has
+ * taken it (contract 3).
+ */
 export const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
 /** The error code of messages that ended DELETED because their network revoked them in favour of another channel. */
 export const REVOKED = 'REVOKED';
-/** The error code of messages that ended DELETED because they still waited in the queue when their time was over. */
-export const TIMED_OUT = 'TIMED_OUT';
+/**
+ * The error code of messages that ended DELETED because no carrier had taken them within `fallback.maxWait`, and the
+ * reason why the next channel was tried.
+ */
+export const NOT_TRIED = 'NOT_TRIED';
+
+/** How long to wait for a lost worker's answer, a receipt or a person to resolve an unknown outcome. */
+export const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 /** The final state of a message. */
 export type Ended = { readonly status: number; readonly errorCode: string | null };
@@ -19,6 +29,30 @@ export type Ended = { readonly status: number; readonly errorCode: string | null
  */
 export function triggersFallback({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
   if (status === STATUS.UNKNOWN || status === STATUS.DELIVERED) return false;
-  if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === TIMED_OUT;
+  if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === NOT_TRIED;
   return onStatus?.includes(nameOfStatus(status)) ?? true;
+}
+
+/** A message with another channel behind it, as far as its clock is concerned. */
+export type Timed = {
+  /** From when its wait for a carrier counts: when it was made, or the time for which it was scheduled. */
+  readonly from: Date;
+  /** When a carrier took it; null while none has it. */
+  readonly submittedAt: Date | null;
+};
+
+/** The times of a channel: `afterSeconds` with its carrier, and `maxWaitSeconds` at most until a carrier takes it. */
+export type Times = { readonly afterSeconds: number; readonly maxWaitSeconds: number };
+
+/**
+ * Returns how long the message still has on its channel, in ms; 0 or less: its time is over.
+ *
+ * The clock starts when a carrier takes the message (contract 3). It stands still while the message waits in the queue,
+ * is throttled or belongs to something that is paused; only `maxWaitSeconds` limits that wait. A message that waits
+ * could be taken at this moment, so there is nothing to do about it before `afterSeconds` from now.
+ */
+export function restMs({ from, submittedAt }: Timed, { afterSeconds, maxWaitSeconds }: Times, now: Date): number {
+  const afterMs = afterSeconds * SECOND_MS;
+  if (submittedAt !== null) return submittedAt.getTime() + afterMs - now.getTime();
+  return Math.min(afterMs, from.getTime() + maxWaitSeconds * SECOND_MS - now.getTime());
 }

@@ -17,7 +17,7 @@ const keysOf = (keys: readonly Key[]) =>
 
 /** What follows a message on other channels. */
 export type NewFallback = Key & {
-  /** When the message's time begins; null: now. */
+  /** When the message may be sent; null: now. */
   readonly from: Date | null;
   readonly hops: readonly Hop[];
 };
@@ -107,8 +107,9 @@ const FALLBACK_MESSAGE = columns({
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
   connectionId: as<number | null>('s.connection_id'),
-  /** Whether a carrier has the message, or may have it. */
-  submitted: as<boolean>('s.submitted_at IS NOT NULL'),
+  /** When a carrier took the message, or may have taken it; null while it waits, also for another attempt. */
+  submittedAt: as<Date | null>('s.submitted_at'),
+  scheduledAt: as<Date | null>('m.scheduled_at'),
   /** Whether it was sent twice because the first submit was never answered. */
   doubtful: as<boolean>('coalesce(s.possible_duplicate, false)'),
   /** Whether the account was suspended meanwhile. */
@@ -167,6 +168,15 @@ export async function updateClaimedFallbacks(
     db,
     sql`UPDATE message_fallback f SET due_at = now() + ${waitMs}::float8 * interval '1 millisecond' FROM ${keysOf(keys)}
         WHERE f.account_id = u.account_id AND f.message_id = u.id AND f.due_at > now()`,
+  );
+}
+
+/** Moves the fallback of a message whose schedule has changed by this time, if it has one. */
+export async function updateFallbackBy(db: Db, { accountId, id, byMs }: Key & { byMs: number }): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE message_fallback SET due_at = due_at + ${byMs}::float8 * interval '1 millisecond'
+        WHERE account_id = ${accountId} AND message_id = ${id}`,
   );
 }
 

@@ -1,8 +1,7 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../../platform/db/query.ts';
 import { createWaker } from '../../../network/dispatch/wake.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { actor, freeOver } from '../../../../test/support/drafts.ts';
 import { createAccountWithCredit, readBooks } from '../../../../test/support/money.ts';
 import { type Accept, createAccept } from '../accept.ts';
@@ -10,18 +9,15 @@ import type { BulkIn } from '../schema.ts';
 import { type BulkDeps, sendBulk } from './send.ts';
 import { deleteOldBulkRequests, findBulkRequest } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let deps: BulkDeps;
 let time = new Date();
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
   const waker = { ...createWaker(pool), wake: () => undefined };
   const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
   deps = { pool, accept: createAccept({ pool, tables, waker }), clock: { now: () => time } };
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const DESTINATIONS = ['+351912345678', 'nonsense', '+393331234567', '9'.repeat(500)];
 const bulk = (more: Partial<BulkIn> = {}, destinations = DESTINATIONS): BulkIn => ({

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Static } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
+import type { AmountReader } from '../../../platform/lib/amounts.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
 import type { Clock } from '../../../platform/lib/clock.ts';
 import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../../../platform/idempotency/sql.ts';
@@ -14,7 +15,13 @@ import * as db from './sql.ts';
 
 const MAX_DESTINATIONS = 10_000;
 
-export type BulkDeps = { readonly pool: Pool; readonly accept: Accept; readonly clock: Clock };
+export type BulkDeps = {
+  readonly pool: Pool;
+  readonly accept: Accept;
+  readonly clock: Clock;
+  /** How far ahead messages may be scheduled. */
+  readonly maxScheduleDays?: number;
+};
 type Answer = Static<typeof BulkOut>;
 /** An Idempotency-Key, and how an answer is stored under it. */
 export type PendingBulkAnswer = Key & { seal(answer: Answer): SealedAnswer };
@@ -35,27 +42,27 @@ export async function sendBulk(
 ): Promise<Answer> {
   refuseTooMany(bulk);
   if (bulk.globalId !== undefined) return sendGlobal(deps, actor, bulk, { globalId: bulk.globalId, pendingAnswer });
-  const drafts = readBulk(bulk, deps.clock.now());
+  const drafts = readBulk(bulk, deps.clock.now(), deps.maxScheduleDays);
   const verdicts = pendingAnswer
-    ? await deps.accept.once(actor, drafts, onceByKey(bulk, pendingAnswer))
+    ? await deps.accept.once(actor, drafts, onceByKey(actor, bulk, pendingAnswer))
     : await deps.accept.many(actor, drafts);
-  return answerBulk(bulk, (verdicts ?? []).map(toResult));
+  return answerBulk(actor, bulk, (verdicts ?? []).map(toResult));
 }
 
 type Ids = { readonly globalId: string; readonly pendingAnswer: PendingBulkAnswer | undefined };
 
 async function sendGlobal(
-  { pool, accept, clock }: BulkDeps,
+  { pool, accept, clock, maxScheduleDays }: BulkDeps,
   actor: Actor,
   bulk: BulkIn,
   { globalId, pendingAnswer }: Ids,
 ): Promise<Answer> {
   const request = { accountId: actor.accountId, globalId, bodyHash: hashOf(bulk) };
-  const earlier = await findAnswer(pool, request, bulk);
-  const once = pendingAnswer ? both(onceById(request), onceByKey(bulk, pendingAnswer)) : onceById(request);
-  const verdicts = earlier ? null : await accept.once(actor, readBulk(bulk, clock.now()), once);
-  if (verdicts) return answerBulk(bulk, verdicts.map(toResult));
-  const answer = earlier ?? (await findAnswer(pool, request, bulk));
+  const earlier = await findAnswer(pool, request, actor, bulk);
+  const once = pendingAnswer ? both(onceById(request), onceByKey(actor, bulk, pendingAnswer)) : onceById(request);
+  const verdicts = earlier ? null : await accept.once(actor, readBulk(bulk, clock.now(), maxScheduleDays), once);
+  if (verdicts) return answerBulk(actor, bulk, verdicts.map(toResult));
+  const answer = earlier ?? (await findAnswer(pool, request, actor, bulk));
   if (!answer) throw new AppError('unavailable');
   if (pendingAnswer) await insertAnswers(pool, [pendingAnswer.seal(answer)]);
   return answer;
@@ -71,12 +78,17 @@ function refuseTooMany({ messages }: BulkIn): void {
 
 const hashOf = (bulk: BulkIn): Buffer => createHash('sha256').update(JSON.stringify(bulk)).digest();
 
-async function findAnswer(pool: Pool, request: db.BulkRequest, bulk: BulkIn): Promise<Answer | undefined> {
+async function findAnswer(
+  pool: Pool,
+  request: db.BulkRequest,
+  reader: AmountReader,
+  bulk: BulkIn,
+): Promise<Answer | undefined> {
   const stored = await db.findBulkRequest(tenant(pool, request), request);
   if (!stored) return undefined;
   if (!stored.bodyHash.equals(request.bodyHash))
     throw new AppError('conflict', { message: 'This globalId was used for another body within 24 hours' });
-  return answerBulk(bulk, stored.results);
+  return answerBulk(reader, bulk, stored.results);
 }
 
 /** Accepts a bulk request once by its `globalId`. */
@@ -86,9 +98,10 @@ const onceById = (request: db.BulkRequest): OnceRequest => ({
 });
 
 /** Accepts a bulk request once by its Idempotency-Key. */
-const onceByKey = (bulk: BulkIn, key: PendingBulkAnswer): OnceRequest => ({
+const onceByKey = (reader: AmountReader, bulk: BulkIn, key: PendingBulkAnswer): OnceRequest => ({
   claim: (tx) => claimKey(tx, key).then(() => true),
-  record: async (tx, verdicts) => void (await insertAnswers(tx, [key.seal(answerBulk(bulk, verdicts.map(toResult)))])),
+  record: async (tx, verdicts) =>
+    void (await insertAnswers(tx, [key.seal(answerBulk(reader, bulk, verdicts.map(toResult)))])),
 });
 
 /** Accepts a request that neither of two ids has been used for. */

@@ -4,8 +4,9 @@ import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
-import { fromMicros } from '../../../platform/lib/money.ts';
+import { amountFor } from '../../../platform/lib/amounts.ts';
 import { parsePhone } from '../../../platform/lib/phone/phone-details.ts';
+import { countryOfUserId } from '../../../platform/lib/phone/user-id.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
 import { type Draft, newDraft, type Refusal, REFUSALS } from '../draft.ts';
@@ -14,7 +15,7 @@ import { type CheckedContent, checkRcs, checkWhatsapp } from '../rich/content.ts
 import { faultsOfBody } from '../rich/whatsapp-body.ts';
 import type { PreviewIn, PreviewOut } from './schema.ts';
 
-type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
+type Sender = Pick<Actor, 'accountId' | 'hasOptOuts' | 'operations' | 'numberRules'>;
 
 /**
  * Previews a send: its text, its price and the reasons for a refusal, found by the same steps as in a send. Nothing is
@@ -37,13 +38,16 @@ export async function previewMessage(
     channel: input.channel,
     text: draft.body,
     ...measure(draft, found),
-    country: found.destination === null ? null : (parsePhone(found.destination, null)?.country ?? null),
-    ...priceOf(found),
+    country: found.destination === null ? null : countryOf(found.destination),
+    ...priceOf(found, actor),
     currency: balance?.currency ?? 'EUR',
     valid: problems.length === 0,
     problems,
   };
 }
+
+const countryOf = (destination: string): string | null =>
+  countryOfUserId(destination) ?? parsePhone(destination)?.country ?? null;
 
 type Content = { readonly composed: CheckedContent['composed'] | null; readonly faults: readonly FieldError[] };
 const NOTHING: Content = { composed: null, faults: [] };
@@ -90,7 +94,10 @@ const draftOf = (input: PreviewIn, composed: Content['composed']): Draft =>
 
 /** The field that a refusal refers to. A refusal is not reported when its field is left out. */
 const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credit'>> = {
-  bad_destination: 'destination',
+  not_a_number: 'destination',
+  no_country_code: 'destination',
+  unknown_country_code: 'destination',
+  impossible_length: 'destination',
   bad_sender: 'sender',
   foreign_sender: 'sender',
   empty_body: 'text',
@@ -99,6 +106,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   body_too_long: 'text',
   body_not_gsm: 'text',
   binary_too_long: 'text',
+  text_too_long_for_header: 'text',
   no_route: 'destination',
   no_price: 'destination',
   no_credit: 'credit',
@@ -131,7 +139,7 @@ function measure({ channel, body }: Draft, { parts }: Examined) {
   return { encoding, characters: units, parts: needed, ...lastPartRoom(body), unsupported };
 }
 
-const priceOf = ({ priceMicros, unitMicros }: Examined) => ({
-  unitPrice: unitMicros === null ? null : fromMicros(unitMicros),
-  price: priceMicros === null ? null : fromMicros(priceMicros),
+const priceOf = ({ priceMicros, unitMicros }: Examined, sender: Sender) => ({
+  unitPrice: unitMicros === null ? null : amountFor(sender, unitMicros),
+  price: priceMicros === null ? null : amountFor(sender, priceMicros),
 });

@@ -158,9 +158,26 @@ test('on WhatsApp a body is shown, and a template of another account’s number 
   ]);
 });
 
+test('on WhatsApp a user id has the country that it begins with', async () => {
+  const body = { type: 'TEXT', text: 'Hello' };
+  const found = await preview({ channel: 'WHATSAPP', destination: 'PT.13491208655302741918', body });
+  expect(found.body).toMatchObject({ country: 'PT', valid: true });
+  expect((await sms({ destination: 'PT.13491208655302741918', text: 'a' })).problems).toMatchObject([
+    { field: 'destination' },
+  ]);
+});
+
 test('nothing is stored', async () => {
   await sms({ destination: NUMBER, text: 'a' });
   expect(await one(pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual({ n: 0 });
+});
+
+test('a caller without the scope money sees no price, and the same problems', async () => {
+  const body = { channel: 'SMS', destination: NUMBER, sender: 'ACME', text: 'Hello' };
+  const key = await newKey(pool, account, ['SMS']);
+  const [all, few] = [(await preview(body)).body, (await preview(body, key)).body];
+  expect(few).toEqual({ ...all, unitPrice: null, price: null });
+  expect(all.price).toBeGreaterThan(0);
 });
 
 test('malformed fields are 400, and a missing scope of the channel is 403', async () => {

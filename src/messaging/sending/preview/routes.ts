@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { assertScope } from '../../../platform/http/auth.ts';
+import { assertScope, requireAnyScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import { CHANNELS } from '../../../platform/lib/channel.ts';
 import type { Lookups } from '../prepare.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { PreviewIn, PreviewOut } from './schema.ts';
 import { previewMessage } from './preview.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 export type PreviewRouteDeps = PlatformDeps & {
   /** Routes, prices and senders in memory. */
@@ -17,6 +19,7 @@ export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   const { pool, tables } = deps;
 
   app.post('/api/partner-gateway/v1/messages/preview', {
+    onRequest: requireAnyScope(CHANNELS, 'read'),
     schema: {
       tags: ['Sending'],
       operationId: 'previewMessage',
@@ -24,12 +27,17 @@ export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
       description:
         'The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the ' +
         'reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.',
-      body: PreviewIn,
+      body: withExamples(PreviewIn, {
+        channel: 'SMS',
+        destination: '+393331234567',
+        sender: 'ACME',
+        text: 'Your parcel arrives today',
+      }),
       response: { 200: PreviewOut },
     },
     handler: idempotentHandler(deps, (request: FastifyRequest<{ Body: PreviewIn }>) => {
       const { actor, body } = request;
-      assertScope(request, body.channel);
+      assertScope(request, body.channel, 'read');
       return previewMessage({ db: tenant(pool, actor), tables }, actor, body);
     }),
   });

@@ -1,9 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { RcsSendIn, WhatsappSendIn } from '../rich/schema.ts';
+import { shownAmount } from '../../../platform/lib/amounts.ts';
+import { MAX_USER_ID_LENGTH } from '../../../platform/lib/phone/user-id.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
 /** The schema accepts fields that are not complete yet: they are reported in `problems` and not by 400. */
 const destination = Type.Optional(Type.String({ maxLength: 50, description: 'The number in E.164.' }));
+const person = Type.Optional(
+  Type.String({ maxLength: MAX_USER_ID_LENGTH, description: 'The number in E.164, or a user id.' }),
+);
 const sender = (description: string) => Type.Optional(Type.String({ maxLength: 128, description }));
 
 const rcs = RcsSendIn.properties;
@@ -17,7 +22,7 @@ const SmsPreview = Type.Object({
 });
 const WhatsappPreview = Type.Object({
   channel: Type.Literal('WHATSAPP'),
-  destination,
+  destination: person,
   sender: sender('The phoneNumberId. Required for a template that is given by its name.'),
   template: whatsapp.template,
   body: whatsapp.body,
@@ -50,10 +55,8 @@ export const PreviewOut = Type.Object({
   remaining: orNull(Type.Integer({ description: 'How many characters fit before another part is needed.' })),
   unsupported: Type.Array(Type.String(), { description: 'The characters that require UCS-2, at most 50.' }),
   country: orNull(Type.String({ description: 'The country of the number: ISO 3166-1 alpha-2.' })),
-  unitPrice: orNull(
-    Type.Number({ description: 'The price of a part on SMS, of a message elsewhere; null while it is unknown.' }),
-  ),
-  price: orNull(Type.Number()),
+  unitPrice: shownAmount('The price of a part on SMS, of a message elsewhere; null while it is unknown.'),
+  price: shownAmount('The price of the message; null while it is unknown.'),
   currency: Type.String(),
   valid: Type.Boolean({ description: 'Whether the fields that are given have no problems.' }),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() })),

@@ -60,16 +60,18 @@ export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): 
  * request: empty, or ending in a dot. Errors: 400 when nothing can be composed.
  */
 export async function checkRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<CheckedContent> {
-  const { templateId = '', body, variables } = input;
+  const { templateId = '', body, variables, trafficType } = input;
+  const own = trafficType === undefined ? {} : { trafficType };
   if (body) {
     const files = filesOfRcsBody(body, `${path}body`);
     const message = toContentMessage(body);
-    const composed = { content: { channel: 'RCS', message, ...naming(files) }, body: readable(message) } as const;
+    const content = { channel: 'RCS', message, ...own, ...naming(files) } as const;
+    const composed = { content, body: readable(message) };
     return { composed, faults: await findFileErrors(db, { accountId }, files) };
   }
   const field = `${path}templateId`;
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'RCS', id: templateId }), field);
-  return fill(template, { variables }, field, path);
+  return fill({ ...template, ...own }, { variables }, field, path);
 }
 
 const naming = (files: readonly WantedFile[]) => (files.length > 0 ? { files: files.map(({ id }) => id) } : {});

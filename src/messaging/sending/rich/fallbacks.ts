@@ -58,6 +58,7 @@ export async function readHops(
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
   const when = (before: string) => ({
     afterSeconds: after[before] ?? DEFAULT_AFTER_SECONDS[before] ?? 0,
+    maxWaitSeconds: fallback.maxWait ?? null,
     onStatus: fallback.onStatus ?? null,
   });
   const hops: Hop[] = [];

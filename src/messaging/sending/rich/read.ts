@@ -2,9 +2,12 @@ import type { Db } from '../../../platform/db/query.ts';
 import type { FieldError } from '../../../platform/errors.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
+import { clientIdFaults, clientIdOf } from '../client-id.ts';
+import { isUserId } from '../../../platform/lib/phone/user-id.ts';
+import { scheduleFault } from '../../../platform/lib/scheduled-date.ts';
 import { type Draft, newDraft } from '../draft.ts';
 import type { Hop } from '../../messages/fallback/hop.ts';
-import { readSchedule, readValidity, refuseFaults, scheduleFault } from '../read-send.ts';
+import { readSchedule, readValidity, refuseFaults } from '../read-send.ts';
 import { composeRcs, composeWhatsapp } from './content.ts';
 import { fallbackFaults, onlyOne, readHops } from './fallbacks.ts';
 import type { RcsSendIn, WhatsappSendIn } from './schema.ts';
@@ -16,13 +19,21 @@ type Account = { readonly accountId: number };
  * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors:
  * 400 naming every field at fault; things of another account are reported as unknown.
  */
-export async function readWhatsappSend(db: Db, account: Account, input: WhatsappSendIn, now: Date): Promise<Draft> {
+export async function readWhatsappSend(
+  db: Db,
+  account: Account,
+  input: WhatsappSendIn,
+  now: Date,
+  maxScheduleDays?: number,
+): Promise<Draft> {
   const { template, body, phoneNumberId } = input;
   refuseFaults([
     ...onlyOne('template', template, 'body', body),
     ...(body ? faultsOfBody(body) : []),
-    ...scheduleFaults(input, now),
+    ...clientIdFaults(input),
+    ...scheduleFaults(input, now, maxScheduleDays),
     ...fallbackFaults(input),
+    ...faultsOfUserId(input),
   ]);
   const composed = await composeWhatsapp(db, account, input);
   const hops = await readHops(db, account, input, 'WHATSAPP');
@@ -33,12 +44,19 @@ export async function readWhatsappSend(db: Db, account: Account, input: Whatsapp
  * Reads an RCS send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
  * naming every field at fault; things of another account are reported as unknown.
  */
-export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, now: Date): Promise<Draft> {
+export async function readRcsSend(
+  db: Db,
+  account: Account,
+  input: RcsSendIn,
+  now: Date,
+  maxScheduleDays?: number,
+): Promise<Draft> {
   const { templateId, body, agentId, fallbackSms, fallback } = input;
   refuseFaults([
     ...onlyOne('templateId', templateId, 'body', body),
     ...(body ? faultsOfRcsBody(body) : []),
-    ...scheduleFaults(input, now),
+    ...clientIdFaults(input),
+    ...scheduleFaults(input, now, maxScheduleDays),
     ...fallbackFaults({ fallbackSms }),
   ]);
   const composed = await composeRcs(db, account, input);
@@ -46,13 +64,27 @@ export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, no
   return newDraft({ channel: 'RCS', sender: bareAgentId(agentId), ...composed, ...sharedFields(input, now, hops) });
 }
 
+/** A user id is valid on WhatsApp only, so nothing can follow on another channel. */
+const faultsOfUserId = ({ destination, fallbackRcs, fallbackSms }: WhatsappSendIn): FieldError[] =>
+  !isUserId(destination)
+    ? []
+    : Object.entries({ fallbackRcs, fallbackSms }).flatMap(([field, given]) =>
+        given ? [{ field, message: 'needs a phone number, but the destination is a user id' }] : [],
+      );
+
 type Shared = Pick<
   WhatsappSendIn,
-  'destination' | 'messageId' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation'
+  | 'destination'
+  | 'customerMessageId'
+  | 'messageId'
+  | 'enableNotification'
+  | 'scheduledDate'
+  | 'validityPeriod'
+  | 'simulation'
 >;
 
-function scheduleFaults({ scheduledDate }: Shared, now: Date): FieldError[] {
-  const message = scheduleFault(scheduledDate, now);
+function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: number): FieldError[] {
+  const message = scheduleFault(scheduledDate, now, maxScheduleDays);
   return message === null ? [] : [{ field: 'scheduledDate', message }];
 }
 
@@ -62,7 +94,7 @@ function sharedFields(input: Shared, now: Date, hops: readonly Hop[]) {
   return {
     source: 'API' as const,
     ...(hops.length > 0 && { hops }),
-    clientId: input.messageId ?? null,
+    clientId: clientIdOf(input),
     destination: input.destination,
     simulation: input.simulation ?? false,
     wantReceipt: hops.length > 0 || (input.enableNotification ?? true),

@@ -1,5 +1,6 @@
 import { notifyRoutingChange } from '../../../network/connections/sql.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { getMember } from '../../../carriers/json.ts';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { many, sql } from '../../../platform/db/query.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
@@ -103,11 +104,41 @@ test('an RCS template takes its values by name', async () => {
   });
 });
 
+test('an RCS message has its own traffic type, else that of its template', async () => {
+  const sale = { channel: 'RCS', connectionId: null, language: '', named: true, ownerId: null, category: '' } as const;
+  const stored = { status: 'APPROVED', headerLink: null, content: { text: 'Sale' }, variables: [] } as const;
+  await insertTemplate(program.pool, { ...sale, ...stored, id: 'r2', name: 'sale', trafficType: 'PROMOTION' });
+  const typeOf = async (more: object): Promise<unknown> => getMember(await storedOf(await toRcs(more)), 'content');
+  expect(await typeOf({ templateId: 'r2' })).toMatchObject({ trafficType: 'PROMOTION' });
+  const own = { trafficType: 'SERVICEREQUEST' };
+  expect(await typeOf({ templateId: 'r2', ...own })).toMatchObject(own);
+  expect(await typeOf({ body: text, ...own })).toMatchObject(own);
+  expect(await typeOf({ body: text })).not.toHaveProperty('trafficType');
+  const wrong = await toRcs({ body: text, trafficType: 'SPAM' });
+  expect([wrong.status, fieldsOf(wrong)]).toEqual([400, ['trafficType']]);
+});
+
 test('a client id that is used again sends nothing with the same content and is 409 with other content', async () => {
   const template = { id: '900', variables: ['Ana'] };
   const first = await toWhatsapp({ template, messageId: 'once' });
   expect(idOf(await toWhatsapp({ template, messageId: 'once' }))).toBe(idOf(first));
   expect((await toWhatsapp({ template: { ...template, variables: ['Bo'] }, messageId: 'once' })).status).toBe(409);
+  const both = await toWhatsapp({ template, customerMessageId: 'once', messageId: 'twice' });
+  expect([both.status, fieldsOf(both)]).toEqual([400, ['messageId']]);
+});
+
+test.each([
+  [
+    'WhatsApp',
+    (more: object) => toWhatsapp({ template: { name: 'hello', language: 'en', variables: ['Ana'] }, ...more }),
+  ],
+  ['RCS', (more: object) => toRcs({ templateId: 'r1', variables: { name: 'Ana' }, ...more })],
+])('a message on %s has the client id in its answer, its status and in repeats', async (name, sendWith) => {
+  const customerMessageId = `reference-${name}`;
+  const first = await sendWith({ customerMessageId });
+  expect(first).toMatchObject({ status: 200, body: { customerMessageId } });
+  expect(await sendWith({ messageId: customerMessageId })).toMatchObject({ body: first.body });
+  expect(await program.client.status(customerMessageId)).toMatchObject({ messageId: idOf(first), customerMessageId });
 });
 
 test('one Idempotency-Key sends one message, and its answer is repeated', async () => {
@@ -154,6 +185,35 @@ test.each([
   [{ body: text, fallbackSms: sms, fallback: { onStatus: ['DELETED'] } }, ['fallback.onStatus[0]']],
 ])('the WhatsApp send %j is 400, naming what is wrong', async (more, fields) => {
   const answer = await toWhatsapp(more);
+  expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
+});
+
+const USER_ID = 'US.13491208655302741918';
+
+test('a person who shows no number is reached by their user id, and the status shows it', async () => {
+  const answer = await toWhatsapp({ destination: USER_ID, body: text, customerMessageId: 'by-user-id' });
+  expect(answer).toMatchObject({ status: 200, body: { results: { whatsapp: { accepted: true } } } });
+  const [row] = await many(program.pool, sql`SELECT destination FROM message WHERE id = ${idOf(answer)}`);
+  expect(row).toEqual({ destination: USER_ID });
+  expect(await program.client.status('by-user-id')).toMatchObject({ destination: USER_ID });
+});
+
+test.each([
+  ['a user id on RCS', () => toRcs({ destination: USER_ID, body: text }), ['destination']],
+  ['a wrong user id', () => toWhatsapp({ destination: 'us.1349', body: text }), ['destination']],
+  [
+    'a user id with fallbacks',
+    () =>
+      toWhatsapp({
+        destination: USER_ID,
+        body: text,
+        fallbackRcs: { agentId: 'acme', body: text },
+        fallbackSms: sms,
+      }),
+    ['fallbackRcs', 'fallbackSms'],
+  ],
+])('%s is 400, naming the field', async (_, sending, fields) => {
+  const answer = await sending();
   expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
 });
 

@@ -3,7 +3,7 @@ import { assertScope, requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Accept } from '../accept.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
-import { ErrorOut, ref } from '../../../platform/http/schema.ts';
+import { ErrorOut, ref, withExamples } from '../../../platform/http/schema.ts';
 import type { Verdict } from '../draft.ts';
 import { idempotentSend } from '../idempotent-send.ts';
 import { answerRich } from '../answer.ts';
@@ -16,14 +16,14 @@ const FALLBACK =
   '\n\nWith a fallback, another message follows on the next channel when this one fails, or has not been delivered after ' +
   '`fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the ' +
   'outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; ' +
-  'all have your `messageId` as their customerMessageId, under which you get the status of the newest. The answer names ' +
+  'all have your `customerMessageId`, under which you get the status of the newest. The answer names ' +
   'the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows ' +
   'it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials ' +
   'need the scopes of all channels.';
 
 /** The routes of single sends on WhatsApp and RCS (contract 7). */
 export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly accept: Accept }): void {
-  const { accept, clock, pool } = deps;
+  const { accept, clock, config, pool } = deps;
 
   app.post(`${MS}/whatsapp/send`, {
     onRequest: requireScope('WHATSAPP'),
@@ -35,16 +35,16 @@ export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly acce
         'A template, or a body to somebody who wrote within 24 hours. A template is checked before anything is sent: 400 ' +
         'when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends ' +
         `CONVERSATION_CLOSED.${FALLBACK}`,
-      body: schema.WhatsappSendIn,
+      body: withExamples(schema.WhatsappSendIn, schema.WHATSAPP_EXAMPLE),
       response: { 200: schema.WhatsappSendOut, 409: ref(ErrorOut) },
     },
     handler: idempotentHandler(deps, async (request, _reply, pendingAnswer) => {
       const { actor, body } = request;
       if (body.fallbackRcs) assertScope(request, 'RCS');
       if (body.fallbackSms) assertScope(request, 'SMS');
-      const draft = await readWhatsappSend(tenant(pool, actor), actor, body, clock.now());
+      const draft = await readWhatsappSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
       const answer = (verdict: Verdict) => {
-        const { result, ...rest } = answerRich(body, verdict);
+        const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { whatsapp: result } };
       };
       return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
@@ -60,15 +60,15 @@ export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly acce
       description:
         'A template or a body. A message to a number that RCS does not reach is accepted and ends ' +
         `UNSUPPORTED.${FALLBACK}`,
-      body: schema.RcsSendIn,
+      body: withExamples(schema.RcsSendIn, schema.RCS_EXAMPLE),
       response: { 200: schema.RcsSendOut, 409: ref(ErrorOut) },
     },
     handler: idempotentHandler(deps, async (request, _reply, pendingAnswer) => {
       const { actor, body } = request;
       if (body.fallbackSms) assertScope(request, 'SMS');
-      const draft = await readRcsSend(tenant(pool, actor), actor, body, clock.now());
+      const draft = await readRcsSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
       const answer = (verdict: Verdict) => {
-        const { result, ...rest } = answerRich(body, verdict);
+        const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { rcs: result } };
       };
       return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));

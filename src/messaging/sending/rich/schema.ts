@@ -1,13 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { RcsBody } from '../../../network/templates/rcs-body.ts';
+import { trafficType } from '../../../network/templates/schema.ts';
 import { Fallback } from '../fallback-schema.ts';
-import { ClientId, PhoneNumber, Sender, Text } from '../schema.ts';
+import { clientIdFields, PhoneNumber, Reasons, Sender, Text, WhatsappPerson } from '../schema.ts';
 import { WhatsappBody } from './whatsapp-body.ts';
 import { orNull } from '../../../platform/lib/schema.ts';
 
 const shared = {
   destination: PhoneNumber,
-  messageId: Type.Optional(ClientId),
+  ...clientIdFields,
   enableNotification: Type.Optional(
     Type.Boolean({ description: 'Ask for a delivery receipt (default true; always with a fallback).' }),
   ),
@@ -26,8 +27,9 @@ const shared = {
   simulation: Type.Optional(
     Type.Boolean({
       description:
-        'Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 to 0005 as on SMS, ' +
-        '0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED.',
+        'Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 and 0003 ERROR, 0002 ' +
+        'EXPIRED, 0004 none, 0005 DELIVERED after 30 s, 0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 ' +
+        'CONVERSATION_CLOSED (WhatsApp only); any others DELIVERED after about 1 s.',
     }),
   ),
 };
@@ -64,6 +66,12 @@ const rcsContent = {
   templateId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   variables: Variables,
   body: Type.Optional(RcsBody),
+  trafficType: Type.Optional(
+    trafficType(
+      'What the message is for; by default that of the template, then that of the connection. Agents with several uses ' +
+        'must say it of each message.',
+    ),
+  ),
 };
 
 const RcsContent = Type.Object(rcsContent);
@@ -84,12 +92,21 @@ export type FallbackSms = Static<typeof FallbackSms>;
 export const WhatsappSendIn = Type.Object({
   phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'Your number that sends the message.' }),
   ...shared,
+  destination: WhatsappPerson,
   template: Type.Optional(WhatsappTemplate),
   body: Type.Optional(WhatsappBody),
   fallbackRcs: Type.Optional(FallbackRcs),
   fallbackSms: Type.Optional(FallbackSms),
   fallback: Type.Optional(Fallback),
 });
+
+export const WHATSAPP_EXAMPLE: Static<typeof WhatsappSendIn> = {
+  phoneNumberId: '100000000000001',
+  destination: '+393331234567',
+  customerMessageId: 'order-4712',
+  template: { name: 'sandbox_welcome', language: 'en', variables: ['Ada'] },
+  fallbackSms: { sender: 'ACME', body: 'Your parcel arrives today' },
+};
 export type WhatsappSendIn = Static<typeof WhatsappSendIn>;
 
 export const RcsSendIn = Type.Object({
@@ -99,13 +116,29 @@ export const RcsSendIn = Type.Object({
   fallbackSms: Type.Optional(FallbackSms),
   fallback: Type.Optional(Fallback),
 });
+
+export const RCS_EXAMPLE: Static<typeof RcsSendIn> = {
+  agentId: 'sandbox',
+  destination: '+393331234567',
+  customerMessageId: 'order-4713',
+  body: {
+    type: 'CARD',
+    card: {
+      title: 'Your parcel arrives today',
+      description: 'Between 14:00 and 16:00. Will you be at home?',
+      suggestions: [{ reply: { text: 'Yes', postbackData: 'home-yes' } }],
+    },
+  },
+  fallbackSms: { sender: 'ACME', body: 'Your parcel arrives today' },
+};
 export type RcsSendIn = Static<typeof RcsSendIn>;
 
-const Result = Type.Object({ accepted: Type.Boolean(), reasons: Type.Array(Type.String()) });
+const Result = Type.Object({ accepted: Type.Boolean(), reasons: Reasons });
 const answerOf = (results: Record<string, typeof Result>) =>
   Type.Object(
     {
       messageId: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
+      customerMessageId: orNull(Type.String()),
       simulation: Type.Boolean(),
       results: Type.Object(results),
     },

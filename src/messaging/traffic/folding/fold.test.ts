@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Pool } from 'pg';
+import { beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { foldTraffic } from './fold.ts';
 import { foldHours, listUnfolded } from './sql.ts';
+
+const { pool } = testDatabase();
 
 const NOW = new Date('2026-03-10T12:30:00Z');
 const now = (): Date => NOW;
 const accountId = 1;
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE traffic_hour, traffic_day`));
+beforeEach(() => reset(pool, sql`TRUNCATE traffic_hour, traffic_day`));
 
 type Place = { readonly hour: string; readonly shard?: number; readonly account?: number; readonly campaign?: number };
 

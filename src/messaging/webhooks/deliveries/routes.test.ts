@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, sql } from '../../../platform/db/query.ts';
+import { sql } from '../../../platform/db/query.ts';
 import { TEST_CERT } from '../../../../test/support/http/certificate.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/http/receiver.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { until } from '../../../../test/support/until.ts';
+import { reset } from '../../../../test/support/reset.ts';
 
 const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
 const LOG = `${WEBHOOK}/deliveries`;
@@ -31,7 +32,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   receiver.answer({});
-  await exec(program.pool, sql`TRUNCATE webhook_delivery, webhook_retry`);
+  await reset(program.pool, sql`TRUNCATE webhook_delivery, webhook_retry`);
   const body = { callbackUrl: `${receiver.url}/events` };
   expect((await program.client.request('POST', WEBHOOK, { body })).status).toBe(201);
 });
@@ -87,7 +88,7 @@ test('the log is narrowed by kind of event, message and time', async () => {
   const messageId = await send();
   const data = await until('what the message comes to: accepted, then delivered', async () => {
     const told = await list(`messageId=${messageId}&status=DELIVERED`);
-    return told.total === 2 && told.data;
+    return told.data.length === 2 && told.data;
   });
   const total = async (query: string): Promise<number> => (await list(`messageId=${messageId}&${query}`)).total;
   expect(await total('eventType=DELIVERY')).toBe(data.length);

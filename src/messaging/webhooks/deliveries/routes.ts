@@ -10,6 +10,7 @@ import { replayEvent, replayRange } from './replay.ts';
 import { requestOf } from './request.ts';
 import * as schema from './schema.ts';
 import { countDeliveries, findDelivery, listDeliveries } from '../delivery-log/sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
@@ -87,7 +88,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
       operationId: 'replayWebhookDeliveries',
       summary: 'Send the events of a time range again',
       description: 'Oldest first, at most 100,000 per call: use narrower ranges for more.',
-      body: schema.ReplayIn,
+      body: withExamples(schema.ReplayIn, { since: '2026-11-01T00:00:00Z', status: 'DEAD' }),
       response: { 202: schema.ReplayOut },
     },
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body }, tx) => {

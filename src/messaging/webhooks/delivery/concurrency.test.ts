@@ -19,6 +19,21 @@ test('a receiver that answers is asked more and more at once, up to 64', () => {
   expect(pace.allowed(0)).toBe(64);
 });
 
+test.each([
+  ['from the start', 0, [7, 6, 5, 4, 3, 2, 1, 1, 1]],
+  ['from the maximum', 56, [56, 49, 42, 36, 31, 27, 23, 20, 17]],
+])('each of nine failures %s lowers it by an eighth, rounded up, down to one', (_, successes, limits) => {
+  const pace = createConcurrency();
+  times(successes, pace.succeeded);
+  const seen = limits.map(() => {
+    pace.failed(0, 0);
+    return pace.allowed(0);
+  });
+  expect(seen).toEqual(limits);
+  pace.failed(0, 0);
+  expect([pace.allowed(0), pace.allowed(1000)]).toEqual([0, 1]);
+});
+
 test('failures lower it, ten in a row begin a pause, and what fails during the pause does not prolong it', () => {
   const pace = createConcurrency();
   pace.failed(0, 0);

@@ -1,27 +1,23 @@
 import { insertMessages } from '../../messages/new/sql.ts';
 import { Webhook } from 'standardwebhooks';
-import type { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { STATUS } from '../../states.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { newMessage } from '../../../../test/support/queue.ts';
 import { type Received, type Receiver, startReceiver } from '../../../../test/support/http/receiver.ts';
 import { until } from '../../../../test/support/until.ts';
 import { registerWebhook, startWebhookWorker, type WebhookWorker } from '../../../../test/support/http/webhook.ts';
 import { publishEvents } from '../publish.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const database = testDatabase();
+const { pool } = database;
+
 let receiver: Receiver;
 let workers: WebhookWorker[] = [];
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
-afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(
+  await reset(
     pool,
     sql`TRUNCATE webhook_endpoint, webhook_outbox, webhook_claim, webhook_retry, webhook_delivery, message`,
   );

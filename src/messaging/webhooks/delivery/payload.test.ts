@@ -24,6 +24,15 @@ const read = (form: Form, told: WebhookEvent, facts: Facts) => {
   return body === null ? null : JSON.parse(body);
 };
 
+test.each(['A', 'B'] as const)('in form %s no end is earlier than the submit, whatever the clocks say', (form) => {
+  const submittedAt = new Date('2026-11-21T10:00:00.100Z');
+  const at = (status: number, text: string) =>
+    read(form, delivery(status, { at: new Date(text) }), sent({ submittedAt })).timestamp;
+  expect(at(STATUS.ACCEPTED, '2026-11-21T10:00:00.200Z')).toBe(submittedAt.toISOString());
+  expect(at(STATUS.ERROR, '2026-11-21T10:00:00.000Z')).toBe(submittedAt.toISOString());
+  expect(at(STATUS.ERROR, '2026-11-21T10:00:00.150Z')).toBe('2026-11-21T10:00:00.150Z');
+});
+
 describe('form A', () => {
   test('has code and description of the status table', () => {
     expect(read('A', delivery(STATUS.UNDELIVERABLE), sent())).toEqual({

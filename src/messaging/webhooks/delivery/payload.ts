@@ -59,15 +59,20 @@ export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | 
   return form === 'A' ? deliveryBodyA(event, facts, name) : deliveryBodyB(event, facts, name);
 }
 
-/** Carriers report minutes, in time zones of their own: no end is reported as earlier than the submit. */
-function timestampOf(at: Date, { submittedAt }: SentFacts): string {
-  return (submittedAt !== null && submittedAt > at ? submittedAt : at).toISOString();
+/**
+ * Carriers report minutes or seconds, in time zones of their own: no end is reported as earlier than the submit, which
+ * has the time at which it was recorded.
+ */
+function timestampOf({ at, status }: WebhookEvent, { submittedAt }: SentFacts): string {
+  const isEarlier = submittedAt !== null && (status === STATUS.ACCEPTED || submittedAt > at);
+  return (isEarlier ? submittedAt : at).toISOString();
 }
 
 const customerMessageId = ({ clientId }: SentFacts) => (clientId === null ? {} : { customerMessageId: clientId });
 
 /** Before its end a message reads UNKNOWN on RCS and WhatsApp, so acceptance is not an event there. */
-function deliveryBodyA({ messageId, status, at }: WebhookEvent, facts: SentFacts, name: StatusName): string | null {
+function deliveryBodyA(event: WebhookEvent, facts: SentFacts, name: StatusName): string | null {
+  const { messageId, status } = event;
   const { channel, destination } = facts;
   if (name === 'ACCEPTED' && channel !== 'SMS') return null;
   return JSON.stringify({
@@ -78,7 +83,7 @@ function deliveryBodyA({ messageId, status, at }: WebhookEvent, facts: SentFacts
     statusCode: status,
     description: describeStatus(name),
     channel,
-    timestamp: timestampOf(at, facts),
+    timestamp: timestampOf(event, facts),
   });
 }
 
@@ -88,22 +93,29 @@ const STATUS_TEXTS: Partial<Record<StatusName, string>> = {
   EXPIRED: 'EXPIRED',
 };
 
-function deliveryBodyB({ messageId, at, error }: WebhookEvent, facts: SentFacts, name: StatusName): string {
+function deliveryBodyB(event: WebhookEvent, facts: SentFacts, name: StatusName): string {
+  const { messageId, error } = event;
   const status = STATUS_TEXTS[name] ?? 'ERROR';
   return JSON.stringify({
     messageId,
     ...customerMessageId(facts),
     phoneNumber: facts.destination,
     status,
-    timestamp: timestampOf(at, facts),
+    timestamp: timestampOf(event, facts),
     channel: facts.channel.toLowerCase(),
     error: status === 'ERROR' ? (error ?? describeStatus(name)) : null,
   });
 }
 
-function readBody({ messageId, at }: WebhookEvent, facts: SentFacts): string {
+function readBody(event: WebhookEvent, facts: SentFacts): string {
   const { destination, channel } = facts;
-  return JSON.stringify({ eventType: 'READ', messageId, destination, channel, timestamp: timestampOf(at, facts) });
+  return JSON.stringify({
+    eventType: 'READ',
+    messageId: event.messageId,
+    destination,
+    channel,
+    timestamp: timestampOf(event, facts),
+  });
 }
 
 /** Carriers write numbers without the plus; anything but a full number (a short code, a name) stays as it is. */

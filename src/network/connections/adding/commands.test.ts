@@ -1,27 +1,27 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createSecretKey } from '../../../platform/lib/secret-box.ts';
 import { commandsOn } from '../../../../test/support/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { connectGraph } from '../../../../test/support/networks.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { startSandboxGraph } from '../../../simulators/graph/server.ts';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { registerConnectionCommands } from '../commands.ts';
 import { secretOf } from '../save.ts';
 import { findConnection } from '../sql.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
+
 let folder: string;
 let run: ReturnType<typeof commandsOn>;
 beforeAll(async () => {
-  database = await createTestDatabase();
   folder = await temporaryFolder('heliograph-adding-');
   run = commandsOn(database, registerConnectionCommands);
 });
 afterAll(async () => {
-  await database[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
@@ -37,6 +37,8 @@ const file = async (name: string, content: string): Promise<string> => {
   await writeFile(path, content);
   return path;
 };
+/** Nobody listens there: nothing can be set up at Meta. */
+const NOWHERE = 'baseUrl=http://127.0.0.1:1';
 const META = ['connection', 'add', 'whatsapp', '--waba-id', '500', '--access-token', 'token', '--app-secret', 'secret'];
 
 test('a WhatsApp account is added with its numbers, and the operator gets what Meta asks for', async () => {
@@ -48,6 +50,7 @@ test('a WhatsApp account is added with its numbers, and the operator gets what M
     '106',
     '107',
     '--set',
+    NOWHERE,
     'concurrency=9',
     'mediaHosts=["a.example"]',
     'appId="77"',
@@ -68,6 +71,40 @@ test('invalid settings are refused by name, and nothing is stored', async () => 
   const wrong = await run(...META.with(4, 'no number'), '--name', 'wrong', '--phone-number-id', '106');
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('wabaId') });
   expect(await findConnection(database.pool, { name: 'wrong' })).toBeUndefined();
+});
+
+test('the app is subscribed and the numbers are registered when the account is added, and it says so', async () => {
+  const numbers = [{ id: '106', displayNumber: '+351 1', verifiedName: 'X', registered: false, pin: '123456' }];
+  const graph = await startSandboxGraph({ numbers, subscribed: false });
+  onTestFinished(() => graph.close());
+  const { accessToken, appSecret, wabaId, baseUrl } = graph;
+  const access = ['--waba-id', wabaId, '--access-token', accessToken, '--app-secret', appSecret];
+  const add = ['connection', 'add', 'whatsapp', ...access, '--phone-number-id', '106', '--set', `baseUrl=${baseUrl}`];
+  expect(await run(...add, '--name', 'without-pin')).toMatchObject({
+    code: 0,
+    answer: {
+      steps: [
+        { name: 'subscribe', ok: true },
+        { name: 'register', ok: false, detail: expect.stringContaining('connection register without-pin --pin PIN') },
+      ],
+    },
+  });
+  expect(await run('connection', 'register', 'without-pin', '--pin', '000000')).toMatchObject({ code: 1 });
+  expect(await run(...add, '--name', 'with-pin', '--register-pin', '123456')).toMatchObject({
+    code: 0,
+    answer: { steps: [{ ok: true }, { ok: true, detail: 'All numbers are registered for the Cloud API.' }] },
+  });
+  expect(await run('connection', 'subscribe', 'with-pin')).toMatchObject({ code: 0 });
+});
+
+test('a connection is stored even when Meta cannot be reached, and the cure is named', async () => {
+  const added = await run(...META, '--name', 'away', '--phone-number-id', '106', '--set', NOWHERE);
+  const detail = expect.stringContaining('Try again: connection subscribe away');
+  expect(added).toMatchObject({
+    code: 0,
+    answer: { steps: [{ name: 'subscribe', ok: false, detail }, { ok: false }] },
+  });
+  expect(await stored('away')).toMatchObject({ kind: 'whatsapp' });
 });
 
 test('an RCS account is added from the key file that Google issues', async () => {

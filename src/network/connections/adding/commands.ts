@@ -4,6 +4,8 @@ import type { CommandContext } from '../../../platform/cli.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { loadSecretKey } from '../../../platform/secret-key.ts';
 import { addConnection, type AddedConnection, callbackUrlOf } from '../add.ts';
+import type { SetupStep } from '../kinds/setup.ts';
+import { completeSetup } from '../set-up.ts';
 import { isRoutedBySender } from '../kinds/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts';
 import type { SecretField } from '../kinds/secret.ts';
@@ -16,10 +18,14 @@ export function registerAddCommands(add: Command, context: CommandContext): void
   for (const kind of CONNECTION_KINDS) registerKind(add, context, kind);
 }
 
-type Flags = Readonly<Record<string, unknown>> & { readonly name: string; readonly set: string[] };
+type Flags = Readonly<Record<string, unknown>> & {
+  readonly name: string;
+  readonly set: string[];
+  readonly registerPin?: string | undefined;
+};
 
 function registerKind(add: Command, context: CommandContext, kind: ConnectionKind): void {
-  const { leadsTo, callbacks, settings, secret } = kindOf({ kind });
+  const { leadsTo, callbacks, settings, secret, setup } = kindOf({ kind });
   const command = add
     .command(kind)
     .description(`add ${leadsTo}`)
@@ -29,6 +35,7 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
     .map((field) => ({ field, option: settingOption(field) }));
   const secretOptions = secret.fields.map((field) => ({ field, option: secretOption(field) }));
   for (const { option } of [...settingOptions, ...secretOptions]) command.addOption(option);
+  if (setup !== null) command.option('--register-pin <pin>', 'also register the numbers, with this PIN of 6 digits');
   command.option('--set <name=value...>', 'any other setting, see docs/carriers.md', []);
   command.action(async (flags: Flags) => {
     const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
@@ -38,7 +45,9 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
       settings: { ...given(named), ...readSettings(flags.set) },
       secret: given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
     };
-    report(context, input, await create(context, input));
+    const added = await create(context, input);
+    const steps = setup === null ? [] : await setUp(context, flags);
+    report(context, input, { ...added, steps });
   });
 }
 
@@ -64,11 +73,29 @@ async function create(context: CommandContext, input: Input): Promise<AddedConne
   return context.withDatabase((pool) => transaction(pool, (tx) => addConnection(tx, key, added)));
 }
 
-/** Reports what was added, what the carrier has to be given, and how the connection gets its messages. */
-function report(context: CommandContext, { name, kind, settings }: Input, { id, tokens }: AddedConnection): void {
+/** Sets up what the connection needs at its carrier. The connection is stored already, so that a failure can be repeated. */
+async function setUp(context: CommandContext, { name, registerPin }: Flags): Promise<SetupStep[]> {
+  const secretKey = await loadSecretKey(context.config());
+  const wanted = { name, pin: registerPin ?? null, by: operatorName() };
+  return context.withDatabase((pool) => completeSetup({ pool, secretKey }, wanted));
+}
+
+type Added = AddedConnection & { readonly steps: readonly SetupStep[] };
+
+/**
+ * Reports what was added, what was set up at the carrier, what the carrier has to be given, and how the connection gets its
+ * messages.
+ */
+function report(context: CommandContext, { name, kind, settings }: Input, { id, tokens, steps }: Added): void {
   const { channel, senderIdsOf } = kindOf({ kind });
   const callbackUrl = callbackUrlOf(context.config().publicUrl, { kind, name });
-  const result = { id, name, ...(callbackUrl !== null && { callbackUrl }), ...tokens };
+  const result = {
+    id,
+    name,
+    ...(callbackUrl !== null && { callbackUrl }),
+    ...tokens,
+    ...(steps.length > 0 && { steps }),
+  };
   const senderIds = isRoutedBySender(channel) ? senderIdsOf(settings) : [];
   const next = isRoutedBySender(channel)
     ? (senderIds.length > 0 ? senderIds : ['<sender id>']).map(
@@ -78,6 +105,7 @@ function report(context: CommandContext, { name, kind, settings }: Input, { id, 
   context.report(result, () =>
     [
       `Connection ${name} (id ${id}) was added.`,
+      ...steps.map(({ detail }) => detail),
       ...(callbackUrl === null
         ? []
         : ['Enter these in the settings of the carrier:', `  callback URL: ${callbackUrl}`]),

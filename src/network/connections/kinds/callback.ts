@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Inbound, Receipt } from '../../../carriers/events.ts';
+import type { Inbound, Notice, Receipt } from '../../../carriers/events.ts';
 
 /** A request that a carrier sent to our callback URL. */
 export type CallbackRequest = {
@@ -10,12 +10,15 @@ export type CallbackRequest = {
   readonly body: Uint8Array;
 };
 
-/** A template whose status the network has changed. */
+/** A template whose status or quality the network has changed. */
 export type TemplateChange = {
   /** The network's id of the template. */
   readonly id: string;
-  readonly status: string;
+  /** Null: as it was, with its reason. */
+  readonly status: string | null;
   readonly reason: string | null;
+  /** Null: as it was. */
+  readonly quality: string | null;
 };
 
 /** A person has unsubscribed from a sender, or subscribed again. */
@@ -44,6 +47,8 @@ export type CallbackAnswer =
       readonly inbounds: readonly Inbound[];
       readonly subscriptions: readonly Subscription[];
       readonly templates: readonly TemplateChange[];
+      /** What the operator has to know. */
+      readonly notices: readonly Notice[];
       /** What was ignored, and why: for the log. */
       readonly notes: readonly string[];
     };
@@ -55,6 +60,12 @@ export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
 export type Callbacks = {
   /** The OpenAPI text of the GET request that verifies the URL; null when the carrier only posts. */
   readonly verification: { readonly summary: string; readonly description: string } | null;
+  /** The header with the signature of a posted body, in lower case. */
+  readonly signatureHeader: string;
+  /** Maximum size of a signed body. */
+  readonly maxBodyBytes: number;
+  /** Maximum size of a body without a signature: larger than 0 where the carrier verifies the URL by such a request. */
+  readonly maxUnsignedBytes: number;
   /** Creates the reader of requests, from stored settings and secret. */
   createReader(settings: unknown, secret: string): ReadCallback;
 };

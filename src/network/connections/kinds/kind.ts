@@ -4,6 +4,7 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Callbacks } from './callback.ts';
 import type { FileSource } from './files.ts';
 import type { Secret } from './secret.ts';
+import type { CarrierSetup } from './setup.ts';
 import type { SettingField } from './setting-fields.ts';
 
 /**
@@ -33,6 +34,8 @@ export type Kind = {
   limitsOf(settings: unknown): { readonly window: number; readonly perSecond: number };
   /** Returns the ids of the senders that stored settings name; empty where they are only named when they are assigned. */
   senderIdsOf(settings: unknown): readonly string[];
+  /** What has to be set up at the carrier besides; null when nothing has to be. */
+  readonly setup: CarrierSetup | null;
   /** What the carrier posts to us; null when it posts nothing. */
   readonly callbacks: Callbacks | null;
   /** Opens the source of files in inbound messages, from stored settings and secret; null when there are none. */

@@ -1,4 +1,5 @@
-import { readRcsCallback } from '../../../carriers/rcs/callbacks.ts';
+import type { Notice } from '../../../carriers/events.ts';
+import { type LaunchChange, readRcsCallback } from '../../../carriers/rcs/callbacks.ts';
 import { createRcsCarrier } from '../../../carriers/rcs/carrier.ts';
 import { parseRcsSecrets, parseRcsSettings, RcsSettings } from '../../../carriers/rcs/settings.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
@@ -19,13 +20,15 @@ const SECRET = jsonSecret(
     },
     {
       name: 'clientToken',
-      description: 'The token with which Google signs the callbacks.',
+      description: 'The client token that Google shows beside the webhook, with which it signs the callbacks.',
       type: 'text',
       generated: true,
     },
   ],
   parseRcsSecrets,
 );
+
+const SIGNATURE_HEADER = 'x-goog-signature';
 
 /** Google RBM. */
 export const rcsKind: Kind = {
@@ -45,8 +48,14 @@ export const rcsKind: Kind = {
   },
   // An agent is not tied to settings: its id is first named when it is assigned.
   senderIdsOf: () => [],
+  setup: null,
   callbacks: {
     verification: null,
+    signatureHeader: SIGNATURE_HEADER,
+    // An event contains addresses of files, not the files.
+    maxBodyBytes: 512 * 1024,
+    // The handshake has a token in place of a signature.
+    maxUnsignedBytes: 4096,
     createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
   },
   createFileSource: (settings) => rcsFiles(parseRcsSettings(settings)),
@@ -55,10 +64,22 @@ export const rcsKind: Kind = {
 
 const secretsOf = (secret: string) => parseRcsSecrets(JSON.parse(secret));
 
+/** States of a launch after which an agent does not reach the people of a network. */
+const SERIOUS_STATES: readonly string[] = ['REJECTED', 'SUSPENDED', 'UNLAUNCHED'];
+
+const noticeOf = ({ agentId, regionId, state, comment }: LaunchChange): Notice => ({
+  subject: `agent ${agentId} ${regionId}`.slice(0, 200).toWellFormed(),
+  text: `The agent ${agentId} is ${state} in ${regionId}${comment === '' ? '' : `: ${comment}`}`
+    .replaceAll('\0', '')
+    .slice(0, 1000)
+    .toWellFormed(),
+  serious: SERIOUS_STATES.includes(state),
+});
+
 const readWith =
   (clientToken: string): ReadCallback =>
   ({ body, headers }): CallbackAnswer => {
-    const signature = headers['x-goog-signature'];
+    const signature = headers[SIGNATURE_HEADER];
     const read = readRcsCallback({ rawBody: body, signature: [signature].flat()[0], clientToken });
     if (read.kind !== 'events') return read;
     const { receipts, inbounds, subscriptions, launches, other } = read;
@@ -68,9 +89,7 @@ const readWith =
       inbounds: inbounds.map((inbound) => ({ ...inbound, destination: bareAgentId(inbound.destination) })),
       subscriptions: subscriptions.map(({ agentId, ...rest }) => ({ ...rest, identity: bareAgentId(agentId) })),
       templates: [],
-      notes: [
-        ...launches.map((change) => `agent ${change.agentId} is ${change.state} in ${change.regionId}`),
-        ...other.flatMap(({ eventType }) => (eventType === 'IS_TYPING' ? [] : [eventType])),
-      ],
+      notices: launches.map(noticeOf),
+      notes: other.flatMap(({ eventType }) => (eventType === 'IS_TYPING' ? [] : [eventType])),
     };
   };

@@ -34,6 +34,7 @@ export const smppKind: Kind = {
     return { window: window * binds, perSecond: tps };
   },
   senderIdsOf: () => [],
+  setup: null,
   callbacks: null,
   createFileSource: null,
   createTemplateClient: null,

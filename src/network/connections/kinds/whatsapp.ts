@@ -13,6 +13,7 @@ import { whatsappFiles } from './files.ts';
 import type { Kind } from './kind.ts';
 import { jsonSecret } from './secret.ts';
 import { settingFields } from './setting-fields.ts';
+import { whatsappSetup } from './whatsapp-setup.ts';
 
 const SECRET = jsonSecret(
   [
@@ -33,6 +34,8 @@ const SECRET = jsonSecret(
   parseWhatsappSecrets,
 );
 
+const SIGNATURE_HEADER = 'x-hub-signature-256';
+
 /** WhatsApp Cloud API: one business account. */
 export const whatsappKind: Kind = {
   title: 'WhatsApp',
@@ -51,11 +54,16 @@ export const whatsappKind: Kind = {
     return { window: concurrency, perSecond: tps * phoneNumberIds.length };
   },
   senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
+  setup: whatsappSetup,
   callbacks: {
     verification: {
       summary: 'Verify the callback URL for Meta',
       description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
     },
+    signatureHeader: SIGNATURE_HEADER,
+    // Meta sends up to 3 MB.
+    maxBodyBytes: 4 * 1024 * 1024,
+    maxUnsignedBytes: 0,
     createReader(settings, secret) {
       const [known, secrets] = [parseWhatsappSettings(settings), secretsOf(secret)];
       return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, known, secrets));
@@ -75,19 +83,20 @@ function verify({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): C
 
 function read(request: CallbackRequest, settings: WhatsappSettings, { appSecret }: WhatsappSecrets): CallbackAnswer {
   const { wabaId, phoneNumberIds } = settings;
-  const signature = [request.headers['x-hub-signature-256']].flat()[0];
+  const signature = [request.headers[SIGNATURE_HEADER]].flat()[0];
   const found = readWhatsappCallback({ rawBody: request.body, signature, appSecret, wabaId, phoneNumberIds });
   if (found.kind === 'forbidden') return { kind: 'forged' };
   return found.kind === 'malformed' ? found : eventsOf(found.callback);
 }
 
-const eventsOf = ({ receipts, inbounds, templateChanges, other }: WhatsappCallback): CallbackAnswer => ({
+const eventsOf = ({ receipts, inbounds, templateChanges, notices, other }: WhatsappCallback): CallbackAnswer => ({
   kind: 'events',
   receipts,
   inbounds,
   subscriptions: [],
-  templates: templateChanges.flatMap(({ templateId: id, status, reason }) =>
-    status === null ? [] : [{ id, status, reason }],
+  templates: templateChanges.flatMap(({ templateId: id, status, reason, quality }) =>
+    status === null && quality === null ? [] : [{ id, status, reason, quality }],
   ),
+  notices,
   notes: other.map(({ field, wabaId, phoneNumberId, why }) => `${why} ${field} of ${phoneNumberId ?? wabaId}`),
 });

@@ -4,6 +4,7 @@ import { exec, many, sql } from '../../../platform/db/query.ts';
 import { settleOutcomes } from '../../../messaging/messages/settle-outcomes.ts';
 import { STATUS } from '../../../messaging/states.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
+import { reset } from '../../../../test/support/reset.ts';
 import { pumpOn } from '../../../../test/support/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../../../test/support/queue.ts';
 import { accepted, createScriptedCarrier, retry } from '../../../../test/support/carriers/scripted-carrier.ts';
@@ -18,7 +19,7 @@ const database = await createTestDatabase();
 const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
+beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
 
 const claim = () => claimChunks(pool, { connectionId: 1, owner: 7, messages: 5000, belowPriority: 9 });
 const campaignsOf = async (): Promise<(number | null)[]> =>

@@ -1,5 +1,6 @@
-import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
+import { setLimits } from '../../../engagement/contacts/set-limits.ts';
 import { changeStatus } from '../../../identity/accounts/change-status.ts';
+import { changeNumberRules } from '../../../identity/accounts/numbers/change.ts';
 import { renameAccount } from '../../../identity/accounts/rename.ts';
 import { clearAllowList, setRate } from '../../../identity/accounts/security/change.ts';
 import type { Author } from '../../../identity/audit/record.ts';
@@ -28,8 +29,8 @@ export async function changeAccount(
   if (patch.channels !== undefined) await changeChannels(tx, author, { channels: patch.channels });
   await changeRate(tx, author, account, patch);
   if (patch.contactLimits !== undefined) await setLimits(tx, author, patch.contactLimits);
-  if (patch.defaultCountry !== undefined)
-    await setDefaultCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
+  if (patch.defaultCountry !== undefined || patch.numberChecks !== undefined)
+    await changeNumberRules(tx, author, patch);
   if (patch.allowListEnforced === false) await clearAllowList(tx, author);
   if (patch.status !== undefined) await suspendOrResume(tx, actor, author, patch.status);
 }

@@ -1,11 +1,13 @@
 import type { Static } from 'typebox';
 import { findBook } from '../../../engagement/contacts/book/sql.ts';
 import { limitsOf } from '../../../engagement/contacts/limits.ts';
+import { findNumberRules } from '../../../identity/accounts/numbers/sql.ts';
 import { findAllowList } from '../../../identity/accounts/security/sql.ts';
 import { findEndpoint } from '../../../messaging/webhooks/sql.ts';
 import { ledgerBalances } from '../../../money/credit/show.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
+import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import { type AccountDetails, toAccountOut, toPerson, toWebhook } from './schema.ts';
 import { type AccountRow, countKeysAndEvents, listAccountPage, listPeople } from './sql.ts';
 
@@ -24,8 +26,9 @@ export async function describeAccount(
   { id: accountId }: { readonly id: number },
 ): Promise<Static<typeof AccountDetails>> {
   const account = await requireAccount(db, { id: accountId });
-  const [allowList, book, endpoint] = [
+  const [allowList, numberRules, book, endpoint] = [
     await findAllowList(db, { accountId }),
+    await findNumberRules(db, { accountId }),
     await findBook(db, { accountId }),
     await findEndpoint(db, { accountId }),
   ];
@@ -35,8 +38,8 @@ export async function describeAccount(
     ...toAccountOut(account),
     ipAllowList: allowList?.ipAllowList ?? [],
     allowListEnforced: allowList?.enforced ?? false,
-    contactLimits: limitsOf(book ?? { planLimit: null, extraLimit: 0, contacts: 0, defaultCountry: null }),
-    defaultCountry: book?.defaultCountry ?? null,
+    contactLimits: limitsOf(book ?? { planLimit: null, extraLimit: 0, contacts: 0 }),
+    ...(numberRules ?? DEFAULT_NUMBER_RULES),
     apiKeys,
     people: people.map(toPerson),
     webhook: endpoint ? toWebhook(endpoint, events) : null,

@@ -41,7 +41,7 @@ test('a new account has credentials that work at once, and its audit log names t
     availableCredit: 12.5,
     frozenCredit: 0,
     users: 1,
-    people: [{ username: made.username, role: 'owner', isOperator: false }],
+    people: [{ username: made.username, role: 'admin', isOperator: false }],
     apiKeys: 1,
     webhook: null,
     ledgerAgrees: true,
@@ -114,6 +114,7 @@ test('a change affects only the fields that it names, and null restores the valu
     ratePerSecond: 3,
     contactLimits: limits,
     defaultCountry: 'it',
+    numberChecks: 'lenient',
   });
   expect(changed).toMatchObject({
     name: 'Vandelay Ltd',
@@ -123,6 +124,7 @@ test('a change affects only the fields that it names, and null restores the valu
     ratePerSecond: 3,
     contactLimits: { ...limits, totalLimit: 520 },
     defaultCountry: 'IT',
+    numberChecks: 'lenient',
   });
   expect(await put({ contactLimits: { planLimit: null }, ratePerMinute: null })).toMatchObject({
     contactLimits: { planLimit: null, extraLimit: 20 },
@@ -133,7 +135,7 @@ test('a change affects only the fields that it names, and null restores the valu
   });
 });
 
-test('an operator can let in an owner whom the allow-list has locked out', async () => {
+test('an operator can let in an admin whom the allow-list has locked out', async () => {
   const { accountId } = await make({ name: 'Locked' });
   await exec(
     program.pool,

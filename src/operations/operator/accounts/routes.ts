@@ -20,6 +20,7 @@ import { changeAccount } from './change.ts';
 import { requireAccount, describeAccount } from './find.ts';
 import * as schema from './schema.ts';
 import { countAccounts, listAccountPage } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: accounts'];
 const ACCOUNTS = `${OPERATOR_PATH}/accounts`;
@@ -52,12 +53,13 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(ACCOUNTS, {
     onRequest,
+    config: { secretAnswer: true, stepUp: true },
     schema: {
       tags,
       operationId: 'operatorCreateAccount',
-      summary: 'Create an account with its owner and an API key',
+      summary: 'Create an account with an admin and an API key',
       description: 'The credentials are shown only in this response.',
-      body: schema.AccountIn,
+      body: withExamples(schema.AccountIn, { name: 'Acme', plan: 'trial', credit: 50, channels: ['SMS', 'WHATSAPP'] }),
       response: { 201: schema.AccountCreated },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
@@ -91,7 +93,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Change an account, effective with its next request',
       description: 'Fields that are left out keep their values.',
       params: IdParams,
-      body: schema.AccountPatch,
+      body: withExamples(schema.AccountPatch, { plan: 'production', ratePerMinute: 600, defaultCountry: 'IT' }),
       response: { 200: schema.AccountDetails },
     },
     handler: ({ actor, params, body }) =>
@@ -110,12 +112,13 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${ACCOUNTS}/:id/credit`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'operatorAddCredit',
       summary: 'Add credit to an account',
       params: IdParams,
-      body: schema.CreditIn,
+      body: withExamples(schema.CreditIn, { amount: 250, reference: 'invoice 2027-0042' }),
       response: { 201: CreditOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, params, body }, tx) => {

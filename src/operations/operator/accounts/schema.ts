@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { LimitsOut } from '../../../engagement/contacts/schema.ts';
+import { numberChecks } from '../../../identity/accounts/numbers/schema.ts';
 import type { Endpoint } from '../../../messaging/webhooks/sql.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
@@ -76,7 +77,8 @@ export const AccountDetails = Type.Object({
   ipAllowList: Type.Array(Type.String()),
   allowListEnforced: Type.Boolean({ description: 'False: every address is allowed.' }),
   contactLimits: LimitsOut,
-  defaultCountry: orNull(Type.String({ description: 'The country of national numbers.' })),
+  defaultCountry: orNull(Type.String({ description: 'The country of numbers without a country code.' })),
+  numberChecks,
   apiKeys: Type.Integer(),
   people: Type.Array(
     Type.Object({
@@ -103,8 +105,8 @@ export const AccountCreated = Type.Object({
   accountId: Type.Integer(),
   name: Type.String(),
   apiKey: Type.String({ description: 'A key with all scopes, shown only once.' }),
-  username: Type.String({ description: 'The username of the owner.' }),
-  password: Type.String({ description: 'The password of the owner, shown only once.' }),
+  username: Type.String({ description: 'The username of the admin.' }),
+  password: Type.String({ description: 'The password of the admin, shown only once.' }),
 });
 
 export const AccountPatch = Type.Object({
@@ -118,8 +120,9 @@ export const AccountPatch = Type.Object({
     Type.Object({ planLimit: Type.Optional(orNull(count)), extraLimit: Type.Optional(count) }),
   ),
   defaultCountry: Type.Optional(orNull(Type.String({ maxLength: 2, description: 'A two-letter code of ISO 3166-1.' }))),
+  numberChecks: Type.Optional(numberChecks),
   allowListEnforced: Type.Optional(
-    Type.Literal(false, { description: 'Clears the allow-list, for an owner who is locked out.' }),
+    Type.Literal(false, { description: 'Clears the allow-list, for an admin who is locked out.' }),
   ),
 });
 export type AccountPatch = Static<typeof AccountPatch>;

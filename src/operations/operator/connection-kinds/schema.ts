@@ -14,6 +14,10 @@ export const SyncsTemplates = Type.Boolean({
   description: 'Whether the carrier has message templates of its own, which are synced.',
 });
 
+export const HasSetup = Type.Boolean({
+  description: 'Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it.',
+});
+
 const SettingOut = Type.Object({
   name: Type.String(),
   type: Type.Enum(['text', 'number', 'boolean', 'choice', 'list', 'object'], {
@@ -48,6 +52,7 @@ export const KindOut = Type.Object({
   channel: channelName(),
   routedBy: RoutedBy,
   syncsTemplates: SyncsTemplates,
+  hasSetup: HasSetup,
   hasCallbacks: Type.Boolean({ description: 'Whether the carrier posts to a callback URL.' }),
   settings: Type.Array(SettingOut, { description: 'In the order in which a form asks for them.' }),
   secret: Type.Array(SecretOut),
@@ -70,10 +75,12 @@ export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
 export const traitsOf = ({
   channel,
   createTemplateClient,
-}: Pick<ReturnType<typeof kindOf>, 'channel' | 'createTemplateClient'>) => ({
+  setup,
+}: Pick<ReturnType<typeof kindOf>, 'channel' | 'createTemplateClient' | 'setup'>) => ({
   channel,
   routedBy: ROUTED_BY[channel],
   syncsTemplates: createTemplateClient !== null,
+  hasSetup: setup !== null,
 });
 
 /** Describes the fields of the secret of each kind. */

@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import net from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { insertNotices } from '../../../network/connections/notices/sql.ts';
+import { findConnection } from '../../../network/connections/sql.ts';
 import { CONNECTION_KINDS } from '../../../network/connections/kinds/kinds.ts';
+import { startSandboxGraph } from '../../../simulators/graph/server.ts';
 import type { SandboxSmsc } from '../../../simulators/smsc/smsc.ts';
 import { connectGraph } from '../../../../test/support/networks.ts';
 import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
@@ -143,6 +146,21 @@ test('an added connection comes up, takes messages, and is seen at work; its sec
   expect(JSON.stringify([made, seen])).not.toContain(PASSWORD);
 });
 
+test('what the network has reported is shown with the connection, the newest first', async () => {
+  const connection = await findConnection(program.pool, { name: 'acme' });
+  const insert = (subject: string, serious: boolean) =>
+    insertNotices(program.pool, { connectionId: connection?.id ?? 0, notices: [{ subject, text: subject, serious }] });
+  await insert('account', true);
+  await insert('number', false);
+  const at = expect.stringMatching(/Z$/);
+  expect(await operator.ask('GET', '/connections/acme')).toMatchObject({
+    notices: [
+      { text: 'number', serious: false, at },
+      { text: 'account', serious: true, at },
+    ],
+  });
+});
+
 test('what is stored is tried too, and is refused the same way after its password was changed', async () => {
   const tryStored = (): Promise<Tried> => operator.ask('POST', '/connections/acme/test');
   expect(await tryStored()).toMatchObject({ ok: true });
@@ -235,6 +253,45 @@ test('tokens that are ours to choose are made up and shown, with the address for
   });
   expect(rcs).toMatchObject({ channel: 'RCS', tokens: { clientToken: 'our-client-token' } });
   expect(JSON.stringify(rcs)).not.toContain('PRIVATE KEY');
+});
+
+test('an app that is not subscribed and a number that is not registered are found, and set up', async () => {
+  const numbers = [{ id: '106', displayNumber: '+351 1', verifiedName: 'X', registered: false, pin: '123456' }];
+  const graph = await startSandboxGraph({ numbers, subscribed: false });
+  onTestFinished(() => graph.close());
+  await operator.ask('POST', '/connections', {
+    name: 'fresh',
+    kind: 'whatsapp',
+    settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds: ['106'] },
+    secret: { accessToken: graph.accessToken, appSecret: graph.appSecret },
+  });
+  const tryIt = () => operator.ask<Tried>('POST', '/connections/fresh/test');
+  const missing = await tryIt();
+  expect(okOf(missing)).toEqual({ resolve: true, connect: true, bind: true, subscribe: false, register: false });
+  expect(missing).toMatchObject({ ok: false, detail: expect.stringContaining('connection subscribe fresh') });
+  expect(missing.steps.at(-1)?.detail).toContain('connection register fresh --pin PIN');
+  await until('the doctor finds it', async () => {
+    const { findings } = await operator.ask<{ findings: { name: string; ok: boolean }[] }>('GET', '/doctor');
+    return findings.some(({ name, ok }) => name === 'whatsapp fresh: subscribe' && !ok);
+  });
+  const setUp = (body: object) => operator.ask('POST', '/connections/fresh/setup', body);
+  expect(await setUp({})).toMatchObject({ ok: false, steps: [{ ok: true }, { ok: false }] });
+  expect(await setUp({ pin: '654321' })).toMatchObject({
+    steps: [{ ok: true }, { ok: false, detail: expect.stringContaining('133005') }],
+  });
+  expect(await setUp({ pin: '123456' })).toMatchObject({ ok: true, steps: [{ ok: true }, { ok: true }] });
+  expect(await tryIt()).toMatchObject({ ok: true });
+  const { data } = await operator.ask<{ data: object[] }>('GET', '/audit?action=connection.set-up');
+  expect(data[0]).toMatchObject({ subject: 'connection:fresh', detail: { subscribe: true, register: true } });
+});
+
+test('where nothing has to be set up at the carrier, there is nothing to call, and a PIN has six digits', async () => {
+  await operator.ask('POST', '/connections', { name: 'plain', ...linkOf() });
+  expect((await operator.request('POST', '/connections/plain/setup', {})).status).toBe(404);
+  expect(await operator.request('POST', '/connections/fresh/setup', { pin: '12' })).toMatchObject({
+    status: 400,
+    body: { details: [{ field: 'pin', message: 'must have 6 digits' }] },
+  });
 });
 
 test('WhatsApp is tried with its token, and its templates are asked for', async () => {

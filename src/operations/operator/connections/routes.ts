@@ -2,8 +2,9 @@ import { addConnection, withGeneratedTokens } from '../../../network/connections
 import { changeConnection } from '../../../network/connections/change.ts';
 import { connectionNamed, unknownConnection } from '../../../network/connections/find.ts';
 import { removeConnection } from '../../../network/connections/remove.ts';
-import { validateSetup, secretOf } from '../../../network/connections/save.ts';
-import { probeConnection } from '../../../network/connections/probe.ts';
+import { validateSetup } from '../../../network/connections/save.ts';
+import { probeConnection, probeStored } from '../../../network/connections/probe.ts';
+import { completeSetup } from '../../../network/connections/set-up.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
@@ -17,6 +18,7 @@ import { Done, OPERATOR_PATH } from '../fields.ts';
 import { kindRoutes } from '../connection-kinds/routes.ts';
 import * as schema from './schema.ts';
 import { type ConnectionRow, countConnections, listConnectionPage, listMinutes } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: connections'];
 const CONNECTIONS = `${OPERATOR_PATH}/connections`;
@@ -91,12 +93,14 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(CONNECTIONS, {
     onRequest,
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'operatorAddConnection',
       summary: 'Add a connection to a carrier',
-      description: 'Workers connect at once. On SMS it then needs a route, elsewhere a sender.',
-      body: schema.ConnectionIn,
+      description:
+        'Workers connect at once. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.',
+      body: withExamples(schema.ConnectionIn, schema.CONNECTION_EXAMPLE),
       response: { 201: schema.ConnectionMade },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
@@ -113,7 +117,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Pause, resume or change a connection',
       description: 'What is left out stays as it is. With other settings workers connect again.',
       params: schema.ConnectionName,
-      body: schema.ConnectionPatch,
+      body: withExamples(schema.ConnectionPatch, { status: 'paused', settings: { tps: 50 } }),
       response: { 200: schema.ConnectionOut },
     },
     handler: ({ actor, params, body }) =>
@@ -155,7 +159,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorTestSettings',
       summary: 'Try settings before they are stored',
       description: TRYING,
-      body: schema.LinksIn,
+      body: withExamples(schema.LinksIn, schema.LINKS_EXAMPLE),
       response: { 200: schema.TriedOut },
     },
     handler: idempotentHandler(deps, ({ body: { kind, settings, secret: given } }) => {
@@ -170,13 +174,31 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorTestConnection',
       summary: 'Try a connection',
-      description: TRYING,
+      description: `${TRYING} On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.`,
       params: schema.ConnectionName,
       response: { 200: schema.TriedOut },
     },
     handler: idempotentHandler(deps, async ({ params }) => {
-      const connection = await connectionNamed(pool, params.name);
-      return probeConnection({ ...connection, secret: secretOf(connection, secretKey) });
+      return probeStored(await connectionNamed(pool, params.name), secretKey);
+    }),
+  });
+
+  app.post(`${CONNECTIONS}/:name/setup`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSetUpConnection',
+      summary: 'Set up at the carrier what the connection needs',
+      description:
+        'WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers ' +
+        'when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.',
+      params: schema.ConnectionName,
+      body: withExamples(schema.SetupIn, { pin: '123456' }),
+      response: { 200: schema.SetupOut },
+    },
+    handler: idempotentHandler(deps, async ({ actor, params, body: { pin = null } }) => {
+      const steps = await completeSetup({ pool, secretKey }, { ...params, pin, by: operatorNameOf(actor) });
+      return { ok: steps.every(({ ok }) => ok), steps };
     }),
   });
 

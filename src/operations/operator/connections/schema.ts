@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { callbackUrlOf } from '../../../network/connections/add.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import { amount, isoOrNull } from '../fields.ts';
-import { KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from '../connection-kinds/schema.ts';
+import { HasSetup, KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from '../connection-kinds/schema.ts';
 import type { ConnectionRow, MinuteRow } from './sql.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
@@ -27,6 +27,7 @@ const connection = {
   channel: channelName(),
   routedBy: RoutedBy,
   syncsTemplates: SyncsTemplates,
+  hasSetup: HasSetup,
   status: Status,
   sandbox: Type.Boolean({ description: 'To the sandbox carrier of this program.' }),
   up: Type.Boolean({ description: 'A worker can submit over it.' }),
@@ -48,6 +49,17 @@ const connection = {
     }),
   ),
   lastErrorAt: orNull(instant('UTC')),
+  notices: Type.Array(
+    Type.Object({
+      text: Type.String({ description: "In the network's own words." }),
+      serious: Type.Boolean({ description: 'Somebody must act; a newer notice of the same matter takes it back.' }),
+      at: instant('UTC'),
+    }),
+    {
+      description:
+        'What the network has reported about the account and its senders in the last 30 days, the newest of each matter.',
+    },
+  ),
   queued: count('Messages that wait for it.'),
   oldestSeconds: amount('How long the oldest that is due has waited.'),
   unknowns: count('Messages whose outcome nobody knows.'),
@@ -84,6 +96,13 @@ export const ConnectionIn = Type.Object({
   ...LinksIn.properties,
 });
 
+export const LINKS_EXAMPLE: Static<typeof LinksIn> = {
+  kind: 'smpp',
+  settings: { host: '127.0.0.1', port: 2775, systemId: 'acme', window: 50, tps: 100 },
+  secret: { password: 'secret08' },
+};
+export const CONNECTION_EXAMPLE: Static<typeof ConnectionIn> = { name: 'acme-smsc', ...LINKS_EXAMPLE };
+
 export const ConnectionPatch = Type.Object({
   status: Type.Optional(Status),
   settings: Type.Optional(anything('Those that change; null puts one back to its default.')),
@@ -101,13 +120,36 @@ export const TriedOut = Type.Object({
   detail: Type.String({ description: 'What went wrong, in the words of the carrier where it said any.' }),
   steps: Type.Array(
     Type.Object({
-      name: Type.Enum(['resolve', 'connect', 'bind'], {
+      name: Type.Enum(['resolve', 'connect', 'bind', 'subscribe', 'register'], {
         type: 'string',
-        description: 'Look up the name, open a connection to the port, sign in as the program would.',
+        description:
+          'Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, ' +
+          'whether the app is subscribed to the account, and the numbers are registered.',
       }),
       ok: orNull(Type.Boolean({ description: 'Null: it did not come to that.' })),
       detail: Type.String(),
       durationMs: Type.Integer(),
+    }),
+  ),
+});
+
+export const SetupIn = Type.Object({
+  pin: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{6}$',
+      description: 'Registers the numbers that are not registered yet, with this PIN of the two-step verification.',
+      'x-message': 'must have 6 digits',
+    }),
+  ),
+});
+
+export const SetupOut = Type.Object({
+  ok: Type.Boolean(),
+  steps: Type.Array(
+    Type.Object({
+      name: Type.Enum(['subscribe', 'register'], { type: 'string' }),
+      ok: Type.Boolean(),
+      detail: Type.String({ description: 'What is there, or what is missing and how to get it.' }),
     }),
   ),
 });
@@ -120,13 +162,14 @@ export const SyncOut = Type.Object({
 
 /** A connection as the interface writes it. */
 export function listed(row: ConnectionRow, publicUrl: string): Static<typeof ConnectionOut> {
-  const { accepted, refused, retried, unknown, createdAt, downSince, lastErrorAt, ...rest } = row;
+  const { accepted, refused, retried, unknown, createdAt, downSince, lastErrorAt, notices, ...rest } = row;
   return {
     ...rest,
     ...limitsOf(row),
     ...traitsOf(kindOf(row)),
     downSince: isoOrNull(downSince),
     lastErrorAt: isoOrNull(lastErrorAt),
+    notices: notices.map(({ at, ...notice }) => ({ ...notice, at: new Date(at).toISOString() })),
     lastHour: { accepted, refused, retried, unknown },
     callbackUrl: callbackUrlOf(publicUrl, row),
     createdAt: createdAt.toISOString(),

@@ -24,6 +24,7 @@ export type ConnectionRow = {
   fault: string | null;
   lastError: string | null;
   lastErrorAt: Date | null;
+  notices: { text: string; serious: boolean; at: string }[];
   queued: number;
   oldestSeconds: number;
   unknowns: number;
@@ -54,6 +55,12 @@ const QUEUE = sql`
            AND (NOT q.scheduled OR q.available_at > now() - ${MISSED_AFTER}))), 0)::float8 AS "oldestSeconds"
   FROM dispatch_chunk q WHERE q.connection_id = c.id`;
 
+/** By connection `c.id`: what its carrier has reported in the last 30 days, the newest first. */
+const NOTICES = sql`
+  (SELECT coalesce(json_agg(json_build_object('text', n.text, 'serious', n.serious, 'at', n.at)
+                            ORDER BY n.at DESC, n.subject), '[]')
+   FROM connection_notice n WHERE n.connection_id = c.id AND n.at >= now() - interval '30 days')`;
+
 /** A page of the connections, or the one of this name. */
 export async function listConnectionPage(
   db: Db,
@@ -63,7 +70,7 @@ export async function listConnectionPage(
     db,
     sql`SELECT c.id, c.name, c.kind, c.status, c.sandbox, c.settings, c.created_at AS "createdAt",
                CASE WHEN c.status = 'active' AND NOT seen.up THEN d.since END AS "downSince", seen.*, hour.*, queue.*,
-               error.*,
+               error.*, ${NOTICES} AS notices,
                (SELECT count(*) FROM unknown_outcome o WHERE o.connection_id = c.id) AS unknowns,
                (SELECT count(*) FROM receipt_unmatched u WHERE u.connection_id = c.id) AS "unmatchedReceipts",
                (SELECT count(*) FROM route r WHERE r.connection_id = c.id) AS routes,

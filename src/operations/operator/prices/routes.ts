@@ -10,6 +10,7 @@ import { channelName, orNull } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
 import { amount, digitsOf, Done, IdParams, NumberField, OPERATOR_PATH, PrefixField } from '../fields.ts';
 import { countPrices, findPrice, findPriceFor, listPricePage, type PriceRow } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: prices'];
 const PRICES = `${OPERATOR_PATH}/prices`;
@@ -65,7 +66,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       tags,
       operationId: 'operatorSetPrice',
       summary: 'Set the price of a channel and prefix',
-      body: PriceIn,
+      body: withExamples(PriceIn, { channel: 'SMS', prefix: '423', price: 0.055 }),
       response: { 200: PriceOut },
     },
     handler: ({ actor, body }) => {

@@ -126,7 +126,10 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
   const MISSED = `${OPERATOR_PATH}/schedules/missed`;
-  const Decided = Type.Object({ messages: count('The number of messages concerned.') });
+  const Decided = Type.Object(
+    { messages: count('The number of messages concerned.') },
+    { examples: [{ messages: 3 }] },
+  );
 
   app.get(MISSED, {
     onRequest,

@@ -8,6 +8,7 @@ import { instant, orNull } from '../../../platform/lib/schema.ts';
 import { confirmQueued, discardQueued, pauseSending } from '../../restore-guard/decide.ts';
 import { operatorNameOf } from '../author.ts';
 import { isoOrNull, OPERATOR_PATH } from '../fields.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: sending'];
 const PATH = `${OPERATOR_PATH}/fence`;
@@ -87,7 +88,7 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
       description:
         'All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is ' +
         'already paused.',
-      body: PauseIn,
+      body: withExamples(PauseIn, { reason: 'The carrier is being replaced' }),
       response: { 200: StatusOut },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {
@@ -103,7 +104,7 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorResumeSending',
       summary: 'Resume sending, with or without the queued messages',
       description: 'Responds with 409 when sending is not paused.',
-      body: ResumeIn,
+      body: withExamples(ResumeIn, { discard: false }),
       response: { 200: ResumedOut },
     },
     handler: idempotentHandler(deps, async ({ actor, body }) => {

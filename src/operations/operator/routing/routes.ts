@@ -9,6 +9,7 @@ import { channelName } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
 import { connectionField, digitsOf, Done, IdParams, NumberField, OPERATOR_PATH, PrefixField } from '../fields.ts';
 import { countRoutes, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: routes'];
 const ROUTES = `${OPERATOR_PATH}/routes`;
@@ -73,7 +74,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorAddRoute',
       summary: 'Add a route: a prefix of numbers and its connection',
       description: 'Adding an existing route again changes its priority and its policy for unknown outcomes.',
-      body: RouteIn,
+      body: withExamples(RouteIn, { channel: 'SMS', prefix: '423', connection: 'acme-smsc', priority: 50 }),
       response: { 201: RouteOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {

@@ -11,6 +11,7 @@ import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
 import { assignSenderTo, registerRequestedAgent, removeSenderById } from './assign.ts';
 import * as schema from './schema.ts';
 import * as db from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: senders'];
 const SENDERS = `${OPERATOR_PATH}/senders`;
@@ -58,7 +59,12 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
         'With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of ' +
         'one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise ' +
         'the response is 409.',
-      body: schema.SenderIn,
+      body: withExamples(schema.SenderIn, {
+        identity: 'acme-offers',
+        connection: 'sandbox-rcs',
+        accountId: 1,
+        name: 'Acme',
+      }),
       response: { 201: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
@@ -73,7 +79,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorRegisterAgent',
       summary: 'Register a requested agent under its id',
       params: IdParams,
-      body: schema.Registration,
+      body: withExamples(schema.Registration, { identity: 'acme-agent', connection: 'sandbox-rcs' }),
       response: { 200: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
@@ -124,7 +130,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorAssignNumber',
       summary: 'Assign a number to an account',
       description: 'Assigning it again moves it to another account.',
-      body: schema.NumberIn,
+      body: withExamples(schema.NumberIn, { number: '+393399957020', connection: 'sandbox', accountId: 1 }),
       response: { 201: schema.AssignedNumber },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {

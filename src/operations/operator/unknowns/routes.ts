@@ -10,6 +10,7 @@ import { operatorNameOf } from '../author.ts';
 import { accountIdField, amount, connectionField, OPERATOR_PATH } from '../fields.ts';
 import { settleAll } from './settle-all.ts';
 import { countUnknowns, listUnknownPage, type UnknownRow } from './sql.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: open unknowns'];
 
@@ -82,7 +83,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Settle unknown outcomes',
       description:
         'Each message is settled separately: one that was settled in the meantime does not affect the others.',
-      body: SettleIn,
+      body: withExamples(SettleIn, { messageIds: ['01a1fd63-cf7c-7183-929b-46bc3bfe6f71'], as: 'delivered' }),
       response: { 200: SettleOut },
     },
     // A repeated request settles no message twice.

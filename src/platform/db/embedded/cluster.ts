@@ -19,6 +19,8 @@ export type ClusterOptions = {
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
   readonly log: Log;
+  /** Breaks off the creation of a cluster. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Returns the path of the cluster: a folder, or a symbolic link to one in /var/lib/heliograph. */
@@ -46,6 +48,10 @@ export async function openCluster(options: ClusterOptions): Promise<{ clusterDir
   if (password !== undefined) return { clusterDir, password };
   throw new StartupError(`${passwordPath(options.dataDir)}, the password of ${clusterDir}, is missing: restore it.`);
 }
+
+/** Whether DATA_DIR contains a cluster, of whatever version and in whatever condition. */
+export const hasCluster = async (dataDir: string): Promise<boolean> =>
+  (await realDir(clusterPath(dataDir))) !== undefined;
 
 const realDir = (path: string): Promise<string | undefined> => realpath(path).catch(ignoreCode('ENOENT'));
 
@@ -110,7 +116,8 @@ async function systemDirFor(dataDir: string, log: Log): Promise<string> {
   return target;
 }
 
-async function initialise(dir: string, password: string, { binaries, user, durable }: ClusterOptions): Promise<void> {
+async function initialise(dir: string, password: string, options: ClusterOptions): Promise<void> {
+  const { binaries, user, durable, signal } = options;
   const passwordFile = `${dir}.password`;
   try {
     await mkdir(dir, { mode: 0o700 });
@@ -120,6 +127,7 @@ async function initialise(dir: string, password: string, { binaries, user, durab
       ...user,
       cwd: '/',
       env: { PATH: '/usr/bin:/bin' },
+      signal,
     });
   } catch (error) {
     await rm(dir, { recursive: true, force: true });

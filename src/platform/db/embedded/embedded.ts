@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log.ts';
 import { findBinaries } from './binaries.ts';
 import { createDataDir } from '../data-dir.ts';
 import { clusterPath, openCluster } from './cluster.ts';
-import { ensureRunning, findServer, type Site, stopServer } from './process.ts';
+import { ensureRunning, findServer, haltServer, type Site, stopServer } from './process.ts';
 import { SUPERUSER } from './settings.ts';
 import { findServerUser } from './user.ts';
 import { hasCode } from '../private-file.ts';
@@ -16,6 +16,8 @@ export type EmbeddedOptions = {
   readonly log: Log;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
+  /** Aborts the start: it rejects, and what it has started ends. */
+  readonly signal?: AbortSignal;
 };
 
 export type EmbeddedServer = {
@@ -24,6 +26,8 @@ export type EmbeddedServer = {
   readonly attached: boolean;
   /** Stops the server. Resolves within 5 seconds. */
   stop(): Promise<void>;
+  /** Makes the server stop without waiting for it: for a process that has to end at once. */
+  halt(): Promise<unknown>;
   /** Stops watching the server and leaves it running. */
   release(): Promise<void>;
 };
@@ -43,7 +47,7 @@ const DISCONNECT_GRACE_MS = 500;
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
     const { site, password } = await openSite(options);
-    const { connectionString, ...server } = await connectToServer(site, password);
+    const { connectionString, ...server } = await connectToServer(site, password, options.signal);
     const watch = watchServer(site, server.port, options.log);
     const release = (): Promise<void> => watch.end();
     return {
@@ -51,6 +55,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       attached: server.attached,
       release,
       stop: () => release().then(() => stopServer(site.clusterDir)),
+      halt: () => haltServer(site.clusterDir),
     };
   } catch (error) {
     throw explainDatabaseError(error);
@@ -73,21 +78,21 @@ export async function attachEmbedded(
 }
 
 async function openSite(options: EmbeddedOptions): Promise<{ site: Site; password: string }> {
-  const { log, durable = true } = options;
+  const { log, durable = true, signal } = options;
   const dataDir = resolve(options.dataDir);
   await createDataDir(dataDir);
   const user = await findServerUser(clusterPath(dataDir));
   const binaries = await findBinaries(user);
-  const { clusterDir, password } = await openCluster({ dataDir, binaries, user, durable, log });
+  const { clusterDir, password } = await openCluster({ dataDir, binaries, user, durable, log, signal });
   const site = { clusterDir, logFile: join(dataDir, 'postgres.log'), postgres: binaries.postgres, user, durable };
   return { site, password };
 }
 
 /** Retries, since a dying server counts as running for a moment. */
-async function connectToServer(site: Site, password: string) {
+async function connectToServer(site: Site, password: string, signal: AbortSignal | undefined) {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
   for (;;) {
-    const server = await ensureRunning(site);
+    const server = await ensureRunning(site, undefined, signal);
     const connectionString = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
     try {
       await verify(site, connectionString);
@@ -142,20 +147,23 @@ async function query<R extends pg.QueryResultRow>(connectionString: string, text
   }
 }
 
-/** Restarts the server when it is gone, until `end`, which waits for a restart in progress. */
+/** Restarts the server when it is gone, until `end`, which breaks off a restart in progress. */
 function watchServer(site: Site, port: number, log: Log): { end(): Promise<void> } {
+  const ending = new AbortController();
   let check = Promise.resolve();
   let busy = false;
   const restart = async (): Promise<void> => {
     if ((await findServer(site.clusterDir)) !== undefined) return;
     log.error({ log: site.logFile }, 'the database server is gone; restarting it');
-    await ensureRunning(site, port);
+    await ensureRunning(site, port, ending.signal);
   };
   const timer = setInterval(() => {
     if (busy) return;
     busy = true;
     check = restart()
-      .catch((error: unknown) => log.error({ err: error }, 'the database server could not be restarted'))
+      .catch((error: unknown) => {
+        if (!ending.signal.aborted) log.error({ err: error }, 'the database server could not be restarted');
+      })
       .finally(() => {
         busy = false;
       });
@@ -163,6 +171,7 @@ function watchServer(site: Site, port: number, log: Log): { end(): Promise<void>
   return {
     end: () => {
       clearInterval(timer);
+      ending.abort();
       return check;
     },
   };

@@ -34,7 +34,7 @@ const STOP_TIMEOUT_MS = 5_000;
 const RETRY_MS = 10_000;
 /** A port taken between choice and use, or processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
-  /Address already in use|shared memory block .* is still in use|lock file "postmaster.pid" already exists/;
+  /Address already in use|pre-existing shared memory block|lock file "postmaster.pid" already exists/;
 const MAX_LOG_BYTES = 10_000_000;
 
 const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
@@ -85,14 +85,19 @@ const psCommand = async (pid: number): Promise<string> =>
 /**
  * Makes sure that a server runs on the cluster and resolves when it is ready: the one that runs already (`attached`),
  * or a new one, which outlives this process. Without `port` a free one is chosen. Throws a StartupError with the reason
- * if it does not start.
+ * if it does not start. When `signal` is aborted, a server that is being started here is stopped, and this rejects.
  */
-export async function ensureRunning(site: Site, port?: number): Promise<RunningServer & { attached: boolean }> {
+export async function ensureRunning(
+  site: Site,
+  port?: number,
+  signal?: AbortSignal,
+): Promise<RunningServer & { attached: boolean }> {
   const startedAt = Date.now();
   let child: Awaited<ReturnType<typeof spawnServer>> | undefined;
   while (Date.now() < startedAt + START_TIMEOUT_MS) {
     const server = await findServer(site.clusterDir);
     if (server?.ready) return { pid: server.pid, port: server.port, attached: server.pid !== child?.pid };
+    await breakOffIf(signal, child);
     if (server === undefined && child?.running() !== true) {
       const output = child?.output() ?? '';
       if (child !== undefined && !(TRANSIENT_FAILURE.test(output) && Date.now() < startedAt + RETRY_MS))
@@ -102,6 +107,15 @@ export async function ensureRunning(site: Site, port?: number): Promise<RunningS
     await delay(POLL_MS);
   }
   throw new StartupError(`PostgreSQL was not ready after ${START_TIMEOUT_MS / 60_000} minutes: see ${site.logFile}.`);
+}
+
+async function breakOffIf(
+  signal: AbortSignal | undefined,
+  child: Awaited<ReturnType<typeof spawnServer>> | undefined,
+): Promise<void> {
+  if (signal?.aborted !== true) return;
+  await child?.stop();
+  throw signal.reason;
 }
 
 async function spawnServer(site: Site, port: number) {
@@ -125,9 +139,15 @@ async function spawnServer(site: Site, port: number) {
     spawnError = error.message;
   });
   child.unref();
+  const running = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   return {
     pid: child.pid,
-    running: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
+    running,
+    async stop(): Promise<void> {
+      child.kill('SIGINT');
+      const deadline = Date.now() + STOP_TIMEOUT_MS;
+      while (Date.now() < deadline && running()) await delay(POLL_MS);
+    },
     output: () => spawnError || readFileSync(site.logFile).subarray(logStart).toString(),
   };
 }
@@ -187,9 +207,15 @@ export function startFailure(
  * for its final checkpoint finishes on its own, and the next start waits for it.
  */
 export async function stopServer(clusterDir: string): Promise<void> {
-  const server = await findServer(clusterDir);
-  if (server === undefined) return;
-  process.kill(server.pid, 'SIGINT');
+  const pid = await haltServer(clusterDir);
   const deadline = Date.now() + STOP_TIMEOUT_MS;
-  while (Date.now() < deadline && (await findServer(clusterDir))?.pid === server.pid) await delay(POLL_MS);
+  while (pid !== undefined && Date.now() < deadline && (await findServer(clusterDir))?.pid === pid)
+    await delay(POLL_MS);
+}
+
+/** Makes the server shut down cleanly, without waiting for it; resolves with its pid, if there is one. */
+export async function haltServer(clusterDir: string): Promise<number | undefined> {
+  const server = await findServer(clusterDir);
+  if (server !== undefined) process.kill(server.pid, 'SIGINT');
+  return server?.pid;
 }

@@ -64,6 +64,8 @@ export function serverArguments(options: { dir: string; port: number; durable: b
       fsync: durable,
       synchronous_commit: durable,
       full_page_writes: durable,
+      // Not durable is for tests, which run several programs on one server.
+      ...(options.durable ? {} : { max_connections: '200' }),
     }),
   ];
 }

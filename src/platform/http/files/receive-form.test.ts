@@ -9,14 +9,16 @@ import { apiDeps } from '../../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { until } from '../../../../test/support/until.ts';
 import { type FormBounds, MULTIPART_LIMITS, receiveForm } from './receive-form.ts';
+import { createUploadGate } from './upload-gate.ts';
 import { openTemporaryFile } from '../../storage/temporary-file.ts';
 
 const BOUNDS: FormBounds = {
   fileBytes: 1_000_000,
   bodyBytes: 1_000_000,
-  stallTimeoutMs: 250,
-  totalTimeoutMs: 1500,
-  drainTimeoutMs: 500,
+  stallTimeoutMs: 1500,
+  totalTimeoutMs: 6000,
+  // The answer is lost to a client that has not read it by then and still sends.
+  drainTimeoutMs: 2500,
 };
 let app: App;
 let port: number;
@@ -26,12 +28,15 @@ beforeAll(async () => {
   folder = await temporaryFolder('heliograph-receive-');
   app = createServer(apiDeps());
   app.register(multipart, { limits: { ...MULTIPART_LIMITS, fileSize: BOUNDS.fileBytes } });
-  app.post('/', async (request) => {
-    await using file = await openTemporaryFile(folder);
-    const { fileName, fields } = await receiveForm(request, file, BOUNDS);
-    const text = await readFile(`/proc/self/fd/${file.fd}`, 'utf8');
-    return { fileName, fields: Object.fromEntries(fields), text };
-  });
+  const gate = createUploadGate({ perAccount: 100 });
+  app.post('/', (request) =>
+    gate.run(1, async (upload) => {
+      await using file = await openTemporaryFile(folder);
+      const { fileName, fields } = await receiveForm(request, { file, bounds: BOUNDS, upload });
+      const text = await readFile(`/proc/self/fd/${file.fd}`, 'utf8');
+      return { fileName, fields: Object.fromEntries(fields), text };
+    }),
+  );
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
 });
@@ -58,6 +63,7 @@ async function send(body: Iterable<string> | AsyncIterable<string>, length?: num
   const sending = async (): Promise<void> => {
     for await (const piece of body) {
       if (socket.destroyed) return;
+      if (answer !== '') await delay(20);
       const size = Buffer.byteLength(piece).toString(16);
       const taken = socket.write(length === undefined ? `${size}\r\n${piece}\r\n` : piece);
       if (!taken) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
@@ -108,7 +114,7 @@ const ENDLESS: [what: string, body: () => Iterable<string> | AsyncIterable<strin
   ['a body of which nothing comes', () => stalled('-'), '400'],
   ['a file that comes too slowly', () => slow(FILE, 'x'), '400'],
 ];
-test.each(ENDLESS)('%s is answered, and the connection closed', async (_, body, status) => {
+test.concurrent.each(ENDLESS)('%s is answered, and the connection closed', async (_, body, status) => {
   const answer = await send(body());
   expect([statusOf(answer), messageOf(answer)]).toEqual([status, expect.any(String)]);
 });

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
 import { AppError, invalidFields } from '../../errors.ts';
+import type { Place, Upload } from './upload-gate.ts';
 
 /** Limits for the multipart parser. */
 export const MULTIPART_LIMITS = {
@@ -52,22 +53,40 @@ export type Form = {
 /** A request whose body is a form; `parts` starts reading it. */
 export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterable<Multipart> };
 
+export type FormOptions = {
+  /** An empty file, which gets the content. */
+  readonly file: FileHandle;
+  readonly bounds: FormBounds;
+  /** The upload that the form belongs to: it holds a place while the body arrives. */
+  readonly upload: Upload;
+};
+
 /**
  * Receives the form of an upload and writes its file into `file`. Size, number of parts, pauses and total time of the
  * body are all limited. Errors: 400 for a malformed form, one without a file, or one that arrives too slowly; 413
- * beyond a size limit.
+ * beyond a size limit; 503 when there is no place for it, or when it has to give way to others.
  */
-export async function receiveForm(request: FormRequest, file: FileHandle, bounds: FormBounds): Promise<Form> {
+export async function receiveForm(request: FormRequest, { file, bounds, upload }: FormOptions): Promise<Form> {
   const { raw } = request;
   if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooLarge(bounds);
+  try {
+    return await upload.receive((place) => receiveParts(request, { file, bounds, place }));
+  } catch (error) {
+    drainBody(raw, bounds);
+    throw asClientError(error);
+  }
+}
+
+type Reception = Omit<FormOptions, 'upload'> & { readonly place: Place };
+
+async function receiveParts(request: FormRequest, { file, bounds, place }: Reception): Promise<Form> {
   const given = new AbortController();
-  const watch = watchBody(raw, bounds);
+  const watch = watchBody(request.raw, bounds, place);
   try {
     return await Promise.race([readParts(request, { file, bounds, signal: given.signal }), watch.broken]);
   } catch (error) {
     given.abort();
-    drainBody(raw, bounds);
-    throw asClientError(error);
+    throw error;
   } finally {
     watch.stop();
   }
@@ -76,16 +95,21 @@ export async function receiveForm(request: FormRequest, file: FileHandle, bounds
 const tooLarge = ({ fileBytes }: Pick<FormBounds, 'fileBytes'>) =>
   new AppError('too_large', { message: `An upload may have at most ${Math.floor(fileBytes / KIB / KIB)} MiB` });
 
-/** Rejects when the body is too large or too slow. */
-function watchBody(raw: IncomingMessage, bounds: FormBounds): { broken: Promise<never>; stop(): void } {
+type Watch = { readonly broken: Promise<never>; stop(): void };
+
+/** Rejects when the body is too large or too slow, and when it has to give way. */
+function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal }: Place): Watch {
   const { bodyBytes, stallTimeoutMs, totalTimeoutMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not arrive in time' }]));
   const timers = [setTimeout(tooSlow, stallTimeoutMs), setTimeout(tooSlow, totalTimeoutMs)];
+  const giveWay = (): void => reject(signal.reason);
+  signal.addEventListener('abort', giveWay);
   let bytes = 0;
   const count = (octets: Buffer): void => {
     timers[0]?.refresh();
+    received(octets.length);
     bytes += octets.length;
     if (bytes > bodyBytes) reject(tooLarge(bounds));
   };
@@ -94,6 +118,7 @@ function watchBody(raw: IncomingMessage, bounds: FormBounds): { broken: Promise<
     broken,
     stop() {
       raw.off('data', count);
+      signal.removeEventListener('abort', giveWay);
       for (const timer of timers) clearTimeout(timer);
     },
   };
@@ -120,7 +145,9 @@ async function readParts(request: FormRequest, target: Target): Promise<Form> {
 
 async function store(part: MultipartFile, { file, bounds, signal }: Target): Promise<void> {
   if (part.fieldname !== 'file')
-    throw invalidFields([{ field: part.fieldname.slice(0, 100), message: 'must not be a file' }]);
+    throw invalidFields([
+      { field: part.fieldname.slice(0, 100), message: 'must not be a file: send the file in the part "file"' },
+    ]);
   let bytes = 0;
   await pipeline(
     part.file,

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { AppError } from '../../errors.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { ErrorOut, ref } from '../schema.ts';
 import { readRange } from './range.ts';
 
 /** A stored file to be sent as a response. */
@@ -15,6 +17,17 @@ export type ServedFile = {
   readonly inline?: boolean;
   /** Identifies exactly these bytes; without quotes. */
   readonly etag: string;
+};
+
+const octets = (options: { readonly description: string; readonly examples?: string[] }) =>
+  Type.Unsafe<Readable>(Type.String({ format: 'binary', ...options }));
+
+/** The answers of a route that ends in `sendFile`, for its schema. */
+export const FILE_ANSWERS = {
+  200: octets({ description: 'The file' }),
+  206: octets({ description: 'The range of the file in the header Range', examples: ['(octets)'] }),
+  304: Type.Null({ description: 'The file is still that of the ETag in the header If-None-Match' }),
+  416: ref(ErrorOut),
 };
 
 /** Whatever the file contains, it may not load or run anything. */

@@ -1,25 +1,73 @@
 import { AppError } from '../../errors.ts';
+import { createFairQueue, type Slot } from '../../lib/background/fair-queue.ts';
 
-/** Each upload needs two open files and, while it is processed, a thread. */
-const MAX_UPLOADS = 8;
-const MAX_UPLOADS_PER_ACCOUNT = 2;
+/** What an upload does with its place while its body arrives. */
+export type Place = {
+  /** Reports octets of the body: they are what the upload keeps its place by. */
+  received(bytes: number): void;
+  /** Aborted, with an AppError, when the upload has to give way to one of another account. */
+  readonly signal: AbortSignal;
+};
 
-/** Limits concurrent uploads, in total and per account, so that slow uploads of one account do not block the others. */
-export function createUploadGate() {
+/** An upload in progress. */
+export type Upload = {
+  /**
+   * Waits for a place and runs `take`, which receives the body, while it holds the place. Errors: 503 when no place
+   * became free in time.
+   */
+  receive<T>(take: (place: Place) => Promise<T>): Promise<T>;
+};
+
+export type UploadGate = {
+  /** Runs an upload. Errors: 429 when the account has too many in progress, 503 when all accounts together have. */
+  run<T>(accountId: number, work: (upload: Upload) => Promise<T>): Promise<T>;
+};
+
+const DEFAULTS = {
+  /** How many bodies are received at the same time; the others wait. */
+  places: 8,
+  /** The uploads in progress of one account: in reception, waiting, or being processed. */
+  perAccount: 2,
+  /** The uploads in progress of all accounts. Each needs two open files. */
+  inAll: 200,
+  /** A body that arrives more slowly is dripping: it gives way to others. */
+  bytesPerSecond: 32 * 1024,
+  /** A body is not taken for a dripping one before it has been slower for this long. */
+  graceMs: 2000,
+  /** How long an upload waits for a place. Shorter than the time after which a body that nobody reads is cut off. */
+  patienceMs: 6000,
+  /** How often an upload that waits looks for one that has to give way. */
+  checkMs: 250,
+  now: (): number => performance.now(),
+};
+export type UploadGateOptions = typeof DEFAULTS;
+
+/** An upload whose body arrives. `paidUntil`: the octets so far keep it from being a dripping one until then. */
+type Reception = { readonly accountId: number; paidUntil: number; readonly giveWay: AbortController };
+
+/**
+ * Gives the places in which bodies of uploads are received to the accounts in turn. A place is held only while octets
+ * flow: when all are taken and another upload waits, a dripping one loses its place, the slowest first. If all flow, an
+ * account with several places loses one to an account with none.
+ */
+export function createUploadGate(options: Partial<UploadGateOptions> = {}): UploadGate {
+  const { places, perAccount, inAll, bytesPerSecond, graceMs, patienceMs, checkMs, now } = { ...DEFAULTS, ...options };
+  const queue = createFairQueue({ size: places, perAccount });
   const inside = new Map<number, number>();
+  const receptions = new Set<Reception>();
   let all = 0;
 
-  function enter(accountId: number): void {
+  function enter(accountId: number): Disposable {
     const own = inside.get(accountId) ?? 0;
-    if (own >= MAX_UPLOADS_PER_ACCOUNT)
+    if (own >= perAccount)
       throw new AppError('rate_limited', {
-        message: `${MAX_UPLOADS_PER_ACCOUNT} uploads of this account are in progress`,
+        message: `${perAccount} uploads of this account are in progress`,
         retryAfterSeconds: 5,
       });
-    if (all >= MAX_UPLOADS)
-      throw new AppError('unavailable', { message: 'Too many uploads in progress', retryAfterSeconds: 5 });
+    if (all >= inAll) throw tooMany();
     inside.set(accountId, own + 1);
     all++;
+    return { [Symbol.dispose]: () => leave(accountId) };
   }
 
   function leave(accountId: number): void {
@@ -29,15 +77,70 @@ export function createUploadGate() {
     all--;
   }
 
+  const placesOf = (accountId: number): number =>
+    [...receptions].filter((reception) => reception.accountId === accountId).length;
+
+  /** Finds the upload that gives way to one of this account, which has waited for `waitedMs`. */
+  function findYielding(accountId: number, waitedMs: number): Reception | undefined {
+    const slowestFirst = [...receptions].sort((a, b) => a.paidUntil - b.paidUntil);
+    const [slowest] = slowestFirst;
+    if (slowest && slowest.paidUntil < now()) return slowest;
+    if (waitedMs < graceMs || placesOf(accountId) > 0) return undefined;
+    return slowestFirst.find((reception) => placesOf(reception.accountId) > 1);
+  }
+
+  function makeRoom(accountId: number, waitedMs: number): void {
+    if (receptions.size < places) return;
+    const yielding = findYielding(accountId, waitedMs);
+    if (!yielding) return;
+    receptions.delete(yielding);
+    yielding.giveWay.abort(gaveWay());
+  }
+
+  async function waitForPlace(accountId: number): Promise<Slot> {
+    const patience = new AbortController();
+    const beganAt = now();
+    const check = setInterval(() => makeRoom(accountId, now() - beganAt), checkMs);
+    const timer = setTimeout(() => patience.abort(tooMany()), patienceMs);
+    makeRoom(accountId, 0);
+    try {
+      return await queue.enter(accountId, { signal: patience.signal });
+    } finally {
+      clearInterval(check);
+      clearTimeout(timer);
+    }
+  }
+
+  async function receive<T>(accountId: number, take: (place: Place) => Promise<T>): Promise<T> {
+    using _slot = await waitForPlace(accountId);
+    const reception = { accountId, paidUntil: now() + graceMs, giveWay: new AbortController() };
+    receptions.add(reception);
+    try {
+      return await take({
+        received(bytes) {
+          const paid = Math.max(reception.paidUntil, now()) + (bytes / bytesPerSecond) * 1000;
+          reception.paidUntil = Math.min(paid, now() + graceMs);
+        },
+        signal: reception.giveWay.signal,
+      });
+    } finally {
+      receptions.delete(reception);
+    }
+  }
+
   return {
-    /** Runs an upload. Errors: 429 when the account has too many in progress, 503 when all accounts together have. */
-    async run<T>(accountId: number, work: () => Promise<T>): Promise<T> {
-      enter(accountId);
-      try {
-        return await work();
-      } finally {
-        leave(accountId);
-      }
+    async run(accountId, work) {
+      using _upload = enter(accountId);
+      return await work({ receive: (take) => receive(accountId, take) });
     },
   };
 }
+
+const tooMany = (): AppError =>
+  new AppError('unavailable', { message: 'Too many uploads in progress', retryAfterSeconds: 5 });
+
+const gaveWay = (): AppError =>
+  new AppError('unavailable', {
+    message: 'The upload was too slow while others waited: retry later',
+    retryAfterSeconds: 5,
+  });

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../../test/support/linear.ts';
 import { describeFaults } from './message.ts';
 
 /** What a sender of `data` reads, as `field: message`. */
@@ -41,6 +42,7 @@ test.each([
   [Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'must have at most 1 entries'],
   [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'must not contain the same value twice'],
   [Type.Enum(['A', 'B']), 'C', 'must be one of A, B'],
+  [Type.Enum(['A', 'B'], { type: 'string' }), null, 'must be one of A, B'],
   [Type.Literal('A'), 'C', 'must be A'],
   [Type.Unsafe({ not: { type: 'string' } }), 'a', 'is not allowed in this form'],
 ])('%j says of %j: it %s', (schema, value, message) => {
@@ -64,8 +66,53 @@ test('a union gives one message: its types, its values, or the faults of the clo
   ]);
 });
 
+test('in a union whose forms have a word of their own, the form that was named counts', () => {
+  const form = (type: string, more: object) => Type.Object({ type: Type.Literal(type), ...more });
+  const card = Type.Object({ title: Type.String(), height: Type.Integer() });
+  const body = field(
+    Type.Union([
+      form('TEXT', { text: Type.String() }),
+      form('CARD', { card, note: Type.Optional(Type.String()) }),
+      Type.Object({ type: Type.Enum(['FILE', 'IMAGE']) }),
+      Type.Null(),
+    ]),
+  );
+  expect(faults(body, { it: { type: 'CARD', card: { title: 1, height: 'x' }, note: 2 } })).toEqual([
+    'it.card.title: must be a string',
+    'it.card.height: must be a whole number',
+    'it.note: must be a string',
+  ]);
+  expect(faults(body, { it: { type: 'CAROUSEL', card: 5 } })).toEqual([
+    'it.type: must be one of TEXT, CARD, FILE, IMAGE',
+  ]);
+  expect(faults(body, { it: { text: 'Hello' } })).toEqual(['it.type: is required']);
+  expect(faults(body, { it: 5 })).toEqual(['it: must be an object or null']);
+});
+
 test('a union inside a union gives one message', () => {
   const inner = Type.Union([Type.String(), Type.Integer()]);
   const schema = field(Type.Union([Type.Object({ x: inner }), Type.Null()]));
   expect(faults(schema, { it: { x: true } })).toEqual(['it.x: must be a string or a whole number']);
+});
+
+test('each entry of a list of unions has its own faults', () => {
+  const [a, b] = [Type.Object({ x: Type.Integer(), y: Type.Integer() }), Type.Object({ z: Type.Integer() })];
+  const schema = field(Type.Array(Type.Union([a, b, Type.Null()])));
+  expect(faults(schema, { it: [{ x: 1 }, { x: 'a', y: 2 }, { z: null }, 5] })).toEqual([
+    'it[0].y: is required',
+    'it[1].x: must be a whole number',
+    'it[2].z: must be a whole number',
+    'it[3]: must be an object or null',
+  ]);
+});
+
+test('many failed unions take time in proportion to their number', async () => {
+  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
+  const schema = Type.Array(Type.Union([Type.Object({ x: Type.Integer() }), Type.Object({ y: Type.Integer() })]));
+  const validate = ajv.compile(schema);
+  const errorsOf = (entries: number) => {
+    validate(Array.from({ length: entries }, () => ({ x: 'a', y: 'b' })));
+    return validate.errors ?? [];
+  };
+  await expectLinear(errorsOf, describeFaults, 200);
 });

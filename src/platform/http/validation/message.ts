@@ -1,27 +1,32 @@
 import type { ErrorObject } from 'ajv';
 import type { FieldError } from '../../errors.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { pathOf } from './forgive-case.ts';
 
 /** The parts of an Ajv error that its message needs. */
-type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> & {
-  readonly parentSchema?: ErrorObject['parentSchema'];
-};
+type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> &
+  Partial<Pick<ErrorObject, 'parentSchema' | 'data'>>;
 
 /**
  * Turns Ajv's errors into messages with the dotted path of their field; a failed union yields the errors of one branch.
  */
 export const describeFaults = (errors: readonly ErrorObject[]): FieldError[] =>
-  foldUnions(errors).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
+  withoutDoubles(foldUnions(errors)).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
+
+/** A value of the wrong type is none of the allowed values either: the list of these says both. */
+function withoutDoubles(faults: readonly Fault[]): readonly Fault[] {
+  const listed = new Set(faults.flatMap((fault) => (fault.keyword === 'enum' ? [fault.instancePath] : [])));
+  return faults.filter((fault) => fault.keyword !== 'type' || !listed.has(fault.instancePath));
+}
 
 /**
  * Returns the path of a field, as `messages[0].destinations`: `body` for the whole body, a missing field by its name.
  */
 function fieldOf(fault: Fault): string {
-  const path = fault.instancePath.split('/').slice(1).map(unescape);
+  const path = pathOf(fault.instancePath);
   if (fault.keyword === 'required') path.push(String(fault.params['missingProperty']));
   return path.map((key, at) => (/^\d+$/.test(key) ? `[${key}]` : at === 0 ? key : `.${key}`)).join('') || 'body';
 }
-
-const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
 
 type Sentence = (params: Record<string, unknown>) => string;
 
@@ -82,20 +87,34 @@ const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a va
  * the closest branch are kept, which is the one whose fields were sent: that is most likely what the sender got wrong.
  */
 function foldUnions(errors: readonly ErrorObject[]): Fault[] {
-  let faults: Fault[] = [];
+  const faults: Fault[] = [];
   for (const error of errors) {
     if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') faults.push(error);
     else {
-      const inside = faults.filter((fault) => isInside(fault, error));
-      faults = [...faults.filter((fault) => !isInside(fault, error)), ...foldUnion(error, inside)];
+      // The faults of a value are listed one after another, so those of this union are among the last.
+      const start = faults.findLastIndex((fault) => !isAt(fault, error)) + 1;
+      const [inside, others] = partition(faults.splice(start), (fault) => isInside(fault, error));
+      for (const fault of [...others, ...foldUnion(error, inside)]) faults.push(fault);
     }
   }
   return faults;
 }
 
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const [first, second]: [T[], T[]] = [[], []];
+  for (const item of items) (isFirst(item) ? first : second).push(item);
+  return [first, second];
+}
+
+/** Whether a fault is one of the value that the union is for, or of something in it. */
+const isAt = ({ instancePath }: Fault, union: Fault): boolean =>
+  instancePath === union.instancePath || instancePath.startsWith(`${union.instancePath}/`);
+
 const isInside = (fault: Fault, union: Fault): boolean => fault.schemaPath.startsWith(`${union.schemaPath}/`);
 
 function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
+  const tagged = foldTagged(union, inside);
+  if (tagged !== undefined) return tagged;
   const here = inside.filter((fault) => fault.instancePath === union.instancePath);
   const values = here.filter((fault) => fault.keyword === 'const').map((fault) => fault.params['allowedValue']);
   const branches = [...Map.groupBy(inside, (fault) => branchOf(fault, union)).values()];
@@ -109,6 +128,43 @@ function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
   if (closest !== undefined) return closest;
   const types = here.flatMap((fault) => (fault.keyword === 'type' ? [fault.params['type']].flat() : []));
   return types.length > 0 ? [{ ...union, keyword: 'type', params: { type: [...new Set(types)] } }] : [union];
+}
+
+/**
+ * The faults of a union whose branches differ by a word, such as `type`: those of the branch that it names or, if it
+ * names none, that of the word. Undefined for other unions, and for a value that is no object.
+ */
+function foldTagged(union: Fault, inside: readonly Fault[]): readonly Fault[] | undefined {
+  const tag = isRecord(union.data) && !Array.isArray(union.data) ? tagOf(union) : undefined;
+  if (tag === undefined || !isRecord(union.data)) return undefined;
+  const given = union.data[tag.name];
+  const meant = tag.words.findIndex((words) => words?.includes(given));
+  if (meant >= 0) return inside.filter((fault) => branchOf(fault, union) === String(meant));
+  if (given === undefined) return [{ ...union, keyword: 'required', params: { missingProperty: tag.name } }];
+  const allowedValues = tag.words.flatMap((words) => words ?? []);
+  return [{ ...union, instancePath: `${union.instancePath}/${tag.name}`, keyword: 'enum', params: { allowedValues } }];
+}
+
+/** The field in which every object of a union has its own words, and these words by branch. */
+function tagOf({ parentSchema }: Fault) {
+  const branches: unknown = parentSchema?.['anyOf'] ?? parentSchema?.['oneOf'];
+  if (!Array.isArray(branches)) return undefined;
+  const objects = branches.map((branch) =>
+    isRecord(branch) && isRecord(branch['properties']) ? branch['properties'] : undefined,
+  );
+  const [first, second] = objects.filter((properties) => properties !== undefined);
+  if (first === undefined || second === undefined) return undefined;
+  const wordsIn = (name: string) => objects.map((properties) => properties && wordsOf(properties[name]));
+  const name = Object.keys(first).find((each) =>
+    objects.every((properties) => !properties || wordsOf(properties[each])),
+  );
+  return name === undefined ? undefined : { name, words: wordsIn(name) };
+}
+
+function wordsOf(schema: unknown): readonly unknown[] | undefined {
+  if (!isRecord(schema)) return undefined;
+  if ('const' in schema) return [schema['const']];
+  return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
 }
 
 /** Whether the branch does not even accept this type of value, so that it was not the one meant. */

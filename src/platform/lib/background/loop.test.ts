@@ -76,13 +76,13 @@ test('stop ends a pause at once', async () => {
 });
 
 test('a failure is logged with the name of the work, and the work continues', async () => {
-  const told: object[] = [];
+  const logged: object[] = [];
   const { runs, work } = heldWork();
-  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });
+  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void logged.push(fields) });
   const err = new Error('no disk');
   runs[0]?.reject(err);
   await turn();
-  expect(told).toEqual([{ err, task: 'sweep' }]);
+  expect(logged).toEqual([{ err, task: 'sweep' }]);
   loop.wake();
   await expect.poll(() => runs.length).toBe(2);
   runs[1]?.resolve(HOUR);
@@ -90,11 +90,11 @@ test('a failure is logged with the name of the work, and the work continues', as
 });
 
 test('a failure of the run that stop waits for is not logged', async () => {
-  const told: object[] = [];
+  const logged: object[] = [];
   const { runs, work } = heldWork();
-  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });
+  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void logged.push(fields) });
   const stopping = loop.stop();
   runs[0]?.reject(new Error('the pool is closed'));
   await stopping;
-  expect(told).toEqual([]);
+  expect(logged).toEqual([]);
 });

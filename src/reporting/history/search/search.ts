@@ -1,6 +1,7 @@
 import { listRecordsById, type MessageRecord } from '../../../messaging/tracking/sql.ts';
 import { toStatusRecord } from '../../../messaging/tracking/status.ts';
 import type { Db } from '../../../platform/db/query.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import { isUuid, timeOfId } from '../../../platform/lib/ids.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 import { idRangeOf } from '../list.ts';
@@ -13,18 +14,19 @@ const WEEK_MS = 7 * DAY_MS;
 const MAX_SCANNED = 50_000;
 const MAX_SCANNED_WITH_STATUS = 10_000;
 
-type Of = { readonly accountId: number };
+type Of = Pick<Actor, 'accountId' | 'operations'>;
 type Times = { readonly from: Date; readonly to: Date };
 
 /**
  * Searches the messages of all channels, newest first. Each call looks through a limited part of the range, so that none is
  * slow, and returns where the next one continues. Errors: 400 for dates that do not exist.
  */
-export async function searchMessages(db: Db, { accountId }: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
+export async function searchMessages(db: Db, actor: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
+  const { accountId } = actor;
   const times = rangeOf(query, now);
   if (query.q !== undefined && isUuid(query.q.trim()))
     return {
-      data: await recordsOf(db, accountId, [query.q.trim().toLowerCase()]),
+      data: await recordsOf(db, actor, [query.q.trim().toLowerCase()]),
       next: null,
       searchedTo: iso(times.from),
     };
@@ -35,7 +37,7 @@ export async function searchMessages(db: Db, { accountId }: Of, query: SearchQue
   const full = ids.length === query.limit;
   const next = (full ? ids.at(-1) : await findScanEnd(db, { ...filter, scan })) ?? null;
   const searchedTo = next === null ? times.from : timeOfId(next);
-  return { data: await recordsOf(db, accountId, ids), next, searchedTo: iso(searchedTo) };
+  return { data: await recordsOf(db, actor, ids), next, searchedTo: iso(searchedTo) };
 }
 
 const iso = (date: Date): string => date.toISOString();
@@ -68,19 +70,24 @@ const digitsOf = (text: string): string => text.replace(/\D/g, '').replace(/^00/
 const NUMBER = /^[+0-9 ().\-/]{3,30}$/;
 const digitsInNumber = (term: string): string | null => (NUMBER.test(term.trim()) ? digitsOf(term) || null : null);
 
-async function recordsOf(db: Db, accountId: number, ids: readonly string[]): Promise<SearchOut['data']> {
+async function recordsOf(db: Db, actor: Of, ids: readonly string[]): Promise<SearchOut['data']> {
+  const { accountId } = actor;
   if (ids.length === 0) return [];
   const [records, texts] = [await listRecordsById(db, { accountId, ids }), await listTexts(db, { accountId, ids })];
   const textOf = new Map(texts.map((text) => [text.id, text]));
   // Ids sort by time.
   return records
     .sort((a, b) => (a.id < b.id ? 1 : -1))
-    .flatMap((record) => toFound(record, textOf.get(record.id)) ?? []);
+    .flatMap((record) => toFound(record, textOf.get(record.id), actor) ?? []);
 }
 
-const toFound = (record: MessageRecord, text: MessageText | undefined): SearchOut['data'][number] | undefined =>
+const toFound = (
+  record: MessageRecord,
+  text: MessageText | undefined,
+  actor: Of,
+): SearchOut['data'][number] | undefined =>
   text && {
-    ...toStatusRecord(record),
+    ...toStatusRecord(record, actor),
     acceptedAt: iso(timeOfId(record.id)),
     readAt: record.readAt?.toISOString() ?? null,
     source: text.source,

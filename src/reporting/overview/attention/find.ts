@@ -14,7 +14,7 @@ const SCOPES_OF: Readonly<Partial<Record<AttentionKind, readonly Scope[]>>> = {
   campaign_paused: ['campaigns'],
   import_failed: ['contacts'],
   export_failed: ['exports'],
-  social_disconnected: ['keys'],
+  social_disconnected: ['social'],
   template_rejected: ['WHATSAPP', 'RCS', 'campaigns'],
 };
 

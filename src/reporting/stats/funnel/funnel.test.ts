@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Pool } from 'pg';
+import { beforeAll, expect, test } from 'vitest';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaigns/stage.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
 import { toFunnelOut } from './schema.ts';
 import { findFunnel } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = testDatabase();
+
 let stage: CampaignStage;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  ({ pool } = database);
   stage = await openCampaignStage(pool);
 });
-afterAll(() => database[Symbol.asyncDispose]());
 
 const NUMBERS = ['+393331000001', '+393331000002', '+393331000003', '+393331000004'];
 async function funnelOf(campaignId: number) {
@@ -22,7 +18,7 @@ async function funnelOf(campaignId: number) {
   const row = await findFunnel(tenant(pool, { accountId }), { accountId, campaignId });
   return row && toFunnelOut(row);
 }
-const NOTHING = { attempted: 0, delivered: 0, read: 0, failed: 0, fellBack: 0, pending: 0 };
+const NOTHING = { attempted: 0, delivered: 0, read: 0, failed: 0, fellBack: 0, notTried: 0, pending: 0 };
 
 test('each channel shows how many were attempted, delivered, failed and followed by another channel', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_RCS_SMS', numbers: NUMBERS });

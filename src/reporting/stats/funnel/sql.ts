@@ -1,4 +1,5 @@
 import type { SendingMode } from '../../../engagement/campaigns/mode.ts';
+import { NOT_TRIED } from '../../../messaging/messages/fallback/rule.ts';
 import { type Db, maybeOne, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
@@ -13,7 +14,7 @@ type ChannelFigures = {
 };
 
 /** How many recipients another channel followed for, by the channel that they left. */
-type Hop = { readonly channel: string; readonly count: number };
+type Hop = { readonly channel: string; readonly count: number; readonly notTried: number };
 
 const FUNNEL = columns({
   sendingMode: as<SendingMode>('c.sending_mode'),
@@ -21,7 +22,7 @@ const FUNNEL = columns({
   /** How many messages were made, including those on later channels. */
   messages: as<number>('coalesce(r.messages, 0)'),
   /** How many recipients something is sent to. */
-  recipients: as<number>('CASE WHEN r.expanded THEN r.recipients - r.skipped ELSE c.total_destinations END'),
+  recipients: as<number>('CASE WHEN r.expanded THEN r.recipients - r.skipped - r.unmade ELSE c.total_destinations END'),
   traffic: as<readonly ChannelFigures[]>(`coalesce(t.rows, '[]')`),
   hops: as<readonly Hop[]>(`coalesce(h.rows, '[]')`),
 });
@@ -45,7 +46,8 @@ export const findFunnel = (
             GROUP BY channel) AS q) AS t
         CROSS JOIN (
           SELECT jsonb_agg(q) AS rows FROM (
-            SELECT from_channel AS channel, count(*) AS count
+            SELECT from_channel AS channel, count(*) AS count,
+                   count(*) FILTER (WHERE reason = ${NOT_TRIED}) AS "notTried"
             FROM campaign_hop WHERE account_id = ${accountId} AND campaign_id = ${campaignId} GROUP BY 1) AS q) AS h
         WHERE c.account_id = ${accountId} AND c.id = ${campaignId}`,
   );

@@ -1,7 +1,6 @@
 import { Badge, Group, Text, VisuallyHidden } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { creditQuery } from '../../api/credit.ts';
+import { useCredit } from '../../api/credit.ts';
 import { useSession } from '../../api/session.ts';
 import { Hint } from '../../ui/hint.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
@@ -11,7 +10,7 @@ import { Money } from '../../ui/values/money.tsx';
 export function AccountBar() {
   const { t } = useTranslation('app');
   const { account } = useSession();
-  const { data: credit } = useQuery(creditQuery);
+  const { data: credit } = useCredit();
   return (
     <Group gap="xs" wrap="nowrap">
       <Text size="sm" fw={600} maw={200} truncate visibleFrom="sm" dir="auto">

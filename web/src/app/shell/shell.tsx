@@ -1,13 +1,16 @@
 import { Burger, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSession } from '../../api/session.ts';
 import { AccountBar } from './account-bar.tsx';
 import { Brand } from './brand.tsx';
 import { ElsewhereBanner } from './elsewhere-banner.tsx';
+import { EnrolFirst } from './enrol-first.tsx';
 import { Navigation } from './navigation.tsx';
 import type { PageEntry } from '../page-entry.ts';
+import { ProofDialogs } from './proof-dialogs.tsx';
 import classes from './shell.module.css';
 import { UserMenu } from './user-menu.tsx';
 
@@ -18,6 +21,10 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
   const { t } = useTranslation('app');
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
+  const { mustEnrol } = useSession();
+  // It stays open until the user has seen the recovery codes, although the factor counts before.
+  const [isEnrolling, setEnrolling] = useState(mustEnrol);
+  if (mustEnrol && !isEnrolling) setEnrolling(true);
   useEffect(close, [pathname, close]);
   return (
     <div className={classes.shell} data-navigation={isOpen ? 'open' : 'closed'}>
@@ -47,9 +54,10 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
       <main id={MAIN_ID} tabIndex={-1} className={classes.main}>
         <div className={classes.content}>
           <ElsewhereBanner />
-          <Outlet />
+          {isEnrolling ? <EnrolFirst onDone={() => setEnrolling(false)} /> : <Outlet />}
         </div>
       </main>
+      <ProofDialogs />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { Copy, Download, Pause, Pencil, Play, Trash2, X } from 'lucide-react';
+import { Copy, Download, Pause, Pencil, Play, Trash2, Undo2, X } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
@@ -13,7 +13,7 @@ import { ExportDialog } from './export-dialog.tsx';
 import { useDuplicate } from '../use-duplicate.ts';
 
 type ActionsProps = { readonly campaign: Campaign };
-type Open = 'delete' | 'cancel' | 'export' | null;
+type Open = 'delete' | 'take-back' | 'cancel' | 'export' | null;
 
 /** The actions that a campaign's status allows. */
 export function Actions({ campaign }: ActionsProps) {
@@ -63,12 +63,23 @@ export function Actions({ campaign }: ActionsProps) {
           {t('menu.edit')}
         </GuardedButton>
       )}
+      {isDeletable(campaign) && !isEditable(campaign) && (
+        <GuardedButton
+          need={NEED}
+          variant="default"
+          leftSection={<Undo2 size={16} />}
+          onClick={() => setOpen('take-back')}
+        >
+          {t('takeBack.open')}
+        </GuardedButton>
+      )}
       {canPauseOrResume(campaign) && <SendingActions campaign={campaign} onCancel={() => setOpen('cancel')} />}
       <DeleteDialog
         campaign={open === 'delete' ? campaign : null}
         onClose={close}
         onDone={() => void navigate({ to: '/campaigns' })}
       />
+      <TakeBackDialog campaign={campaign} opened={open === 'take-back'} onClose={close} />
       <CancelDialog campaign={campaign} opened={open === 'cancel'} onClose={close} />
       <ExportDialog campaign={campaign} opened={open === 'export'} onClose={close} />
     </>
@@ -109,9 +120,32 @@ function SendingActions({ campaign, onCancel }: ActionsProps & { readonly onCanc
   );
 }
 
-type CancelDialogProps = ActionsProps & { readonly opened: boolean; readonly onClose: () => void };
+type DialogProps = ActionsProps & { readonly opened: boolean; readonly onClose: () => void };
 
-function CancelDialog({ campaign, opened, onClose }: CancelDialogProps) {
+/** Takes back the confirmation of a campaign that waits for its time. */
+function TakeBackDialog({ campaign: { id, name }, opened, onClose }: DialogProps) {
+  const { t } = useTranslation('campaigns');
+  const takeBack = useAction({
+    run: () => ok(api.PUT(CAMPAIGN, { params: { path: { id } }, body: { readyToSend: false } })),
+    refresh: [['campaign', id], ['campaigns'], ['credit']],
+    done: t('takeBack.done'),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('takeBack.title', { name })}
+      action={t('takeBack.submit')}
+      busy={takeBack.busy}
+      onConfirm={() => takeBack.run()}
+    >
+      {t('takeBack.text')}
+    </ConfirmDialog>
+  );
+}
+
+function CancelDialog({ campaign, opened, onClose }: DialogProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const cancel = useStatusChange('cancel', campaign.id, onClose);

@@ -56,7 +56,7 @@ function Export({ id }: { readonly id: number }) {
 
 const POLL_MS = 1000;
 
-function Job({ exportId }: { readonly exportId: number }) {
+function Job({ exportId }: { readonly exportId: string }) {
   const { t } = useTranslation('campaigns');
   const { data, error, refetch } = useQuery({
     queryKey: ['exports', exportId],

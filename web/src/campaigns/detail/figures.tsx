@@ -14,7 +14,9 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const { totalSuccess, totalFailed, totalPending, totalSkipped, estimatedCost, actualCost, currency } = campaign;
-  const total = totalSuccess + totalFailed + totalPending;
+  const { totalDeliveredTwice, totalCancelled } = campaign;
+  const done = totalSuccess + totalFailed + totalCancelled;
+  const total = done + totalPending;
   const share = (count: number): string => (total === 0 ? '' : format.percent(count / total));
   return (
     <Section title={t('figures.title')} actions={isSending(campaign) && <Rate campaign={campaign} />}>
@@ -22,16 +24,23 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
         {total > 0 && (
           <JobProgress
             label={t('figures.progress')}
-            done={totalSuccess + totalFailed}
+            done={done}
             total={total}
             secondsLeft={campaign.estimatedSecondsLeft}
             tone={toneOf(campaign)}
           />
         )}
-        <SimpleGrid cols={{ base: 2, md: 5 }}>
+        <SimpleGrid cols={{ base: 2, md: campaign.cancelled ? 6 : 5 }}>
           <Stat label={t('figures.delivered')} value={<Num value={totalSuccess} />} note={share(totalSuccess)} />
           <Stat label={t('figures.failed')} value={<Num value={totalFailed} />} note={share(totalFailed)} />
           <Stat label={t('figures.pending')} value={<Num value={totalPending} />} note={share(totalPending)} />
+          {campaign.cancelled && (
+            <Stat
+              label={t('figures.cancelled')}
+              value={<Num value={totalCancelled} />}
+              note={t('figures.cancelledNote')}
+            />
+          )}
           <Stat label={t('figures.skipped')} value={<Num value={totalSkipped} />} note={t('figures.skippedNote')} />
           <Stat
             label={t('figures.cost')}
@@ -39,6 +48,14 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
             note={t('figures.estimated', { cost: format.money(estimatedCost, currency) })}
           />
         </SimpleGrid>
+        {totalDeliveredTwice > 0 && (
+          <Text size="sm" c="dimmed">
+            {t('figures.deliveredTwice', {
+              count: totalDeliveredTwice,
+              shown: format.number(totalDeliveredTwice),
+            })}
+          </Text>
+        )}
         <SkipReasons skipped={campaign.skipped} />
       </Stack>
     </Section>

@@ -56,7 +56,7 @@ type StepProps = { readonly step: FunnelStep; readonly recipients: number; reado
 function Step({ step, recipients, isLast }: StepProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const { channel, attempted, delivered, read, failed, pending, fellBack } = step;
+  const { channel, attempted, delivered, read, failed, pending, fellBack, notTried } = step;
   const words = (['delivered', 'failed', 'pending'] as const).map((part) => ({
     part,
     count: { delivered, failed, pending }[part],
@@ -92,6 +92,11 @@ function Step({ step, recipients, isLast }: StepProps) {
         <Text size="sm" c="dimmed" className={classes.on}>
           <ArrowDown size={16} aria-hidden="true" />
           {t('funnel.fellBack', { count: fellBack, shown: format.number(fellBack) })}
+        </Text>
+      )}
+      {notTried > 0 && (
+        <Text size="sm" c="dimmed">
+          {t('funnel.notTried', { count: notTried, shown: format.number(notTried) })}
         </Text>
       )}
     </li>

@@ -2,7 +2,8 @@ import { Text } from '@mantine/core';
 import { Check, CircleDot, CirclePause, CircleX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../../ui/values/date-time.tsx';
-import { type Campaign, isDeletable, isEditable, isFinished, isSending, stateOf, toIso } from '../campaign.ts';
+import { type Campaign, isDeletable, isEditable, isFinished, isSending, stateOf } from '../campaign.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 import classes from './life-steps.module.css';
 
 type StepState = 'done' | 'current' | 'paused' | 'bad' | 'todo';

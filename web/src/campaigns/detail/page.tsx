@@ -76,7 +76,7 @@ function Content({ campaign }: { readonly campaign: Campaign }) {
       )}
       {isDeletable(campaign) ? <PlannedGoal campaign={campaign} /> : <Results campaign={campaign} />}
       <Settings campaign={campaign} />
-      {!isEditable(campaign) && <RecipientsTable campaign={campaign} />}
+      {(!isEditable(campaign) || campaign.goalCalculatedAt !== null) && <RecipientsTable campaign={campaign} />}
     </>
   );
 }

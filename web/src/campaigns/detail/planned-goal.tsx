@@ -6,7 +6,8 @@ import { Money } from '../../ui/values/money.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
-import { type Campaign, isEditable, toIso } from '../campaign.ts';
+import { type Campaign, isEditable } from '../campaign.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 import { SkipReasons } from '../price/goal.tsx';
 
 /** Before the start: recipients, estimated cost, start time or the next step. */

@@ -7,14 +7,14 @@ import { type Column, DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { TextLink } from '../../ui/link.tsx';
+import { useFormat } from '../../ui/values/format.ts';
 import { MsisdnText } from '../../ui/values/msisdn-text.tsx';
 import { Section } from '../../ui/section.tsx';
-import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { ChannelBadge, MessageStatus } from '../../ui/values/statuses.tsx';
 import { choice, whole, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { useCountryName } from '../price/breakdown.tsx';
-import { type Campaign, isFinished, isSending, CAMPAIGN } from '../campaign.ts';
+import { type Campaign, isSending, CAMPAIGN } from '../campaign.ts';
 
 const STATUSES = [
   'PENDING',
@@ -50,10 +50,10 @@ type Recipient = Awaited<ReturnType<typeof listRecipients>>['data'][number];
 export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useUrlState(FIELDS);
-  const columns = useColumns(isFinished(campaign));
+  const columns = useColumns();
   const query = useListQuery(
-    // The status is part of the key, so that the data is refetched once when the campaign ends.
-    ['campaign', campaign.id, 'recipients', search, campaign.status],
+    // Status and goal are part of the key, so that the data is refetched when the campaign ends or is counted again.
+    ['campaign', campaign.id, 'recipients', search, campaign.status, campaign.goalCalculatedAt],
     (signal) => listRecipients(campaign.id, search, signal),
     { refetchInterval: isSending(campaign) ? POLL_MS : false },
   );
@@ -72,7 +72,7 @@ export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
         label={t('reached.title')}
         columns={columns}
         query={query}
-        rowId={({ phoneNumber }) => phoneNumber}
+        rowId={({ phoneNumber, contactId }) => `${phoneNumber}/${contactId ?? ''}`}
         search={search}
         onSearch={setSearch}
         empty={<EmptyState icon={Users} title={t(search.status === '' ? 'reached.none' : 'reached.noneFound')} />}
@@ -81,7 +81,7 @@ export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   );
 }
 
-function useColumns(isAtEnd: boolean): readonly Column<Recipient>[] {
+function useColumns(): readonly Column<Recipient>[] {
   const { t } = useTranslation('campaigns');
   const country = useCountryName();
   return useMemo(
@@ -93,34 +93,34 @@ function useColumns(isAtEnd: boolean): readonly Column<Recipient>[] {
         header: t('reached.channel'),
         cell: ({ channel }) => (channel === null ? '–' : <ChannelBadge channel={channel} />),
       },
-      { id: 'status', header: t('column.status'), cell: (row) => <Status row={row} isAtEnd={isAtEnd} /> },
+      { id: 'status', header: t('column.status'), cell: (row) => <Status row={row} /> },
       { id: 'messages', header: t('reached.messages'), cell: ({ messageIds }) => <Messages ids={messageIds} /> },
     ],
-    [t, country, isAtEnd],
+    [t, country],
   );
 }
 
 function PhoneNumber({ row: { phoneNumber, contactId } }: { readonly row: Recipient }) {
-  if (contactId === null) return <MsisdnText number={phoneNumber} />;
-  return (
-    <TextLink to={`/contacts/${contactId}`}>
-      <MsisdnText number={phoneNumber} />
-    </TextLink>
-  );
+  const { t } = useTranslation('campaigns');
+  const number = phoneNumber === '' ? t('reached.noNumber') : <MsisdnText number={phoneNumber} />;
+  return contactId === null ? number : <TextLink to={`/contacts/${contactId}`}>{number}</TextLink>;
 }
 
-type StatusProps = { readonly row: Recipient; readonly isAtEnd: boolean };
-
-/** A recipient still waiting when the campaign has ended was never sent to: the campaign was cancelled first. */
-function Status({ row: { status, read, skipReason }, isAtEnd }: StatusProps) {
+/** The status of the last message, and why there is none. */
+function Status({ row: { status, read, skipReason, notTried } }: { readonly row: Recipient }) {
   const { t } = useTranslation('campaigns');
-  if (isAtEnd && status === 'PENDING') return <StatusBadge tone="neutral">{t('reached.notSent')}</StatusBadge>;
+  const format = useFormat();
   return (
     <Stack gap={2} align="flex-start">
       <MessageStatus status={read ? 'READ' : status} />
       {skipReason !== null && (
         <Text size="xs" c="dimmed">
           {t(`skip.${skipReason}`, { defaultValue: skipReason })}
+        </Text>
+      )}
+      {notTried.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {t('reached.notTried', { channels: format.list(notTried.map((channel) => t(`ui:channel.${channel}`))) })}
         </Text>
       )}
     </Stack>

@@ -7,7 +7,8 @@ import { useFormat } from '../../ui/values/format.ts';
 import { MessageText } from '../../ui/message/message-text.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Channels } from '../../ui/values/statuses.tsx';
-import { type Campaign, type Channel, chainOf, toIso } from '../campaign.ts';
+import { type Campaign, type Channel, chainOf } from '../campaign.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 import { useLists } from '../contact-lists.ts';
 import { senderQuery, templateQuery } from '../../api/networks.ts';
 
@@ -18,12 +19,14 @@ export function Settings({ campaign }: SettingsProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(campaign.sendingMode);
   const contents = useContents(campaign, chain);
+  const waits = useWaits(campaign, chain);
   return (
     <Section title={t('settings.title')}>
       <Facts
         facts={[
           { label: t('column.channels'), value: <Channels channels={chain} /> },
           ...contents,
+          ...waits,
           { label: t('step.recipients'), value: <Recipients campaign={campaign} /> },
           { label: t('time.title'), value: <Time campaign={campaign} /> },
           { label: t('quiet.title'), value: <Quiet campaign={campaign} /> },
@@ -34,6 +37,19 @@ export function Settings({ campaign }: SettingsProps) {
       />
     </Section>
   );
+}
+
+/** How long each channel but the last is waited for; the server's defaults are not shown. */
+function useWaits({ fallback }: Campaign, chain: readonly Channel[]): readonly Fact[] {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const after = chain.slice(0, -1).flatMap((channel) => {
+    const seconds = channel === 'SMS' ? undefined : fallback.after?.[channel];
+    if (seconds === undefined) return [];
+    return [{ label: t('chain.after', { channel: t(`ui:channel.${channel}`) }), value: format.duration(seconds) }];
+  });
+  if (chain.length === 1 || fallback.maxWait === undefined) return after;
+  return [...after, { label: t('chain.maxWait'), value: format.duration(fallback.maxWait) }];
 }
 
 /** The senders and templates of the channels, by name. */
@@ -48,6 +64,9 @@ function useContents(campaign: Campaign, chain: readonly Channel[]): readonly Fa
     RCS: [
       [t('channels.rcsAgentId'), nameOf(campaign.rcsAgentId)],
       [t('channels.rcsTemplateId'), nameOf(campaign.rcsTemplateId)],
+      ...(campaign.rcsTrafficType === null
+        ? []
+        : [[t('channels.rcsTrafficType'), t(`trafficType.${campaign.rcsTrafficType}`)] as const]),
     ],
     SMS: [
       [t('channels.smsSender'), campaign.smsSender],

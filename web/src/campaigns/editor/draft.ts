@@ -1,5 +1,6 @@
 import type { FieldFault } from '../../api/errors.ts';
-import { type Campaign, type CampaignIn, chainOf, type Channel, type SendingMode, toIso } from '../campaign.ts';
+import { type Campaign, type CampaignIn, chainOf, type Channel, type SendingMode } from '../campaign.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 import { instantAt, ownZone, wallTimeAt } from './time-zone.ts';
 
 /** Final statuses after which the next channel is tried, unless fewer are chosen. */
@@ -14,6 +15,16 @@ export const FAILURES = [
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
+/** What the RCS messages are for, as Google classifies them. */
+export const TRAFFIC_TYPES = [
+  'AUTHENTICATION',
+  'TRANSACTION',
+  'PROMOTION',
+  'SERVICEREQUEST',
+  'ACKNOWLEDGEMENT',
+] as const;
+type TrafficType = (typeof TRAFFIC_TYPES)[number];
+
 /** The values of the campaign form. */
 export type Draft = {
   name: string;
@@ -23,6 +34,8 @@ export type Draft = {
   smsBody: string;
   rcsAgentId: string;
   rcsTemplateId: string;
+  /** '' for that of the template. */
+  rcsTrafficType: TrafficType | '';
   whatsappPhoneNumberId: string;
   whatsappTemplateId: string;
   /** A campaign goes either to lists or to numbers. */
@@ -33,6 +46,8 @@ export type Draft = {
   /** Wait before the next channel is tried, in seconds. */
   afterWhatsapp: number;
   afterRcs: number;
+  /** The longest wait for a carrier, in seconds; null: the server's default. */
+  maxWait: number | null;
   onStatus: readonly Failure[];
   when: 'now' | 'later';
   wallTime: string;
@@ -55,6 +70,7 @@ export const newDraft = (channels: readonly string[]): Draft => ({
   smsBody: '',
   rcsAgentId: '',
   rcsTemplateId: '',
+  rcsTrafficType: '',
   whatsappPhoneNumberId: '',
   whatsappTemplateId: '',
   recipients: 'lists',
@@ -62,6 +78,7 @@ export const newDraft = (channels: readonly string[]): Draft => ({
   destinations: '',
   afterWhatsapp: DEFAULT_AFTER.WHATSAPP,
   afterRcs: DEFAULT_AFTER.RCS,
+  maxWait: null,
   onStatus: FAILURES,
   when: 'now',
   wallTime: '',
@@ -92,12 +109,14 @@ export function toDraft(campaign: Campaign): Draft {
     smsBody: campaign.smsBody ?? '',
     rcsAgentId: campaign.rcsAgentId ?? '',
     rcsTemplateId: campaign.rcsTemplateId ?? '',
+    rcsTrafficType: campaign.rcsTrafficType ?? '',
     whatsappPhoneNumberId: campaign.whatsappPhoneNumberId ?? '',
     whatsappTemplateId: campaign.whatsappTemplateId ?? '',
     recipients: destinations.length > 0 ? 'numbers' : 'lists',
     destinations: destinations.join('\n'),
     afterWhatsapp: fallback.after?.WHATSAPP ?? DEFAULT_AFTER.WHATSAPP,
     afterRcs: fallback.after?.RCS ?? DEFAULT_AFTER.RCS,
+    maxWait: fallback.maxWait ?? null,
     ...timeOf(campaign),
     ...quietOf(campaign),
   };
@@ -135,6 +154,7 @@ export function contentOf(draft: Draft) {
     smsBody: on('SMS', draft.smsBody),
     rcsAgentId: on('RCS', draft.rcsAgentId),
     rcsTemplateId: on('RCS', draft.rcsTemplateId),
+    rcsTrafficType: trafficTypeOf(draft),
     whatsappPhoneNumberId: on('WHATSAPP', draft.whatsappPhoneNumberId),
     whatsappTemplateId: on('WHATSAPP', draft.whatsappTemplateId),
     contactListIds: recipients === 'lists' ? contactListIds : [],
@@ -161,7 +181,10 @@ export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
   };
 }
 
-function fallbackOf({ sendingMode, afterWhatsapp, afterRcs, onStatus }: Draft): CampaignIn['fallback'] {
+const trafficTypeOf = ({ sendingMode, rcsTrafficType }: Draft): TrafficType | null =>
+  chainOf(sendingMode).includes('RCS') && rcsTrafficType !== '' ? rcsTrafficType : null;
+
+function fallbackOf({ sendingMode, afterWhatsapp, afterRcs, maxWait, onStatus }: Draft): CampaignIn['fallback'] {
   const hops = chainOf(sendingMode).slice(0, -1);
   if (hops.length === 0) return null;
   return {
@@ -169,6 +192,7 @@ function fallbackOf({ sendingMode, afterWhatsapp, afterRcs, onStatus }: Draft): 
       ...(hops.includes('WHATSAPP') && { WHATSAPP: afterWhatsapp }),
       ...(hops.includes('RCS') && { RCS: afterRcs }),
     },
+    ...(maxWait !== null && { maxWait }),
     ...(onStatus.length < FAILURES.length && { onStatus: [...onStatus] }),
   };
 }
@@ -189,11 +213,13 @@ const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId
   smsSender: ['smsSender', 'channels'],
   rcsAgentId: ['rcsAgentId', 'channels'],
   rcsTemplateId: ['rcsTemplateId', 'channels'],
+  rcsTrafficType: ['rcsTrafficType', 'channels'],
   whatsappPhoneNumberId: ['whatsappPhoneNumberId', 'channels'],
   whatsappTemplateId: ['whatsappTemplateId', 'channels'],
   fallback: ['onStatus', 'channels'],
   afterWhatsapp: ['afterWhatsapp', 'channels'],
   afterRcs: ['afterRcs', 'channels'],
+  maxWait: ['maxWait', 'channels'],
   onStatus: ['onStatus', 'channels'],
   contactListIds: ['contactListIds', 'recipients'],
   destinations: ['destinations', 'recipients'],

@@ -8,7 +8,8 @@ import { Money } from '../../ui/values/money.tsx';
 import { Num } from '../../ui/values/num.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { CampaignStatus, Channels } from '../../ui/values/statuses.tsx';
-import { type Campaign, chainOf, isDeletable, stateOf, toIso, toneOf } from '../campaign.ts';
+import { type Campaign, chainOf, isDeletable, stateOf, toneOf } from '../campaign.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 
 export function useCampaignColumns(): readonly Column<Campaign>[] {
   const { t } = useTranslation('campaigns');

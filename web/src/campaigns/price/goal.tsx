@@ -1,8 +1,7 @@
 import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Banknote, UserMinus, Users, Wallet } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { creditQuery } from '../../api/credit.ts';
+import { useCredit } from '../../api/credit.ts';
 import { useSession } from '../../api/session.ts';
 import { useFormat } from '../../ui/values/format.ts';
 import { Money } from '../../ui/values/money.tsx';
@@ -28,7 +27,7 @@ export function Goal({ counted: { campaign, price } }: { readonly counted: Price
           value={<Money amount={estimatedCost} currency={currency} />}
           note={t('goal.priceNote')}
         />
-        <CreditAfter cost={estimatedCost} />
+        {estimatedCost !== null && <CreditAfter cost={estimatedCost} />}
       </SimpleGrid>
       <SkipReasons skipped={campaign.skipped} />
       {price.breakdown.length > 0 && <Breakdown price={price} />}
@@ -40,7 +39,7 @@ function CreditAfter({ cost }: { readonly cost: number }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const { account } = useSession();
-  const { data } = useQuery(creditQuery);
+  const { data } = useCredit();
   if (account.plan === 'unlimited')
     return <Stat label={t('goal.creditAfter')} icon={Wallet} value="∞" note={t('goal.unlimited')} />;
   const now = data && t('goal.creditNow', { amount: format.money(data.availableCredit, data.currency) });

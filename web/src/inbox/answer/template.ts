@@ -1,4 +1,5 @@
 import { api, ok } from '../../api/client.ts';
+import { fillPlaceholders } from '../../ui/values/placeholders.ts';
 
 /** The maximum number of options; others are found by searching. */
 const MAX_TEMPLATES = 50;
@@ -36,10 +37,7 @@ export function textOf({ template, values }: Pick<Filled, 'template' | 'values'>
   return ['HEADER', 'BODY', 'FOOTER']
     .map((place) => {
       const text = template.components.map((component) => partOf(component, place)).join('');
-      return text.replaceAll(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) => {
-        const label = place === 'HEADER' ? `header.${name}` : name;
-        return given.get(label) || whole;
-      });
+      return fillPlaceholders(text, (name) => given.get(place === 'HEADER' ? `header.${name}` : name));
     })
     .filter((text) => text !== '')
     .join('\n\n');

@@ -19,6 +19,7 @@ type Values = {
   readonly ratePerSecond: number | string;
   readonly contactLimits: { readonly planLimit: number | string; readonly extraLimit: number | string };
   readonly defaultCountry: string;
+  readonly numberChecks: AccountDetails['numberChecks'];
 };
 
 const valuesOf = (account: AccountDetails): Values => ({
@@ -29,6 +30,7 @@ const valuesOf = (account: AccountDetails): Values => ({
   ratePerSecond: account.ratePerSecond ?? '',
   contactLimits: { planLimit: account.contactLimits.planLimit ?? '', extraLimit: account.contactLimits.extraLimit },
   defaultCountry: account.defaultCountry ?? '',
+  numberChecks: account.numberChecks,
 });
 
 const orNull = (figure: number | string): number | null => (figure === '' ? null : Number(figure));
@@ -146,6 +148,11 @@ function Limits({ form, account: { contactLimits } }: FieldsProps) {
         description={t('settings.countryHint')}
         maxLength={2}
         {...form.getInputProps('defaultCountry')}
+      />
+      <NativeSelect
+        label={t('settings.numberChecks')}
+        data={(['strict', 'lenient'] as const).map((value) => ({ value, label: t(`settings.${value}`) }))}
+        {...form.getInputProps('numberChecks')}
       />
     </SimpleGrid>
   );

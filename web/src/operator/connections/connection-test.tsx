@@ -1,11 +1,12 @@
 import { Alert, Group, Loader, Stack, Text } from '@mantine/core';
-import { CircleAlert, CircleCheck, CircleDashed, type LucideIcon } from 'lucide-react';
+import { CircleAlert, CircleCheck, CircleDashed } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { api, ok } from '../../api/client.ts';
 import { CONNECTIONS } from './connection.ts';
 import type { KindName } from './kind.ts';
+import { Line } from './step-line.tsx';
 
 const NAMES = ['resolve', 'connect', 'bind'] as const;
 
@@ -70,35 +71,5 @@ function StepLine({ step: { name, ok: isGood, detail, durationMs } }: { readonly
   const took = isGood === null ? '' : format.number(durationMs, { style: 'unit', unit: 'millisecond' });
   return (
     <Line icon={icon} color={color} name={name} detail={isGood === null ? t('trial.notReached') : detail} took={took} />
-  );
-}
-
-type LineProps = {
-  readonly icon: LucideIcon;
-  readonly color: string;
-  readonly name: Step['name'];
-  readonly detail?: string;
-  readonly took?: string;
-};
-
-function Line({ icon: Icon, color, name, detail, took }: LineProps) {
-  const { t } = useTranslation('operator');
-  return (
-    <Group gap="sm" wrap="nowrap" align="flex-start">
-      <Icon size={18} color={color} aria-hidden="true" style={{ flexShrink: 0, marginTop: 2 }} />
-      <Stack gap={0} style={{ minWidth: 0, flex: 1 }}>
-        <Text size="sm" fw={600}>
-          {t(`trial.step.${name}`)}
-        </Text>
-        {detail !== undefined && (
-          <Text size="sm" c="dimmed" className="foreign-text">
-            {detail}
-          </Text>
-        )}
-      </Stack>
-      <Text size="xs" c="dimmed" className="tabular">
-        {took}
-      </Text>
-    </Group>
   );
 }

@@ -20,6 +20,7 @@ import { useServerText } from '../shared/server-text.ts';
 const ACTIONS = [
   'connection.add',
   'connection.change',
+  'connection.set-up',
   'connection.remove',
   'route.add',
   'route.remove',

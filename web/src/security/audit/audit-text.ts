@@ -18,7 +18,7 @@ export function useAuditText() {
     /** The text for a value: a role, a plan, a scope or a channel. */
     value: (value: string): string => {
       const key = `audit.value.${value}`;
-      return /^[A-Za-z_]+$/.test(value) && i18n.exists(key, { ns: 'security' }) ? t(key) : value;
+      return /^[A-Za-z_ -]+$/.test(value) && i18n.exists(key, { ns: 'security' }) ? t(key) : value;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { Badge, Group, Text } from '@mantine/core';
+import { Badge, Group, Stack, Text } from '@mantine/core';
 import { Laptop, Smartphone } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -38,6 +38,7 @@ export function useSessionColumns(withPeople: boolean): readonly Column<Entry>[]
           </bdi>
         ),
       },
+      { id: 'method', header: t('session.method'), cell: ({ method }) => t(`method.${method}`) },
       { id: 'lastSeenAt', header: t('session.lastSeenAt'), cell: ({ lastSeenAt }) => <DateTime value={lastSeenAt} /> },
       { id: 'createdAt', header: t('session.createdAt'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
       {
@@ -59,10 +60,16 @@ function Device({ entry }: { readonly entry: Entry }) {
   return (
     <Group gap="xs" wrap="nowrap">
       <Icon size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
-      <Text size="sm" fw={600}>
-        {name}
-      </Text>
-      {entry.current && <Badge color="green">{t('session.current')}</Badge>}
+      <Stack gap={4} align="flex-start">
+        <Text size="sm" fw={600}>
+          {name}
+        </Text>
+        {entry.current && (
+          <Badge color="green" miw="max-content">
+            {t('session.current')}
+          </Badge>
+        )}
+      </Stack>
     </Group>
   );
 }

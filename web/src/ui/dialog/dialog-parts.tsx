@@ -9,7 +9,7 @@ const STYLES = {
 } as const;
 
 /** The modal of `Dialog`, loaded on demand. */
-export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
+export function CenterDialog({ size = 'lg', locked = false, ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   const isPhone = useIsPhone();
   return (
@@ -17,6 +17,9 @@ export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
       {...props}
       size={size}
       fullScreen={isPhone}
+      closeOnClickOutside={!locked}
+      closeOnEscape={!locked}
+      withCloseButton={!locked}
       closeButtonProps={{ 'aria-label': t('close') }}
       styles={STYLES}
     />
@@ -24,9 +27,18 @@ export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
 }
 
 /** The drawer of `SidePanel`, loaded on demand. */
-export function SideDialog({ size = 'lg', ...props }: DialogProps) {
+export function SideDialog({ size = 'lg', locked = false, ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   return (
-    <Drawer {...props} size={size} position="right" closeButtonProps={{ 'aria-label': t('close') }} styles={STYLES} />
+    <Drawer
+      {...props}
+      size={size}
+      position="right"
+      closeOnClickOutside={!locked}
+      closeOnEscape={!locked}
+      withCloseButton={!locked}
+      closeButtonProps={{ 'aria-label': t('close') }}
+      styles={STYLES}
+    />
   );
 }

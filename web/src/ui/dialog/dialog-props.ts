@@ -6,5 +6,7 @@ export type DialogProps = {
   readonly title: string;
   /** `sm` to `xl`, or a width. */
   readonly size?: string;
+  /** True: only what is in it closes it, not Escape, a click beside it or a close button. */
+  readonly locked?: boolean;
   readonly children: ReactNode;
 };

@@ -36,7 +36,9 @@ function createFormat(language: string) {
     /** `share` from 0 to 1. */
     percent: (share: number, digits = 1) =>
       new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: digits }).format(share),
-    money: (amount: number, currency: string) => moneyFormat(language, currency, amount).format(amount),
+    /** Null is an amount that the user may not see. */
+    money: (amount: number | null, currency: string) =>
+      amount === null ? '–' : moneyFormat(language, currency, amount).format(amount),
     exact: (instant: Date) => exact.format(instant),
     brief: (instant: Date) => brief.format(instant),
     day: (instant: Date) => day.format(instant),

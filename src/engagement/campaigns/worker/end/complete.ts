@@ -1,5 +1,5 @@
-import { settleFrozen } from '../../../../money/credit/charge.ts';
 import { isCombined } from '../../mode.ts';
+import { freezeMore, returnReserve } from '../../run/reserve.ts';
 import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import * as run from '../../run/sql.ts';
 import * as db from './sql.ts';
@@ -16,23 +16,20 @@ export const SUSPENDED = 'The account is suspended';
 /**
  * Ends a campaign when every recipient has a final result: by the hourly figures in single modes, by the counted
  * results in combined modes, where a recipient may have several messages. The part of the reserve that is not needed is
- * returned.
+ * returned; what stays reserved are the prices of messages that may still be delivered.
  */
 export async function complete({ tx, job, campaign }: Step): Promise<number> {
   if (await db.hasPendingRecipients(tx, job)) return NOTHING_TO_DO;
   const traffic = await run.findTraffic(tx, job);
-  const sent = campaign.recipients - campaign.skipped;
+  const sent = campaign.recipients - campaign.skipped - campaign.unmade;
   const over = isCombined(campaign.sendingMode) ? campaign.ended >= sent : traffic.final >= campaign.messages;
   if (!over) return nextPollMs(tx, job);
   await run.moveToEnded(tx, job, { reason: await failureOf({ tx, job, campaign }, traffic) });
-  const late = isCombined(campaign.sendingMode) ? campaign.lateMicros : 0;
-  await returnReserve({ tx, job, campaign }, unneededMicros(campaign, traffic) - late);
-  return deleteJobWhenFinal({ tx, job, campaign }, traffic);
+  const unneededMicros = campaign.unusedMicros + campaign.spareMicros;
+  await run.updateRunCounters(tx, job, { unusedMicros: -campaign.unusedMicros, spareMicros: campaign.unusedMicros });
+  if (unneededMicros > 0) await returnReserve({ tx, job, campaign }, unneededMicros, 0);
+  return 0;
 }
-
-/** The part of the reserve that a campaign without open messages does not need. */
-const unneededMicros = (campaign: run.RunningCampaign, { costMicros }: run.Traffic): number =>
-  isCombined(campaign.sendingMode) ? campaign.reservedMicros - costMicros : campaign.unusedMicros;
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 
@@ -50,27 +47,28 @@ async function failureOf({ tx, job, campaign }: StepScope, { delivered }: run.Tr
   return obstacle === null ? NOTHING_SENT : `${NOTHING_SENT}: ${obstacle}`;
 }
 
-async function returnReserve({ tx, job, campaign }: StepScope, micros: number): Promise<void> {
-  if (micros <= 0) return;
-  await run.updateReserve(tx, job, { returnedMicros: micros });
-  campaign.reservedMicros -= micros;
-  const { accountId } = campaign;
-  await settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${campaign.id}` });
+/**
+ * After the end of a campaign, waits until all its messages are final. Then a combined campaign settles what is left of
+ * its reserve, and nothing is left to do.
+ */
+export async function finish({ tx, job, campaign }: Step): Promise<number> {
+  const traffic = await run.findTraffic(tx, job);
+  if (traffic.final < campaign.messages) return nextPollMs(tx, job);
+  if (isCombined(campaign.sendingMode) && !(await settleRest({ tx, job, campaign }, traffic))) return MAX_POLL_MS;
+  await run.deleteJob(tx, job);
+  return NOTHING_TO_DO;
 }
 
 /**
- * After its end, a combined campaign keeps what messages may still cost that another channel has overtaken. When all of
- * them are final, this returns the rest of the reserve, and nothing is left to do.
+ * Returns what a combined campaign without open messages has left of its reserve. If its messages have cost more, which
+ * those can that were delivered after their time, the difference is frozen, so that the books of the account agree.
+ * Returns false if the account does not have that credit yet.
  */
-export async function returnLateReserve({ tx, job, campaign }: Step): Promise<number> {
-  const traffic = await run.findTraffic(tx, job);
-  if (traffic.final < campaign.messages) return nextPollMs(tx, job);
-  await returnReserve({ tx, job, campaign }, unneededMicros(campaign, traffic));
-  return deleteJobWhenFinal({ tx, job, campaign }, traffic);
-}
-
-async function deleteJobWhenFinal({ tx, job, campaign }: StepScope, { final }: run.Traffic): Promise<number> {
-  if (final < campaign.messages) return nextPollMs(tx, job);
-  await run.deleteJob(tx, job);
-  return NOTHING_TO_DO;
+async function settleRest({ tx, job, campaign }: StepScope, { costMicros }: run.Traffic): Promise<boolean> {
+  const restMicros = campaign.reservedMicros - costMicros;
+  if (restMicros > 0) await returnReserve({ tx, job, campaign }, restMicros, 0);
+  if (restMicros >= 0) return true;
+  const addedMicros = await freezeMore({ tx, campaign }, -restMicros);
+  await run.updateReserve(tx, job, { addedMicros, spareMicros: 0 });
+  return addedMicros === -restMicros;
 }

@@ -1,4 +1,4 @@
-import { type Db, exec, maybeOne, one, sql } from '../../../../platform/db/query.ts';
+import { type Db, exec, maybeOne, one, type Sql, sql } from '../../../../platform/db/query.ts';
 import type { Job } from '../../run/sql.ts';
 
 /** Returns whether messages are still to be created for some recipients. */
@@ -54,16 +54,25 @@ export async function findObstacle(db: Db, { accountId, campaignId }: Job): Prom
   return reason;
 }
 
-/**
- * Counts the recipients without a message as skipped, because they will get none. All messages of a recipient but the
- * first are hops.
- */
-export async function updateSkippedCount(db: Db, { accountId, campaignId }: Job): Promise<void> {
+/** How many recipients `r` of a run have a message: all messages of a recipient but the first are hops. */
+const madeSql = ({ accountId, campaignId }: Job): Sql => sql`(r.messages - (
+  SELECT count(*) FROM campaign_hop h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))`;
+
+/** Counts the recipients without a message as skipped, because they will get none. */
+export async function updateSkippedCount(db: Db, job: Job): Promise<void> {
   await exec(
     db,
-    sql`UPDATE campaign_run r SET skipped = r.recipients - (r.messages - (
-          SELECT count(*) FROM campaign_hop h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))
-        WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId}`,
+    sql`UPDATE campaign_run r SET skipped = r.recipients - ${madeSql(job)}
+        WHERE r.account_id = ${job.accountId} AND r.campaign_id = ${job.campaignId}`,
+  );
+}
+
+/** Counts the recipients who are not skipped and have no message: they will get none. */
+export async function updateUnmadeCount(db: Db, job: Job): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE campaign_run r SET unmade = r.recipients - r.skipped - ${madeSql(job)}
+        WHERE r.account_id = ${job.accountId} AND r.campaign_id = ${job.campaignId}`,
   );
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts';
 import { readFile } from '../read-file.ts';
 import { unpackRows } from '../rows.ts';
+import { DEFAULT_NUMBER_RULES } from '../../../../platform/lib/phone/number-rules.ts';
 import { openTemporaryFile } from '../../../../platform/storage/temporary-file.ts';
 import { type Conversion, convertFile } from './convert.ts';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const OPTIONS = { removeHead: null, mapping: {}, fields: [], defaultCountry: null, previewRows: 1 };
+const OPTIONS = { removeHead: null, mapping: {}, fields: [], rules: DEFAULT_NUMBER_RULES, previewRows: 1 };
 
 /** Reads a text with one of the two ways to, and answers the table and the rows of each chunk. */
 async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convertFile> = convertFile) {
@@ -46,19 +47,31 @@ test('long rows come in smaller chunks, and a row with too many cells keeps only
 });
 
 test('a separate thread gives the same result, and returns faults of the file as such', async () => {
-  expect(await read(csvOf(3), readFile)).toEqual(await read(csvOf(3)));
-  await expect(read('phone\n"x', readFile)).rejects.toMatchObject({
+  const inThread = (conversion: Conversion) => readFile(1, conversion);
+  expect(await read(csvOf(3), inThread)).toEqual(await read(csvOf(3)));
+  await expect(read('phone\n"x', inThread)).rejects.toMatchObject({
     code: 'invalid',
     message: 'file: line 2: a quote is not closed',
   });
 });
 
 test('a file that takes more memory than the thread may use is refused, and the program keeps running', async () => {
-  const small = (conversion: Conversion) => readFile(conversion, { maxOldGenerationSizeMb: 12 });
+  const small = (conversion: Conversion) => readFile(1, conversion, { maxOldGenerationSizeMb: 12 });
   await expect(read(csvOf(200_000), small)).rejects.toMatchObject({
     code: 'invalid',
     message: 'file: takes too much memory to read',
   });
+});
+
+test('large files of one account do not keep the file of another one waiting', async () => {
+  const ended: string[] = [];
+  const readAs = async (name: string, accountId: number, rows: number): Promise<void> => {
+    await read(csvOf(rows), (conversion) => readFile(accountId, conversion));
+    ended.push(name);
+  };
+  await Promise.all([readAs('first of A', 1, 50_000), readAs('second of A', 1, 50_001), readAs('first of B', 2, 1)]);
+  // Which file of A is read first depends on which of them is written first.
+  expect(ended.at(-1)).toMatch(/of A$/);
 });
 
 test('a temporary file has no name, so nobody else can find it', async () => {

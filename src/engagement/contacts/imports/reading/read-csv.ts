@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { CsvError, parse, type Parser } from 'csv-parse';
 import { decoded, type Encoding, type Octets } from './encoding.ts';
+import { readCell } from '../../../../platform/lib/csv.ts';
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -11,7 +12,7 @@ const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 
 /**
  * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is
- * not quoted stay as they are.
+ * not quoted stay as they are. The apostrophes that our own files have before formulas are taken away.
  * Errors: 400 for a quote that is not closed, and for a row longer than 64 KiB.
  */
 export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
@@ -28,7 +29,7 @@ export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerat
     // Called while a row is parsed: if there is an error, the rows before it may not have been read yet, and are lost.
     on_record(cells, info) {
       begins.push(lines.beginOf(cells, info.lines));
-      return cells;
+      return cells.map(readCell);
     },
     relax_column_count: true,
     relax_quotes: true,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../../../test/support/linear.ts';
 import { readVcard, VCARD_COLUMNS } from './read-vcard.ts';
 
 const read = async (text: string, chunk = 11) => {
@@ -102,4 +103,11 @@ test.each([
 test('a picture of any length takes no memory', async () => {
   const picture = Array.from({ length: 20_000 }, () => ` ${'A'.repeat(70)}`);
   expect(await read(card('PHOTO;ENCODING=b:', ...picture, 'TEL:1'), 65_536)).toEqual([{ line: 1, phoneNumber: '1' }]);
+});
+
+test.each([
+  ['a name of backslashes', (size: number) => card(`N:${'\\'.repeat(size)}x\\`)],
+  ['many numbers', (size: number) => card(...Array<string>(size / 8).fill('TEL;CELL:'))],
+])('%s takes time in proportion to its length', async (_, makeText) => {
+  await expectLinear(makeText, (text) => read(text, 65_536));
 });

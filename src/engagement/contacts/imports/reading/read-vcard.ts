@@ -115,8 +115,7 @@ const valuesOf = ({ parameters }: Property, name: string): string[] =>
 
 function toCells(properties: readonly Property[]): string[] {
   const found: Partial<Record<Column, string>> = {};
-  const numbers = properties.filter(({ name }) => name === 'TEL').toSorted((a, b) => rankOf(a) - rankOf(b));
-  found.phoneNumber = numbers.map(numberIn).find((number) => number !== '') ?? '';
+  found.phoneNumber = bestNumber(properties);
   for (const property of properties) {
     const text = decodeValue(property);
     if (property.name === 'N') {
@@ -128,6 +127,18 @@ function toCells(properties: readonly Property[]): string[] {
     else if (property.name === 'GENDER') found.gender ??= genderOf(text);
   }
   return VCARD_COLUMNS.map((column) => found[column]?.trim() ?? '');
+}
+
+/** The best number that is not empty. Among equals, the first. */
+function bestNumber(properties: readonly Property[]): string {
+  let best = { number: '', rank: Number.POSITIVE_INFINITY };
+  for (const property of properties) {
+    if (property.name !== 'TEL') continue;
+    const rank = rankOf(property);
+    const number = rank < best.rank ? numberIn(property) : '';
+    if (number !== '') best = { number, rank };
+  }
+  return best.number;
 }
 
 const MOBILE = ['CELL', 'IPHONE', 'MOBILE'];
@@ -153,8 +164,16 @@ const GENDERS: Readonly<Record<string, string>> = { M: 'MALE', F: 'FEMALE', O: '
 const genderOf = (text: string): string => GENDERS[text.slice(0, 1).toUpperCase()] ?? '';
 
 /** Splits a value at its semicolons, except those after a backslash. */
-const splitParts = (text: string): string[] =>
-  text.match(/(?:\\.|[^;\\])*(?:;|$)/gs)?.map((part) => part.replace(/;$/, '')) ?? [];
+function splitParts(text: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (const { 0: found, index } of text.matchAll(/\\.|;/gs)) {
+    if (found !== ';') continue;
+    parts.push(text.slice(start, index));
+    start = index + 1;
+  }
+  return [...parts, text.slice(start)];
+}
 
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/gs, (_, character: string) => (character.toLowerCase() === 'n' ? ' ' : character));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Cell, type CellValue, writeXlsx } from 'hucre/xlsx';
 import { afterAll, expect, test } from 'vitest';
 import { makeXlsx, makeZip } from '../../../../../test/support/files/archive.ts';
+import { expectLinear } from '../../../../../test/support/linear.ts';
 import { readXlsx } from './read-xlsx.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heliograph-xlsx-'));
@@ -119,4 +120,10 @@ test('empty cells with a format far to the right are ignored', async () => {
   expect(await read(makeXlsx('<row r="1"><c r="A1"><v>1</v></c><c r="XFD1" s="1"/></row>'))).toEqual([
     { line: 1, cells: ['1'] },
   ]);
+});
+
+test('a number format of open brackets takes time in proportion to its length', async () => {
+  const withFormat = (size: number) =>
+    makeXlsx('', { styles: `<numFmts><numFmt numFmtId="164" formatCode="${'['.repeat(size)}"/></numFmts>` });
+  await expectLinear(withFormat, read);
 });

@@ -119,8 +119,10 @@ async function readStrings(zip: Zip, place: string): Promise<string[]> {
 
 /** Whether a number is a built-in format of dates or times (ECMA-376 18.8.30). */
 const isBuiltInDate = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
-/** Whether a format shows dates, apart from its literal text and its conditions. */
-const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|\[[^\]]*\]/g, ''));
+/** The literal text and the conditions of a format. One that is not closed goes to the end, so that none is tried twice. */
+const LITERAL = /"[^"]*(?:"|$)|\\.|\[[^\]]*(?:\]|$)/g;
+/** Whether a format shows dates. */
+const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replaceAll(LITERAL, ''));
 
 async function readDates(zip: Zip, place: string): Promise<Set<number>> {
   const formats = new Map<number, boolean>();

@@ -9,8 +9,15 @@ import * as db from './sql.ts';
 /** The contacts to be added to or removed from lists. Ids may occur several times. */
 export type Association = { readonly listIds: readonly number[]; readonly contacts: db.ContactSelection };
 
-/** `ids`: the requested associations, new and existing; null when there are more than `MAX_IDS`. */
-export type AddResult = { readonly ids: number[] | null; readonly created: number; readonly existing: number };
+/** An association that was asked for. `created`: it did not exist before. */
+export type Added = db.Member & { readonly created: boolean };
+
+/** `associations`: those that were asked for, new and existing; null when there are more than `MAX_IDS`. */
+export type AddResult = {
+  readonly associations: Added[] | null;
+  readonly created: number;
+  readonly existing: number;
+};
 
 export type RemoveResult = { readonly deleted: number; readonly notFound: number[] };
 
@@ -26,12 +33,16 @@ const MAX_MINUTES = 10;
 export async function addToLists(tx: Db, actor: Author, input: Association): Promise<AddResult> {
   const { accountId } = actor;
   const { listIds, contacts } = await claimBookAndLists(tx, accountId, input, 'contacts that must exist');
+  const which = { accountId, listIds, contacts, limit: MAX_IDS + 1 };
+  const before = new Set((await db.listMembers(tx, which)).map(({ id }) => id));
   const added = await insertAndCount(tx, { accountId, listIds, contacts });
   const created = sum(added.map((list) => list.created));
   const asked = sum(added.map((list) => list.chosen));
   await recordAudit(tx, actor, { action: 'contact-list.add', subject: subjectOf(listIds), detail: { created } });
-  const ids = asked > MAX_IDS ? null : await db.listMemberIds(tx, { accountId, listIds, contacts });
-  return { ids, created, existing: asked - created };
+  const counts = { created, existing: asked - created };
+  if (asked > MAX_IDS) return { associations: null, ...counts };
+  const members = await db.listMembers(tx, which);
+  return { associations: members.map((member) => ({ ...member, created: !before.has(member.id) })), ...counts };
 }
 
 /**

@@ -55,20 +55,31 @@ export const insertMembers = (
         FROM lists LEFT JOIN added ON added.list_id = lists.id GROUP BY lists.id ORDER BY lists.id`,
   );
 
-/** Lists the ids of the associations of these contacts with these lists. */
-export async function listMemberIds(
+const MEMBER = columns({
+  id: as<number>('id'),
+  listId: as<number>('list_id'),
+  contactId: as<number>('contact_id'),
+});
+/** An association of a contact with a list. */
+export type Member = RowOf<typeof MEMBER>;
+
+/** Lists up to `limit` associations of these contacts with these lists, in the order of lists and contacts. */
+export const listMembers = (
   db: Db,
-  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: ContactSelection },
-): Promise<number[]> {
-  const rows = await many<{ id: number }>(
+  {
+    accountId,
+    listIds,
+    contacts,
+    limit,
+  }: Of & { listIds: readonly number[]; contacts: ContactSelection; limit: number },
+): Promise<Member[]> =>
+  many(
     db,
-    sql`SELECT id FROM contact_list_member
+    sql`SELECT ${MEMBER} FROM contact_list_member
         WHERE account_id = ${accountId} AND list_id = ANY(${plainArray(listIds)}::bigint[])
           AND ${isSelected(contacts, sql`contact_id`)}
-        ORDER BY list_id, contact_id`,
+        ORDER BY list_id, contact_id LIMIT ${limit}`,
   );
-  return rows.map(({ id }) => id);
-}
 
 const REMOVED_FROM_LIST = columns({ listId: as<number>('list_id'), removed: as<number>('count(*)') });
 

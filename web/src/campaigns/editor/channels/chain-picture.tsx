@@ -35,6 +35,7 @@ export function ChainPicture({ form }: FormProps) {
       <Text size="sm" c="dimmed">
         {t('chain.text')}
       </Text>
+      <MaxWait form={form} />
       <Failures form={form} />
     </Stack>
   );
@@ -62,6 +63,30 @@ function Hop({ from, form }: FormProps & { readonly from: Channel }) {
         error={form.errors[field]}
       />
     </li>
+  );
+}
+
+/** The longest wait for a carrier that the API allows, and its default. */
+const LONGEST = 172_800;
+
+function MaxWait({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { maxWait } = form.getValues();
+  const waits = [...new Set([...WAITS.filter((seconds) => seconds < LONGEST), ...(maxWait === null ? [] : [maxWait])])];
+  return (
+    <NativeSelect
+      label={t('chain.maxWait')}
+      description={t('chain.maxWaitHint')}
+      maw={420}
+      data={[
+        { value: '', label: t('chain.maxWaitDefault', { time: format.duration(LONGEST) }) },
+        ...waits.sort((a, b) => a - b).map((seconds) => ({ value: String(seconds), label: format.duration(seconds) })),
+      ]}
+      value={maxWait === null ? '' : String(maxWait)}
+      onChange={({ currentTarget: { value } }) => form.setFieldValue('maxWait', value === '' ? null : Number(value))}
+      error={form.errors['maxWait']}
+    />
   );
 }
 

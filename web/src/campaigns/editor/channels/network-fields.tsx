@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useProblemText } from '../../../api/problem-text.ts';
 import { senderQuery, templateQuery } from '../../../api/networks.ts';
+import { TRAFFIC_TYPES } from '../draft.ts';
 import type { DraftForm } from '../use-editor.ts';
 
 type NetworkFieldsProps = { readonly channel: 'WHATSAPP' | 'RCS'; readonly form: DraftForm };
@@ -39,6 +40,17 @@ export function NetworkFields({ channel, form }: NetworkFieldsProps) {
         withAsterisk
         {...form.getInputProps(fields.template)}
       />
+      {channel === 'RCS' && (
+        <NativeSelect
+          label={t('channels.rcsTrafficType')}
+          description={t('channels.rcsTrafficTypeHint')}
+          data={[
+            { value: '', label: t('trafficType.none') },
+            ...TRAFFIC_TYPES.map((value) => ({ value, label: t(`trafficType.${value}`) })),
+          ]}
+          {...form.getInputProps('rcsTrafficType')}
+        />
+      )}
     </Stack>
   );
 }

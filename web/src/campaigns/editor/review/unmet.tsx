@@ -1,8 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { creditQuery } from '../../../api/credit.ts';
+import { useCredit } from '../../../api/credit.ts';
 import type { FieldFault } from '../../../api/errors.ts';
 import { useSession } from '../../../api/session.ts';
 import { ButtonLink } from '../../../ui/link.tsx';
@@ -15,12 +14,16 @@ import type { PricedCampaign } from '../../price/price.ts';
 export function useUnmet(draft: Draft, { campaign }: PricedCampaign): readonly FieldFault[] {
   const { t } = useTranslation('campaigns');
   const { account } = useSession();
-  const { data: credit } = useQuery(creditQuery);
+  const { data: credit } = useCredit();
   const { data: preview } = usePreview(draft, { limit: 1, offset: 0 });
   const { totalDestinations, estimatedCost, contactListIds, destinations = [] } = campaign;
   const recipients = contactListIds.length > 0 ? 'contactListIds' : 'destinations';
   const isNobody = contactListIds.length === 0 && destinations.length === 0;
-  const isShort = account.plan !== 'unlimited' && credit !== undefined && credit.availableCredit < estimatedCost;
+  const isShort =
+    account.plan !== 'unlimited' &&
+    credit !== undefined &&
+    estimatedCost !== null &&
+    credit.availableCredit < estimatedCost;
   const at = scheduledAt(draft);
   const now = useNow();
   const own = [

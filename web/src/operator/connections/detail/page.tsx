@@ -1,7 +1,7 @@
 import { Alert, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { CircleAlert, Pencil } from 'lucide-react';
+import { CircleAlert, Megaphone, Pencil } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
@@ -13,6 +13,7 @@ import { ChannelBadge } from '../../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { Callback } from '../callback.tsx';
+import { CarrierSetup } from '../carrier-setup.tsx';
 import { type Connection, connectionQuery } from '../connection.ts';
 import { type Kind, useKind } from '../kind.ts';
 import { DeleteButton } from './delete-button.tsx';
@@ -22,6 +23,7 @@ import { PauseButton } from './pause-button.tsx';
 import { Settings } from './settings.tsx';
 import { ConnectionState } from '../state.tsx';
 import { TemplateSync } from './template-sync.tsx';
+import { useFormat } from '../../../ui/values/format.ts';
 import { TestResult, testConnection } from '../connection-test.tsx';
 
 const EditDialog = lazy(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
@@ -44,7 +46,7 @@ type DetailProps = { readonly connection: Connection; readonly trail: readonly {
 
 function Detail({ connection, trail }: DetailProps) {
   const { t } = useTranslation('operator');
-  const { name, kind: kindName, channel, syncsTemplates, callbackUrl } = connection;
+  const { name, kind: kindName, channel, syncsTemplates, hasSetup, callbackUrl } = connection;
   const kind = useKind(connection);
   return (
     <Frame
@@ -66,12 +68,14 @@ function Detail({ connection, trail }: DetailProps) {
       }
     >
       <Trouble connection={connection} />
+      <Notices connection={connection} />
       <Figures connection={connection} />
       <Minutes name={name} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         <Stack gap="lg">
           <TestSection name={name} />
           <RelatedItems connection={connection} />
+          {hasSetup && <CarrierSetup name={name} />}
           {syncsTemplates && <TemplateSync name={name} />}
           {callbackUrl !== null && (
             <Section title={t('connection.callback')}>
@@ -127,6 +131,28 @@ function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: 
           {t('connection.lastErrorNote')}
         </Text>
       )}
+    </Alert>
+  );
+}
+
+/** What the network has reported about our account and its senders. */
+function Notices({ connection: { notices } }: { readonly connection: Connection }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  if (notices.length === 0) return null;
+  return (
+    <Alert
+      color={notices.some(({ serious }) => serious) ? 'orange' : 'gray'}
+      icon={<Megaphone size={18} />}
+      title={t('connection.notices')}
+    >
+      <Stack gap={4}>
+        {notices.map(({ text, at }) => (
+          <Text key={`${at} ${text}`} size="sm" className="foreign-text">
+            {format.brief(new Date(at))} · {text}
+          </Text>
+        ))}
+      </Stack>
     </Alert>
   );
 }

@@ -4,12 +4,13 @@ import { ButtonLink } from '../../../ui/link.tsx';
 import { SecretOnce } from '../../../ui/actions/secret-once.tsx';
 import { Section } from '../../../ui/section.tsx';
 import { Callback } from '../callback.tsx';
+import { CarrierSetup } from '../carrier-setup.tsx';
 import type { Connection } from '../connection.ts';
 
 type AddedProps = { readonly connection: Connection & { readonly tokens: Readonly<Record<string, string>> } };
 
 /** Shown after a connection was added: what to enter at the carrier, and the next steps. */
-export function AddedPanel({ connection: { name, kind, routedBy, callbackUrl, tokens } }: AddedProps) {
+export function AddedPanel({ connection: { name, kind, routedBy, callbackUrl, tokens, hasSetup } }: AddedProps) {
   const { t } = useTranslation('operator');
   return (
     <Section title={t('wizard.made', { name })} description={t(`kind.${kind}.next`)}>
@@ -23,6 +24,7 @@ export function AddedPanel({ connection: { name, kind, routedBy, callbackUrl, to
             note={t('wizard.tokenNote', { token: t(`wizard.token.${token}`) })}
           />
         ))}
+        {hasSetup && <CarrierSetup name={name} />}
         <Group>
           <ButtonLink to={`/operator/connections/${encodeURIComponent(name)}`} variant="default">
             {t('wizard.see')}

@@ -1,0 +1,75 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { destinationOf } from './traffic.ts';
+
+/** Where single messages go, and how many a second. */
+export type Singles = { readonly url: string; readonly apiKey: string; readonly perSecond: number };
+
+/** What a series of single sends has measured: the times to the answers, in ms, and the ids of the messages. */
+export type Sent = { readonly times: number[]; readonly ids: string[] };
+
+/** Numbers that no other load of the bench uses. */
+const FIRST_DESTINATION = 5_000_000;
+
+/**
+ * Starts a process that sends one-time codes at a steady rate, whatever the answers take: each time counts from the moment
+ * when the request was due, so that a stall counts for all requests that it held up. Returns a function that ends the
+ * series, waits for its last answers and returns what it has measured. Throws unless each message was accepted.
+ */
+export async function startSingles(singles: Singles): Promise<() => Promise<Sent>> {
+  const child = fork(import.meta.filename, ['send', JSON.stringify(singles)], { execArgv: [] });
+  await nextMessage(child);
+  return async () => {
+    child.send('end');
+    const sent = (await nextMessage(child)) as Sent | { failure: string };
+    await once(child, 'exit');
+    if ('failure' in sent) throw new Error(sent.failure);
+    return sent;
+  };
+}
+
+const nextMessage = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0];
+
+type Answer = { readonly ms: number; readonly id: string };
+
+function post({ url, apiKey }: Singles, agent: Agent, n: number, dueAt: number): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const body = JSON.stringify({ phoneNumber: destinationOf(FIRST_DESTINATION + n), message: `Your code is ${n}` });
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', 'content-length': body.length };
+  request(url, { method: 'POST', agent, headers }, (response) => {
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    response.on('end', () => {
+      const { messageId, results } = JSON.parse(text) as { messageId: string; results?: { accepted: boolean }[] };
+      if (results?.[0]?.accepted) resolve({ ms: performance.now() - dueAt, id: messageId });
+      else reject(new Error(`a single send was answered ${response.statusCode}: ${text}`));
+    });
+  })
+    .on('error', reject)
+    .end(body);
+  return promise;
+}
+
+async function send(singles: Singles): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const answers: Promise<Answer>[] = [];
+  const start = performance.now();
+  const timer = setInterval(() => {
+    for (let n = answers.length; start + (n * 1000) / singles.perSecond <= performance.now(); n++)
+      answers.push(post(singles, agent, n, start + (n * 1000) / singles.perSecond));
+  }, 2);
+  process.send?.('started');
+  await once(process, 'message');
+  clearInterval(timer);
+  const got = await Promise.all(answers);
+  process.send?.({ times: got.map(({ ms }) => ms), ids: got.map(({ id }) => id) } satisfies Sent);
+  agent.destroy();
+  process.disconnect?.();
+}
+
+if (process.argv[2] === 'send')
+  await send(JSON.parse(process.argv[3] ?? '') as Singles).catch((error: unknown) => {
+    process.send?.({ failure: String(error) });
+    process.disconnect?.();
+  });

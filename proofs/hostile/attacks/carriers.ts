@@ -1,0 +1,39 @@
+import { type Attack, MEANS } from '../attack.ts';
+import { MS, requestsAt, withKey } from '../requests.ts';
+import type { PeerManner } from '../peers.ts';
+
+const peer = (name: string, manner: PeerManner, more: Pick<Attack, 'tiny'> = {}): Attack => ({
+  name,
+  player: 'carrier peer',
+  ...more,
+  prepare:
+    ({ peers, count }) =>
+    (over) =>
+      peers.turn(manner, over, () => count('sent')),
+});
+
+/** The country to which the attacker's messages go over the peer that never answers. */
+export const PEER_PREFIX = '351';
+
+/** Carriers, each at the end of a connection of its own. */
+export const CARRIER_ATTACKS: readonly Attack[] = [
+  peer('carriers that send random octets', 'random octets'),
+  peer('carriers that send PDUs of 4 GiB', 'huge lengths'),
+  peer('carriers that send one octet at a time', 'drip'),
+  peer('carriers that close after the bind', 'close'),
+  peer('carriers that send a thousand messages a second', 'messages', { tiny: true }),
+  peer('carriers that send a thousand unknown receipts a second', 'receipts', { tiny: true }),
+  peer('carriers that answer what nobody asked', 'answers'),
+  {
+    name: 'carriers that never answer a message',
+    player: 'carrier peer',
+    prepare: requestsAt(
+      MEANS.productionPerSecond,
+      (ground) => (n) =>
+        withKey(ground, 'POST', `${MS}/sms/send`, {
+          phoneNumber: `+${PEER_PREFIX}91${String(n % 10_000_000).padStart(7, '0')}`,
+          message: 'x',
+        }),
+    ),
+  },
+];

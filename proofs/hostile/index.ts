@@ -1,0 +1,215 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TEST_CERT } from '../../test/support/http/certificate.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
+import { openStage, type Stage } from '../lib/stage.ts';
+import type { Attack } from './attack.ts';
+import { type Attacker, startAttacker } from './attacker.ts';
+import { ATTACKS } from './attacks.ts';
+import { memoryMiB } from './memory.ts';
+import { type Planned, planAttacks } from './setup.ts';
+import { startVictim, type Victim, type View } from './victim.ts';
+
+type Size = {
+  readonly warmUpMs: number;
+  readonly quietMs: number;
+  readonly attackMs: number;
+  /** The time after the last attack until memory counts. */
+  readonly restMs: number;
+  /** The latest time after the last attack at which memory must be back. */
+  readonly maxRestMs: number;
+  /** Below this a p99 is never too high: five times a few milliseconds would be the noise of the machine. */
+  readonly floorMs: number;
+};
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { warmUpMs: 2000, quietMs: 3000, attackMs: 1000, restMs: 5000, maxRestMs: 5000, floorMs: 500 },
+  quick: { warmUpMs: 5000, quietMs: 15_000, attackMs: 5000, restMs: 60_000, maxRestMs: 180_000, floorMs: 100 },
+  full: { warmUpMs: 20_000, quietMs: 60_000, attackMs: 20_000, restMs: 60_000, maxRestMs: 180_000, floorMs: 100 },
+};
+const TIMES_QUIET = 5;
+const MAX_MS = 1000;
+/** What an attack has begun may still go on after it. */
+const AFTERMATH_MS = 500;
+const CALM_WITHIN_MS = 30_000;
+const REST_POLL_MS = 5000;
+const MEMORY_SHARE = 0.1;
+/** What the heap of a program of this size differs by from one moment to the next. */
+const MEMORY_ALLOWANCE_MIB = 32;
+
+const P99_CLAIM = 'p99 of the victim stays within five times its quiet p99, or within the floor';
+const OPEN_CLAIM = 'so it does during the attacks that are listed as open';
+
+export const hostile: Proof = {
+  promise: 'Nobody can slow down others: not a stranger, not a tenant, not a carrier.',
+  sabotage: {
+    fault: 'placeholders are found by an expression that takes cubic time',
+    file: new URL('../sabotage/hostile.ts', import.meta.url),
+    breaks: [P99_CLAIM],
+    mode: 'tiny',
+  },
+  notYet: {
+    [OPEN_CLAIM]:
+      'work of one account is not yet divided into slices between those of others: see `open` in the attacks',
+  },
+  timed: true,
+  prove,
+};
+
+function prove(run: Run): Promise<Findings> {
+  const attacks = ATTACKS.filter(({ tiny }) => run.mode !== 'tiny' || tiny === true);
+  return playAttacks(run, attacks);
+}
+
+/** Plays these attacks one after the other, and judges what the victim saw. */
+async function playAttacks(run: Run, attacks: readonly Attack[]): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using opened = new AsyncDisposableStack();
+  const attacker = await startAttacker(run);
+  opened.defer(async () => void (await attacker.stop()));
+  const stage = opened.use(await openStage(run, { gateway: 'serve', environment: await environmentOf(run, attacker) }));
+  const { apiKey, username } = await stage.newAccount({ plan: 'unlimited' });
+  const { peerPorts } = attacker;
+  const planned = await planAttacks(stage, { attacks, victimName: username, peerPorts });
+  const victim = startVictim(String(stage.gateway.ready['address']), apiKey);
+  opened.defer(() => victim.stop());
+
+  await victim.during(delay(size.warmUpMs));
+  const quiet = await victim.during(delay(size.quietMs));
+  const memoryBefore = memoryMiB(stage.gateway.pid);
+  run.log(`quiet: p99 ${quiet.p99Ms} ms, max ${quiet.maxMs} ms, ${memoryBefore} MiB`);
+  const scene: Scene = { run, stage, attacker, victim, size, bounds: boundsOf(quiet, size) };
+  const played: Played[] = [];
+  for (const each of planned) played.push(await playOne(scene, each));
+  const { memoryAfter, restedMs } = await waitForMemory(scene, memoryBefore);
+  const again = await victim.during(delay(size.quietMs));
+  run.log(`quiet again: p99 ${again.p99Ms} ms, max ${again.maxMs} ms, ${memoryAfter} MiB after ${restedMs} ms`);
+  return conclude(scene, played, { quiet, again, memoryBefore, memoryAfter, restedMs });
+}
+
+/**
+ * Waits until memory is back where it was. What nobody holds any more is still the process's until V8 collects it, which
+ * it puts off for a minute or two while there is little to do.
+ */
+async function waitForMemory({ stage, size }: Scene, memoryBefore: number) {
+  const start = performance.now();
+  await delay(size.restMs);
+  for (;;) {
+    const memoryAfter = memoryMiB(stage.gateway.pid);
+    const restedMs = Math.round(performance.now() - start);
+    if (isBack(memoryBefore, memoryAfter) || restedMs >= size.maxRestMs) return { memoryAfter, restedMs };
+    await delay(REST_POLL_MS);
+  }
+}
+
+async function environmentOf(run: Run, { receiverPorts }: Attacker): Promise<Record<string, string>> {
+  const caFile = join(run.folder, 'ca.pem');
+  await writeFile(caFile, TEST_CERT);
+  return {
+    // As installed, not as in the other proofs.
+    DATABASE_POOL: '20',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+    WEBHOOK_PORTS: Object.values(receiverPorts).join(),
+    WEBHOOK_CA_FILE: caFile,
+  };
+}
+
+type Bounds = { readonly p99Ms: number; readonly maxMs: number };
+
+/** On a machine that is busy with something else, a second may be less than five times the quiet p99. */
+const boundsOf = ({ p99Ms }: View, { floorMs }: Size): Bounds => ({
+  p99Ms: Math.max(TIMES_QUIET * p99Ms, floorMs),
+  maxMs: Math.max(TIMES_QUIET * p99Ms, MAX_MS),
+});
+
+type Scene = {
+  readonly run: Run;
+  readonly stage: Stage;
+  readonly attacker: Attacker;
+  readonly victim: Victim;
+  readonly size: Size;
+  readonly bounds: Bounds;
+};
+
+/** What an attack did to the victim and to the gateway. */
+type Played = {
+  readonly name: string;
+  readonly isOpen: boolean;
+  readonly view: View;
+  readonly reached: boolean;
+};
+
+async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Played> {
+  const { run, stage, attacker, victim, size, bounds } = scene;
+  const { name, player, open } = attack;
+  await attacker.prepare(name, ground);
+  const memoryBefore = memoryMiB(stage.gateway.pid);
+  const playing = attacker.play(size.attackMs);
+  const view = await victim.during(playing, AFTERMATH_MS);
+  const answers = await playing;
+  const calmMs = await victim.untilCalm(bounds.p99Ms, CALM_WITHIN_MS);
+  const memoryAfter = memoryMiB(stage.gateway.pid);
+  const faults = faultsOf(view, bounds);
+  const played = { name, isOpen: open !== undefined, view, reached: Object.keys(answers).length > 0 };
+  run.log(
+    `${faults.length > 0 ? 'BROKEN ' : ''}${name} (${player}): p99 ${view.p99Ms} ms, max ${view.maxMs} ms, ` +
+      `${view.serverErrors} x 5xx, ${view.refused} not 200, calm after ${Math.round(calmMs)} ms, ` +
+      `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}`,
+  );
+  return played;
+}
+
+const faultsOf = ({ p99Ms, maxMs, serverErrors, refused }: View, bounds: Bounds): string[] =>
+  Object.entries({
+    p99: p99Ms > bounds.p99Ms,
+    max: maxMs > bounds.maxMs,
+    '5xx': serverErrors > 0,
+    refused: refused > 0,
+  }).flatMap(([fault, is]) => (is ? [fault] : []));
+
+const isBack = (before: number, after: number): boolean => after <= before * (1 + MEMORY_SHARE) + MEMORY_ALLOWANCE_MIB;
+
+type Rest = {
+  readonly quiet: View;
+  readonly again: View;
+  readonly memoryBefore: number;
+  readonly memoryAfter: number;
+  readonly restedMs: number;
+};
+
+function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings {
+  const { run, stage, bounds } = scene;
+  const { quiet, again, memoryBefore, memoryAfter, restedMs } = rest;
+  const views = [...played.map(({ view }) => view), again];
+  const judged = [...played.filter(({ isOpen }) => !isOpen).map(({ view }) => view), again];
+  const worst = (of: (view: View) => number): number => Math.max(...judged.map(of));
+  const sum = (of: (view: View) => number): number => views.reduce((total, view) => total + of(view), 0);
+  const figures = {
+    attacks: played.length,
+    openAttacks: played.length + 1 - judged.length,
+    attacksThatBroke: played.filter(({ view }) => faultsOf(view, bounds).length > 0).length,
+    victimRequests: sum(({ requests }) => requests),
+    quietP99Ms: quiet.p99Ms,
+    quietAgainP99Ms: again.p99Ms,
+    worstP99Ms: worst(({ p99Ms }) => p99Ms),
+    worstMs: worst(({ maxMs }) => maxMs),
+    serverErrors: sum(({ serverErrors }) => serverErrors),
+    refused: sum(({ refused }) => refused),
+    memoryBeforeMiB: memoryBefore,
+    memoryGrowthMiB: memoryAfter - memoryBefore,
+    restedSeconds: Math.round(restedMs / 1000),
+  };
+  return judge(figures, {
+    [P99_CLAIM]: figures.worstP99Ms <= bounds.p99Ms,
+    'no request of the victim takes more than a second, or five times the quiet p99': figures.worstMs <= bounds.maxMs,
+    [OPEN_CLAIM]: views.every(({ p99Ms, maxMs }) => p99Ms <= bounds.p99Ms && maxMs <= bounds.maxMs),
+    'the victim gets no server error': figures.serverErrors === 0,
+    'every request of the victim is answered with 200': figures.refused === 0,
+    // The few seconds of `tiny` are too short for the garbage collector to return what it may need again.
+    'memory is back within 10 % and 32 MiB, at the latest after three minutes':
+      run.mode === 'tiny' || isBack(memoryBefore, memoryAfter),
+    'every attack reached the gateway': played.every(({ reached }) => reached),
+    'the gateway keeps running': stage.gateway.running(),
+  });
+}

@@ -1,0 +1,53 @@
+// Plays attacks, in a process of its own so that its own CPU time is not counted against the gateway:
+// `node proofs/hostile/process.ts <niceness>`. Its first line names the ports of its carriers and webhook receivers.
+// Then each line of stdin is a command: `{ "do": "prepare", "attack": …, "ground": … }`, answered when the attack is
+// ready, and `{ "do": "play", "ms": … }`, answered when it is over with what came of it: numbers by status or `Outcome`.
+import { setPriority } from 'node:os';
+import { createInterface } from 'node:readline';
+import { startReceiver } from '../../test/support/http/receiver.ts';
+import type { Ground, Strike } from './attack.ts';
+import { ATTACKS } from './attacks.ts';
+import { MANNERS } from './attacks/receivers.ts';
+import { startPeers } from './peers.ts';
+
+/** What a command tells an attack of its surroundings. */
+export type GroundFacts = Omit<Ground, 'peers' | 'count' | 'receiverPorts'>;
+
+type Command =
+  | { readonly do: 'prepare'; readonly attack: string; readonly ground: GroundFacts }
+  | { readonly do: 'play'; readonly ms: number };
+
+setPriority(Number(process.argv[2] ?? 0));
+const { ports: peerPorts, ...peers } = await startPeers();
+const receiver = await startReceiver({ ports: MANNERS.length });
+const receiverPorts = Object.fromEntries(MANNERS.map((manner, i) => [manner, receiver.ports[i] ?? 0]));
+receiver.answer(({ path }) => {
+  const manner = MANNERS.find((each) => path === `/${encodeURIComponent(each)}`);
+  return manner === undefined || manner === 'redirect' ? { status: 307, headers: { location: path } } : { manner };
+});
+
+let strike: Strike | null = null;
+let answers: Record<string, number> = {};
+const count: Ground['count'] = (outcome) => void (answers[outcome] = (answers[outcome] ?? 0) + 1);
+
+async function execute(command: Command): Promise<object> {
+  if (command.do === 'prepare') {
+    const attack = ATTACKS.find(({ name }) => name === command.attack);
+    if (!attack) throw new Error(`no attack ${command.attack}`);
+    strike = await attack.prepare({ ...command.ground, peers, receiverPorts, count });
+    return { ok: true };
+  }
+  answers = {};
+  await strike?.(AbortSignal.timeout(command.ms));
+  strike = null;
+  return { ok: true, answers };
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  void execute(JSON.parse(line)).then(
+    (answer) => console.log(JSON.stringify(answer)),
+    (error: unknown) => console.log(JSON.stringify({ ok: false, error: String(error) })),
+  );
+});
+process.once('SIGTERM', () => process.exit(0));
+console.log(JSON.stringify({ peerPorts, receiverPorts }));

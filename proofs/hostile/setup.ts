@@ -1,0 +1,84 @@
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
+import { insertRoute } from '../../src/network/routing/sql.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { until } from '../../test/support/until.ts';
+import { openNetworks } from '../callbacks/networks.ts';
+import type { Stage } from '../lib/stage.ts';
+import type { Attack, CallbackEnd, Tenant } from './attack.ts';
+import { PEER_PREFIX } from './attacks/carriers.ts';
+import type { GroundFacts } from './process.ts';
+
+const CREDIT_MICROS = 1_000_000_000_000;
+const VICTIM_ADDRESS = '127.0.0.1';
+/** Before the route to all other numbers. */
+const PRIORITY = 1;
+
+/** An attack with what it may use. */
+export type Planned = { readonly attack: Attack; readonly ground: GroundFacts };
+
+type Setup = {
+  readonly attacks: readonly Attack[];
+  readonly victimName: string;
+  readonly peerPorts: Readonly<Record<string, number>>;
+};
+
+/**
+ * Gives each attack an account with the limits of its plan and an address of its own, and connects the attacker's
+ * carriers and networks.
+ */
+export async function planAttacks(stage: Stage, { attacks, victimName, peerPorts }: Setup): Promise<Planned[]> {
+  await connectPeers(stage, peerPorts);
+  const tenants = await Promise.all(attacks.map((attack) => newTenant(stage, attack)));
+  const owner = tenants[attacks.findIndex(({ ownsNetworks }) => ownsNetworks)] ?? (await newTenant(stage, NOBODY));
+  const callbacks = await connectNetworks(stage, owner);
+  const origin = String(stage.gateway.ready['address']);
+  const shared = { origin, port: Number(new URL(origin).port), victimAddress: VICTIM_ADDRESS, victimName, callbacks };
+  return attacks.flatMap((attack, i) => {
+    const tenant = tenants[i];
+    return tenant ? [{ attack, ground: { ...shared, address: `127.66.1.${i + 1}`, tenant } }] : [];
+  });
+}
+
+/** Owns the networks when no attack does. */
+const NOBODY = { name: 'networks', player: 'production tenant' } as const;
+
+/** An account with the plan's own limit, unlike those of `stage.newAccount`. */
+async function newTenant({ pool }: Stage, { name, player }: Pick<Attack, 'name' | 'player'>): Promise<Tenant> {
+  const plan = player === 'trial tenant' ? 'trial' : 'production';
+  return createAccount(pool, { name: `Hostile: ${name}`, plan, creditMicros: CREDIT_MICROS });
+}
+
+async function connectPeers({ pool, environment }: Stage, ports: Setup['peerPorts']): Promise<void> {
+  const key = await loadSecretKey(loadConfig(environment));
+  for (const [manner, port] of Object.entries(ports)) {
+    const { id } = await createConnection(pool, key, {
+      name: `hostile-${manner.replaceAll(' ', '-')}`,
+      kind: 'smpp',
+      settings: { host: '127.0.0.1', port, systemId: 'hostile' },
+      secret: { password: 'secret' },
+      sandbox: false,
+    });
+    const route = { channel: 'SMS', prefix: PEER_PREFIX, connectionId: id, priority: PRIORITY } as const;
+    if (manner === 'mute') await insertRoute(pool, route);
+  }
+  await notifyRoutingChange(pool);
+  await until('a bind at each carrier', async () => {
+    const { rows } = await pool.query('SELECT count(*)::int AS bound FROM connection_status WHERE binds_up > 0');
+    return rows[0].bound > Object.keys(ports).length;
+  });
+}
+
+/** Opens a WhatsApp and an RCS connection with a number and an agent of this account. */
+async function connectNetworks(
+  stage: Stage,
+  { accountId }: Pick<Tenant, 'accountId'>,
+): Promise<{ whatsapp: CallbackEnd; rcs: CallbackEnd }> {
+  const [whatsapp, rcs] = await openNetworks(stage, { accountId, token: 'hostile' });
+  if (!whatsapp || !rcs) throw new Error('expected two networks');
+  return { whatsapp: endOf(whatsapp), rcs: endOf(rcs) };
+}
+
+const endOf = ({ path, secret, identity }: CallbackEnd): CallbackEnd => ({ path, secret, identity });

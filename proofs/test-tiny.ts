@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { PROOFS } from './proofs.ts';
+import { runProof } from './lib/run-proof.ts';
+
+const SEED = 11;
+const LINES_SHOWN = 10;
+const TIMEOUT_MS = 300_000;
+
+/** Declares a test that runs a proof at its smallest size, with a PostgreSQL of its own: some kill it. */
+export function testTiny(name: string): void {
+  const proof = PROOFS[name];
+  if (!proof) throw new Error(`no proof ${name}`);
+  test(`${name}, at its smallest size: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {
+    const lines: string[] = [];
+    const log = (line: string): void => void lines.push(line);
+    const options = { mode: 'tiny', seed: SEED, sabotage: false, databaseUrl: null, log } as const;
+    const { figures, broken } = await runProof(name, proof, options);
+    expect(broken, [JSON.stringify(figures), ...lines.slice(-LINES_SHOWN)].join('\n')).toEqual([]);
+  });
+}

@@ -1,0 +1,47 @@
+import { registerContactCommands } from '../engagement/contacts/commands.ts';
+import { registerKeyCommands } from '../identity/api-keys/commands.ts';
+import { registerSingleSignOnCommands } from '../identity/single-sign-on/commands.ts';
+import { registerUserCommands } from '../identity/user-commands.ts';
+import { registerOperatorCommands } from '../identity/users/commands.ts';
+import { registerConsentCommands } from '../messaging/consent/commands.ts';
+import { registerInboundCommands } from '../messaging/inbound/commands.ts';
+import { registerReceiptCommands } from '../messaging/receipts/commands.ts';
+import { registerScheduleCommands } from '../messaging/schedules/commands.ts';
+import { registerUnknownCommands } from '../messaging/unknown-outcomes/commands.ts';
+import { registerWebhookCommands } from '../messaging/webhooks/commands.ts';
+import { registerCreditCommands } from '../money/credit/commands.ts';
+import { registerPriceCommands } from '../money/pricing/commands.ts';
+import { registerSenderCommands } from '../network/assignments/commands.ts';
+import { registerConnectionCommands } from '../network/connections/commands.ts';
+import { registerRouteCommands } from '../network/routing/commands.ts';
+import { registerAccountCommands } from '../operations/accounts/commands.ts';
+import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
+import { registerTemplateCommands } from '../operations/templates/commands.ts';
+import type { CommandGroup } from '../platform/cli.ts';
+import { registerDoctorCommand } from './doctor.ts';
+import { registerServeCommands } from './serve-commands.ts';
+
+/** THE list of commands, in the order of `--help`. */
+export const COMMANDS: readonly CommandGroup[] = [
+  registerServeCommands,
+  registerAccountCommands,
+  registerKeyCommands,
+  registerOperatorCommands,
+  registerUserCommands,
+  registerSingleSignOnCommands,
+  registerConnectionCommands,
+  registerRouteCommands,
+  registerSenderCommands,
+  registerTemplateCommands,
+  registerPriceCommands,
+  registerCreditCommands,
+  registerContactCommands,
+  registerConsentCommands,
+  registerInboundCommands,
+  registerReceiptCommands,
+  registerUnknownCommands,
+  registerScheduleCommands,
+  registerRestoreGuardCommands,
+  registerWebhookCommands,
+  registerDoctorCommand,
+];

@@ -1,0 +1,119 @@
+import { LRUCache } from 'lru-cache';
+import { createSlots } from '../../platform/lib/limits/slots.ts';
+import type { Submission } from '../carrier.ts';
+import type { Outcome } from '../outcome.ts';
+import type { OwnFile } from '../own-file.ts';
+import type { GraphClient } from './client.ts';
+import { uploadMedia } from './media.ts';
+
+/** The copies of our files at the network; see `createCopies`. */
+export type Copies = {
+  /** Returns the network's id of a file for messages of this number, which is uploaded if necessary; null without one. Never rejects. */
+  idOf(phoneNumberId: string, file: OwnFile): Promise<string | null>;
+  /** Forgets a copy that the network did not accept in a message. */
+  forget(phoneNumberId: string, file: OwnFile, networkId: string): Promise<void>;
+};
+
+type Log = (level: 'warn', message: string, fields: Record<string, unknown>) => void;
+
+/** The network keeps uploads for 30 days (protocol sheet whatsapp, section 3); a message may wait for some days. */
+const KEEP_DAYS = 25;
+/** Each upload has its file in memory twice. */
+const UPLOADS_AT_ONCE = 3;
+const MAX_REMEMBERED = 10_000;
+/** How long an id is used without asking the database. */
+const REMEMBER_MS = 3_600_000;
+/** How long a file is sent by its link after an upload that failed; `REMEMBER_MS` when the network refuses the file. */
+const RETRY_MS = 60_000;
+
+/**
+ * Creates the store of copies. A file is uploaded once for each number and sent by its id from then on, so that the network
+ * does not have to reach us, and does not fetch the file for every message.
+ */
+export function createCopies(client: GraphClient, log: Log): Copies {
+  const known = new LRUCache<string, { readonly id: Promise<string | null> }>({
+    max: MAX_REMEMBERED,
+    ttl: REMEMBER_MS,
+  });
+  const slots = createSlots(UPLOADS_AT_ONCE);
+  const keyOf = (phoneNumberId: string, { key }: OwnFile): string => `${phoneNumberId} ${key}`;
+
+  async function upload(phoneNumberId: string, file: OwnFile): Promise<string | null> {
+    const found = await file.findCopy(phoneNumberId);
+    if (found !== null) return found;
+    const { mimeType, name: fileName } = file;
+    const answer = await slots.run(async () =>
+      uploadMedia(client, phoneNumberId, { bytes: await file.read(), mimeType, fileName }),
+    );
+    if (!answer.ok) return giveUp(phoneNumberId, file, answer.fault.text, answer.fault.retry ? RETRY_MS : REMEMBER_MS);
+    await file.saveCopy({ sender: phoneNumberId, networkId: answer.value, days: KEEP_DAYS });
+    return answer.value;
+  }
+
+  /** Without a copy, messages contain the link to the file. */
+  function giveUp(phoneNumberId: string, file: OwnFile, reason: string, ttl: number): null {
+    known.set(keyOf(phoneNumberId, file), { id: Promise.resolve(null) }, { ttl });
+    log('warn', 'A file could not be uploaded: messages contain the link to it', {
+      phoneNumberId,
+      name: file.name,
+      reason,
+    });
+    return null;
+  }
+
+  return {
+    idOf(phoneNumberId, file) {
+      const key = keyOf(phoneNumberId, file);
+      const earlier = known.get(key);
+      if (earlier) return earlier.id;
+      const id = upload(phoneNumberId, file).catch((err: unknown) =>
+        giveUp(phoneNumberId, file, String(err), RETRY_MS),
+      );
+      known.set(key, { id });
+      return id;
+    },
+    async forget(phoneNumberId, file, networkId) {
+      known.delete(keyOf(phoneNumberId, file));
+      await file
+        .forgetCopy({ sender: phoneNumberId, networkId })
+        .catch((err: unknown) => log('warn', 'A copy of a file could not be forgotten', { reason: String(err) }));
+    },
+  };
+}
+
+/** Returns a message with the network's id of its file in place of the link; null when it has no link to a file. */
+function withCopy(submission: Submission, networkId: string): Submission | null {
+  const { content } = submission;
+  if (content?.channel !== 'WHATSAPP') return null;
+  const { type } = content.message;
+  const media = content.message[type];
+  if (typeof media !== 'object' || media === null || !('link' in media)) return null;
+  const { link: _, ...rest } = media;
+  return {
+    ...submission,
+    content: { ...content, message: { ...content.message, [type]: { id: networkId, ...rest } } },
+  };
+}
+
+/** The codes with which the network refuses a message because of its file, among others. */
+const FILE_CODES: readonly string[] = ['100', '131009', '131052', '131053'];
+
+/**
+ * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. When the network does not
+ * accept the message with the copy, it is sent once more with the link, and the next message gets a new copy.
+ */
+export async function sendWithCopy(
+  copies: Copies,
+  phoneNumberId: string,
+  submission: Submission,
+  send: (submission: Submission) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { file } = submission;
+  const id = file ? await copies.idOf(phoneNumberId, file) : null;
+  const copied = id === null ? null : withCopy(submission, id);
+  if (!file || id === null || copied === null) return send(submission);
+  const outcome = await send(copied);
+  if (outcome.kind !== 'refused' || !FILE_CODES.includes(outcome.code)) return outcome;
+  await copies.forget(phoneNumberId, file, id);
+  return send(submission);
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
+import type { AccountGate } from './sql.ts';
+import { rateOf, refuseAtGate, refuseOutsidePlan } from './gate.ts';
+
+const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
+  accountId: 1,
+  accountStatus: 'active',
+  plan: 'production',
+  channels: 7,
+  ratePerMinute: null,
+  ratePerSecond: null,
+  allowList: null,
+  hasOptOuts: false,
+  ...DEFAULT_NUMBER_RULES,
+  ...more,
+});
+
+test('the rate of a plan holds until an operator sets another; zero and the plan `unlimited` mean none', () => {
+  expect(rateOf(gate())).toEqual({ perMinute: 1000, perSecond: 50 });
+  expect(rateOf(gate({ plan: 'trial' }))).toEqual({ perMinute: 100, perSecond: 10 });
+  expect(rateOf(gate({ plan: 'unlimited' }))).toBeNull();
+  expect(rateOf(gate({ ratePerMinute: 0 }))).toBeNull();
+  expect(rateOf(gate({ ratePerMinute: 70, ratePerSecond: 3 }))).toEqual({ perMinute: 70, perSecond: 3 });
+});
+
+test('a rate per minute alone allows a twentieth of it per second, rounded up', () => {
+  expect(rateOf(gate({ ratePerMinute: 41 }))).toEqual({ perMinute: 41, perSecond: 3 });
+});
+
+test('a suspended account is refused everywhere, and an address that is not on the list', () => {
+  const ask = (more: Partial<AccountGate>, address: string) => () => refuseAtGate(gate(more), address);
+  const allowList = ['198.51.100.0/24'];
+  expect(ask({ allowList }, '198.51.100.7')).not.toThrow();
+  expect(ask({ allowList }, '203.0.113.7')).toThrow("not on the account's allow-list");
+  expect(ask({ allowList: [] }, '198.51.100.7')).toThrow("not on the account's allow-list");
+  expect(ask({ accountStatus: 'suspended' }, '198.51.100.7')).toThrow('The account is suspended');
+});
+
+test('a channel outside the plan is refused', () => {
+  const channels = new Set(CHANNELS.filter((channel) => channel !== 'RCS'));
+  expect(() => refuseOutsidePlan({ channels }, ['SMS'])).not.toThrow();
+  expect(() => refuseOutsidePlan({ channels }, ['SMS', 'RCS'])).toThrow('RCS');
+});

@@ -1,0 +1,35 @@
+import type { Mail } from '../../platform/mail/transport.ts';
+import { inOneLine, type Language, paragraphs } from '../mail-text.ts';
+
+type Texts = { readonly subject: string; readonly text: (link: string, account: string) => string };
+
+const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: {
+    subject: 'Invitation to Heliograph',
+    text: (link, account) =>
+      paragraphs(
+        `You were invited to the account “${account}”. To choose a password, open this link within seven days:`,
+        link,
+        'Your username is this mail address. If you expected no invitation, do nothing.',
+      ),
+  },
+  it: {
+    subject: 'Invito a Heliograph',
+    text: (link, account) =>
+      paragraphs(
+        `Hai ricevuto un invito all’account «${account}». Per scegliere una password, apri questo link entro sette giorni:`,
+        link,
+        'Il tuo nome utente è questo indirizzo. Se non aspettavi un invito, non fare nulla.',
+      ),
+  },
+};
+
+/** Makes the mail with the link of an invitation. */
+export const invitationMail = (
+  language: Language,
+  { email, account, link }: { email: string; account: string; link: string },
+): Mail => ({
+  to: email,
+  subject: TEXTS[language].subject,
+  text: TEXTS[language].text(link, inOneLine(account)),
+});

@@ -1,0 +1,32 @@
+import type { Mail } from '../../platform/mail/transport.ts';
+import { type Language, paragraphs } from '../mail-text.ts';
+
+type Texts = { readonly subject: string; readonly text: (link: string, username: string) => string };
+
+const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: {
+    subject: 'Choose a new password',
+    text: (link, username) =>
+      paragraphs(
+        `Somebody asked for a new password of the user ${username}. To choose one, open this link within one hour:`,
+        link,
+        'The link works once. If you did not ask for it, do nothing: your password stays as it is.',
+      ),
+  },
+  it: {
+    subject: 'Scegli una nuova password',
+    text: (link, username) =>
+      paragraphs(
+        `È stata richiesta una nuova password per l’utente ${username}. Per sceglierla, apri questo link entro un’ora:`,
+        link,
+        'Il link funziona una sola volta. Se non l’hai richiesta tu, non fare nulla: la tua password resta invariata.',
+      ),
+  },
+};
+
+/** Makes the mail with the link to a new password. */
+export const resetMail = (language: Language, { username, link }: { username: string; link: string }): Mail => ({
+  to: username,
+  subject: TEXTS[language].subject,
+  text: TEXTS[language].text(link, username),
+});

@@ -1,0 +1,219 @@
+import { type AccountGate, GATE } from '../accounts/sql.ts';
+import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import type { Role } from '../../platform/lib/scope.ts';
+import { HAS_SECOND_FACTOR } from '../sessions/sql.ts';
+import { PASSWORD_SIGNS_IN } from '../users/sql.ts';
+
+/** A user, by whom all statements on factors select their rows. */
+export type FactorOwner = { readonly accountId: number; readonly userId: number };
+
+/** Locks a user until the transaction ends, so that changes of the factors and sign-ins come one after the other. */
+export const lockUser = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
+  exec(db, sql`SELECT FROM app_user WHERE account_id = ${accountId} AND id = ${userId} FOR NO KEY UPDATE`);
+
+/** What a user has, and whether the account requires any of it. */
+export type FactorSummary = {
+  totpSince: Date | null;
+  recoveryCodes: number;
+  hasAny: boolean;
+  isRequired: boolean;
+};
+
+export const findFactorSummary = (db: Db, { accountId, userId }: FactorOwner): Promise<FactorSummary | undefined> =>
+  maybeOne<FactorSummary>(
+    db,
+    sql`SELECT (SELECT f.confirmed_at FROM totp_factor f WHERE f.user_id = u.id AND f.secret IS NOT NULL) AS "totpSince",
+        (SELECT count(*) FROM recovery_code r WHERE r.user_id = u.id) AS "recoveryCodes",
+        ${HAS_SECOND_FACTOR} AS "hasAny", a.second_factor = 'required' AS "isRequired"
+      FROM app_user u JOIN account a ON a.id = u.account_id
+      WHERE u.account_id = ${accountId} AND u.id = ${userId}`,
+  );
+
+/** Stores the sealed secret of an enrolment. A confirmed one stays valid until a code confirms the new one. */
+export const upsertPendingSecret = (db: Db, input: FactorOwner & { pendingSecret: Buffer }): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO totp_factor (account_id, user_id, pending_secret)
+      VALUES (${input.accountId}, ${input.userId}, ${input.pendingSecret})
+      ON CONFLICT (user_id) DO UPDATE SET pending_secret = excluded.pending_secret
+        WHERE totp_factor.account_id = excluded.account_id`,
+  );
+
+const TOTP = columns({
+  secret: as<Buffer | null>('f.secret'),
+  pendingSecret: as<Buffer | null>('f.pending_secret'),
+  lastStep: as<number>('f.last_step'),
+  wrongCodes: as<number>('f.wrong_codes'),
+  /** Seconds since the last wrong code; null if there was none. */
+  wrongSince: as<number | null>('extract(epoch FROM now() - f.wrong_at)::float8'),
+});
+export type TotpRow = RowOf<typeof TOTP>;
+
+/** Finds the secrets of a user and locks them until the transaction ends, so that a code counts once. */
+export const findTotpForUpdate = (db: Db, { accountId, userId }: FactorOwner): Promise<TotpRow | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${TOTP} FROM totp_factor f WHERE f.account_id = ${accountId} AND f.user_id = ${userId} FOR UPDATE`,
+  );
+
+/** Makes the pending secret the valid one. `step` is that of the code that confirmed it. */
+export const updateConfirmed = (db: Db, input: FactorOwner & { secret: Buffer; step: number }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE totp_factor SET secret = ${input.secret}, pending_secret = NULL, confirmed_at = now(),
+        last_step = ${input.step}, wrong_codes = 0, wrong_at = NULL
+      WHERE account_id = ${input.accountId} AND user_id = ${input.userId}`,
+  );
+
+export const updateLastStep = (db: Db, input: FactorOwner & { step: number }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE totp_factor SET last_step = ${input.step}, wrong_codes = 0, wrong_at = NULL
+      WHERE account_id = ${input.accountId} AND user_id = ${input.userId}`,
+  );
+
+export const updateWrongCodes = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE totp_factor SET wrong_codes = least(wrong_codes + 1, 1000), wrong_at = now()
+      WHERE account_id = ${accountId} AND user_id = ${userId}`,
+  );
+
+export const deleteTotp = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
+  exec(db, sql`DELETE FROM totp_factor WHERE account_id = ${accountId} AND user_id = ${userId}`);
+
+export const insertRecoveryCodes = (db: Db, input: FactorOwner & { hashes: readonly Buffer[] }): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO recovery_code (account_id, user_id, code_hash)
+      SELECT ${input.accountId}, ${input.userId}, hash FROM unnest(${input.hashes}::bytea[]) AS hash`,
+  );
+
+/** Deletes one code, which uses it up. Returns 0 if the user has no such code. */
+export const deleteRecoveryCode = (db: Db, input: FactorOwner & { hash: Buffer }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM recovery_code
+      WHERE account_id = ${input.accountId} AND user_id = ${input.userId} AND code_hash = ${input.hash}`,
+  );
+
+export const deleteRecoveryCodes = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
+  exec(db, sql`DELETE FROM recovery_code WHERE account_id = ${accountId} AND user_id = ${userId}`);
+
+const PASSKEY = columns({
+  id: as<number>('k.id'),
+  credentialId: as<Buffer>('k.credential_id'),
+  transports: as<string[]>('k.transports'),
+  name: as<string>('k.name'),
+  createdAt: as<Date>('k.created_at'),
+  lastUsedAt: as<Date | null>('k.last_used_at'),
+});
+export type PasskeyRow = RowOf<typeof PASSKEY>;
+
+/** Lists the passkeys of a user, oldest first. */
+export const listPasskeys = (db: Db, { accountId, userId }: FactorOwner): Promise<PasskeyRow[]> =>
+  many(
+    db,
+    sql`SELECT ${PASSKEY} FROM passkey k WHERE k.account_id = ${accountId} AND k.user_id = ${userId} ORDER BY k.id`,
+  );
+
+export type NewPasskey = {
+  readonly credentialId: Buffer;
+  readonly publicKey: Buffer;
+  readonly signCount: number;
+  readonly transports: readonly string[];
+  readonly name: string;
+};
+
+/** Inserts a passkey. Returns undefined if a passkey with this id exists, of any user. */
+export const insertPasskey = (db: Db, input: FactorOwner & NewPasskey): Promise<PasskeyRow | undefined> =>
+  maybeOne(
+    db,
+    sql`INSERT INTO passkey AS k (account_id, user_id, credential_id, public_key, sign_count, transports, name)
+      VALUES (${input.accountId}, ${input.userId}, ${input.credentialId}, ${input.publicKey}, ${input.signCount},
+        ${input.transports}::text[], ${input.name})
+      ON CONFLICT (credential_id) DO NOTHING
+      RETURNING ${PASSKEY}`,
+  );
+
+export const deletePasskey = (db: Db, input: FactorOwner & { id: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM passkey
+      WHERE account_id = ${input.accountId} AND user_id = ${input.userId} AND id = ${input.id}`,
+  );
+
+export const deletePasskeys = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
+  exec(db, sql`DELETE FROM passkey WHERE account_id = ${accountId} AND user_id = ${userId}`);
+
+const SIGNER = columns({
+  passkeyId: as<number>('k.id'),
+  credentialId: as<Buffer>('k.credential_id'),
+  publicKey: as<Buffer>('k.public_key'),
+  signCount: as<number>('k.sign_count'),
+  userId: as<number>('u.id'),
+  username: as<string>('u.username'),
+  role: as<Role>('u.role'),
+  isOperator: as<boolean>('u.is_operator'),
+  /** Whether the user signs in here, and not only at the provider of the account. */
+  signsInHere: as<boolean>(PASSWORD_SIGNS_IN),
+});
+/** A passkey with its user, and what the account allows. */
+export type Signer = RowOf<typeof SIGNER> & AccountGate;
+
+/** Finds a passkey of any account by the id that its authenticator gave it. */
+export const findSigner = (db: Db, { credentialId }: { credentialId: Buffer }): Promise<Signer | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${SIGNER}, ${GATE}
+      FROM passkey k JOIN app_user u ON u.id = k.user_id JOIN account a ON a.id = u.account_id
+      WHERE k.credential_id = ${credentialId}`,
+  );
+
+/**
+ * Records a use of a passkey, of any account. Returns 0 if its counter has moved on in the meantime, as when a copy of
+ * the authenticator was used.
+ */
+export const updateSignCount = (db: Db, input: { id: number; from: number; to: number }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE passkey SET sign_count = ${input.to}, last_used_at = now()
+      WHERE id = ${input.id} AND sign_count = ${input.from}`,
+  );
+
+/** What a challenge is for. */
+export type ChallengePurpose = 'register' | 'sign-in' | 'second-step' | 'step-up';
+/** How long a challenge waits for its answer; the browser is given the same time. */
+export const CHALLENGE_SECONDS = 300;
+
+/** The user is null where nobody is known yet. */
+export type Challenge = {
+  readonly challenge: Buffer;
+  readonly purpose: ChallengePurpose;
+  readonly userId: number | null;
+};
+
+export const insertChallenge = (db: Db, { challenge, purpose, userId }: Challenge): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO passkey_challenge (challenge, purpose, user_id) VALUES (${challenge}, ${purpose}, ${userId})`,
+  );
+
+/** Deletes a challenge, which uses it up. Returns 0 if it is unknown, too old, or for another purpose or user. */
+export const deleteChallenge = (db: Db, { challenge, purpose, userId }: Challenge): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM passkey_challenge
+      WHERE challenge = ${challenge} AND purpose = ${purpose} AND user_id IS NOT DISTINCT FROM ${userId}::bigint
+        AND created_at > now() - make_interval(secs => ${CHALLENGE_SECONDS})`,
+  );
+
+/** Deletes up to `limit` challenges that were never answered. */
+export const deleteOldChallenges = (db: Db, { limit }: { limit: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM passkey_challenge WHERE challenge IN (
+      SELECT c.challenge FROM passkey_challenge c
+      WHERE c.created_at < now() - make_interval(secs => ${CHALLENGE_SECONDS}) LIMIT ${limit})`,
+  );

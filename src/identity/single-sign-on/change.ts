@@ -1,0 +1,178 @@
+import { isIP } from 'node:net';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError, type FieldError, invalidFields } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/lib/actor.ts';
+import type { Role } from '../../platform/lib/scope.ts';
+import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import type { Guard } from '../../platform/outbound/guard.ts';
+import { type Author, recordAudit } from '../audit/record.ts';
+import { requireAuthority } from '../roles.ts';
+import { findUser } from '../users/sql.ts';
+import { sealClientSecret } from './client-secret.ts';
+import type { GroupRole } from './settings.ts';
+import {
+  deleteSettings,
+  findSettingsForUpdate,
+  isTakenName,
+  replaceDomains,
+  type SettingsRow,
+  updateRequired,
+  upsertSettings,
+} from './sql.ts';
+
+export type SettingsInput = {
+  readonly shortName: string;
+  readonly enabled: boolean;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Null: a public client. Undefined: the stored one stays. */
+  readonly clientSecret?: string | null | undefined;
+  readonly scopes: readonly string[];
+  readonly groupsClaim: string | null;
+  readonly groupRoles: readonly GroupRole[];
+  readonly defaultRole: Role | null;
+  readonly emailDomains: readonly string[];
+  readonly required: boolean;
+  readonly emergencyUserId: number | null;
+};
+
+type Deps = { readonly secretKey: SecretKey; readonly guard: Guard };
+
+/**
+ * Sets the single sign-on of the actor's account, effective with the next sign-in. Call it in a transaction. Errors: 400
+ * for settings that do not fit together, 403 when the actor may not grant a role in them, 409 when the short name or a
+ * domain belongs to another account, and when it is to be required without a successful trial of these settings.
+ */
+export async function changeSettings(
+  { secretKey, guard }: Deps,
+  tx: Db,
+  actor: Actor,
+  input: SettingsInput,
+): Promise<void> {
+  const { accountId } = actor;
+  const settings = normalized(input);
+  const faults = faultsOf(settings, guard);
+  if (faults.length > 0) throw invalidFields(faults);
+  for (const role of rolesIn(settings)) requireAuthority(actor, role);
+  const before = await findSettingsForUpdate(tx, { accountId });
+  const version = before === undefined ? 1 : before.version + Number(isOtherTrial(before, settings));
+  if (settings.required || settings.emergencyUserId !== null)
+    await requireEmergencyAdmin(tx, accountId, settings.emergencyUserId);
+  if (settings.required && !isTried(before, version))
+    throw new AppError('conflict', {
+      message: 'Try these settings first: single sign-on is required only once it works',
+    });
+  const { clientSecret, emailDomains, ...stored } = settings;
+  const kept = before?.clientSecret ?? null;
+  const sealed = typeof clientSecret === 'string' ? sealClientSecret(secretKey, accountId, clientSecret) : clientSecret;
+  const row = { ...stored, accountId, version, clientSecret: sealed === undefined ? kept : sealed };
+  await upsertSettings(tx, row).catch((error: unknown) => {
+    throw isTakenName(error) ? new AppError('conflict', { message: 'Another account has this short name' }) : error;
+  });
+  if ((await replaceDomains(tx, { accountId, domains: emailDomains })) < emailDomains.length)
+    throw new AppError('conflict', { message: 'One of the mail domains belongs to another account' });
+  await recordAudit(tx, actor, {
+    action: 'account.single-sign-on',
+    ...subjectOf(accountId),
+    detail: shownIn(settings),
+  });
+}
+
+/** Removes the single sign-on of the author's account; its users stay. Call it in a transaction. Errors: 404. */
+export async function removeSettings(tx: Db, author: Author): Promise<void> {
+  const { accountId } = author;
+  if ((await deleteSettings(tx, { accountId })) === 0) throw new AppError('not_found');
+  await recordAudit(tx, author, {
+    action: 'account.single-sign-on',
+    ...subjectOf(accountId),
+    detail: { removed: true },
+  });
+}
+
+/** Lets passwords of the author's account sign in again. Call it in a transaction. Returns whether they did not. */
+export async function makeOptional(tx: Db, author: Author): Promise<boolean> {
+  const { accountId } = author;
+  if ((await updateRequired(tx, { accountId })) === 0) return false;
+  const detail = { required: false };
+  await recordAudit(tx, author, { action: 'account.single-sign-on', ...subjectOf(accountId), detail });
+  return true;
+}
+
+const subjectOf = (accountId: number) => ({ subject: `account:${accountId}` });
+
+type Settings = Omit<SettingsInput, 'scopes' | 'groupRoles' | 'emailDomains'> & {
+  readonly scopes: string[];
+  readonly groupRoles: GroupRole[];
+  readonly emailDomains: string[];
+};
+
+const normalized = (input: SettingsInput): Settings => ({
+  ...input,
+  issuer: input.issuer.trim(),
+  clientId: input.clientId.trim(),
+  scopes: [...new Set(input.scopes)],
+  groupRoles: [...input.groupRoles],
+  emailDomains: [...new Set(input.emailDomains.map((domain) => domain.trim().toLowerCase()))],
+});
+
+function faultsOf(settings: Settings, guard: Guard): FieldError[] {
+  const faults: FieldError[] = [];
+  const fault = (field: string, message: string) => faults.push({ field, message });
+  const issuer = issuerFault(settings.issuer, guard);
+  if (issuer !== null) fault('issuer', issuer);
+  if (!settings.scopes.includes('openid')) fault('scopes', 'must contain openid');
+  if (settings.defaultRole !== null && settings.emailDomains.length === 0)
+    fault('defaultRole', 'lets everybody in whom the provider knows: allow only some mail domains, or map groups');
+  if (settings.groupRoles.length > 0 && settings.groupsClaim === null) fault('groupsClaim', 'is needed to map groups');
+  if (settings.defaultRole === null && settings.groupRoles.length === 0)
+    fault('groupRoles', 'are needed without a default role: else nobody is let in');
+  if (settings.required && !settings.enabled) fault('required', 'needs single sign-on to be switched on');
+  return faults;
+}
+
+function issuerFault(issuer: string, guard: Guard): string | null {
+  const url = URL.parse(issuer);
+  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
+    return 'must be a URL with https, such as https://login.example.com';
+  if (!guard.ports.includes(Number(url.port || 443))) return `must have one of the ports ${guard.ports.join(', ')}`;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) !== 0 && !guard.isAllowed(host) ? 'must have a public address' : null;
+}
+
+const rolesIn = ({ groupRoles, defaultRole }: Settings): Role[] => [
+  ...groupRoles.map(({ role }) => role),
+  ...(defaultRole === null ? [] : [defaultRole]),
+];
+
+async function requireEmergencyAdmin(tx: Db, accountId: number, id: number | null): Promise<void> {
+  const user = id === null ? undefined : await findUser(tx, { accountId, id });
+  if (user?.role !== 'admin')
+    throw invalidFields([
+      {
+        field: 'emergencyUserId',
+        message: 'must be an admin of the account, whose password signs in when the provider fails',
+      },
+    ]);
+}
+
+/** Whether a trial of the earlier settings says nothing about the new ones. */
+const isOtherTrial = (before: SettingsRow, settings: Settings): boolean =>
+  settings.clientSecret !== undefined || JSON.stringify(triedOf(before)) !== JSON.stringify(triedOf(settings));
+
+const triedOf = (settings: Omit<Settings, 'clientSecret'>) => [
+  settings.issuer,
+  settings.clientId,
+  settings.scopes,
+  settings.groupsClaim,
+  settings.groupRoles.map(({ group, role }) => [group, role]),
+  settings.defaultRole,
+  settings.emailDomains.toSorted(),
+];
+
+const isTried = (before: SettingsRow | undefined, version: number): boolean =>
+  before?.lastTrial?.version === version && before.lastTrial.problem === null;
+
+const shownIn = ({ clientSecret, ...settings }: Settings) => ({
+  ...settings,
+  ...(clientSecret !== undefined && { clientSecret: clientSecret === null ? 'removed' : 'replaced' }),
+});

@@ -1,0 +1,67 @@
+import type { Role } from '../../platform/lib/scope.ts';
+
+/** Which role the members of a group get. */
+export type GroupRole = { readonly group: string; readonly role: Role };
+
+/** Why somebody was not signed in. The console has a sentence for each. */
+export const PROBLEMS = ['expired', 'cancelled', 'unavailable', 'untrusted', 'not_allowed'] as const;
+export type Problem = (typeof PROBLEMS)[number];
+
+/** The result of a trial: what a sign-in with the same answer of the provider would have led to. */
+export type Trial = {
+  readonly at: string;
+  /** Of the settings that were tried. */
+  readonly version: number;
+  /** Null: the person would have been signed in. */
+  readonly problem: Problem | null;
+  /** More about the problem, for the admin who tries. */
+  readonly detail: string | null;
+  readonly email: string | null;
+  readonly groups: readonly string[];
+  readonly role: Role | null;
+};
+
+/** A sign-in that failed. The message is for admins who try their settings; it contains no secret and no address. */
+export class SignOnFailure extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem, message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
+
+/** What the provider says of a person, after all checks of its answer. */
+export type Claims = {
+  readonly subject: string;
+  /** In lower case; null unless the provider says that it is verified. */
+  readonly email: string | null;
+  readonly groups: readonly string[];
+  /** When the person last signed in at the provider; null if it does not say. */
+  readonly authenticatedAt: Date | null;
+};
+
+/** Whom the settings of an account let in. */
+export type Rules = {
+  readonly groupRoles: readonly GroupRole[];
+  readonly defaultRole: Role | null;
+  readonly emailDomains: readonly string[];
+};
+
+/**
+ * Returns the role that a person gets: that of the first mapping with one of their groups, else the default. Throws a
+ * SignOnFailure for people whom the settings do not let in.
+ */
+export function roleOf({ groupRoles, defaultRole, emailDomains }: Rules, { email, groups }: Claims): Role {
+  if (emailDomains.length > 0) {
+    if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no mail address');
+    if (!emailDomains.includes(domainOf(email)))
+      throw new SignOnFailure('not_allowed', 'the mail address is in none of the allowed domains');
+  }
+  const role = groupRoles.find(({ group }) => groups.includes(group))?.role ?? defaultRole;
+  if (role === null) throw new SignOnFailure('not_allowed', 'the person is in no group with a role');
+  return role;
+}
+
+/** Returns the domain of a mail address. */
+export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1);

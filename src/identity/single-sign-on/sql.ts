@@ -1,0 +1,206 @@
+import pg from 'pg';
+import { type Db, exec, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import type { Role } from '../../platform/lib/scope.ts';
+import type { GroupRole, Trial } from './settings.ts';
+
+type Of = { readonly accountId: number };
+
+const SETTINGS = columns({
+  accountId: as<number>('s.account_id'),
+  shortName: as<string>('s.short_name'),
+  enabled: as<boolean>('s.enabled'),
+  issuer: as<string>('s.issuer'),
+  clientId: as<string>('s.client_id'),
+  /** Sealed; null: a public client. */
+  clientSecret: as<Buffer | null>('s.client_secret'),
+  scopes: as<string[]>('s.scopes'),
+  groupsClaim: as<string | null>('s.groups_claim'),
+  groupRoles: as<GroupRole[]>('s.group_roles'),
+  defaultRole: as<Role | null>('s.default_role'),
+  emailDomains: as<string[]>(`ARRAY (SELECT d.domain FROM single_sign_on_domain d
+      WHERE d.account_id = s.account_id ORDER BY d.domain)`),
+  required: as<boolean>('s.required'),
+  emergencyUserId: as<number | null>('s.emergency_user_id'),
+  /** Increases with each change of what a trial would show. */
+  version: as<number>('s.version'),
+  lastTrial: as<Trial | null>('s.last_trial'),
+});
+/** The single sign-on of an account. */
+export type SettingsRow = RowOf<typeof SETTINGS>;
+
+export const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
+  maybeOne(db, sql`SELECT ${SETTINGS} FROM single_sign_on s WHERE s.account_id = ${accountId}`);
+
+/** Finds the settings and locks them until the transaction ends. */
+export const findSettingsForUpdate = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
+  maybeOne(db, sql`SELECT ${SETTINGS} FROM single_sign_on s WHERE s.account_id = ${accountId} FOR UPDATE`);
+
+/** Finds the enabled settings of the account with this short name or mail domain. */
+export const findSettingsOf = (
+  db: Db,
+  { shortName, domain }: { shortName: string; domain: string },
+): Promise<SettingsRow | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${SETTINGS} FROM single_sign_on s JOIN account a ON a.id = s.account_id
+        WHERE s.enabled AND a.status = 'active' AND (s.short_name = ${shortName} OR s.account_id = (
+          SELECT d.account_id FROM single_sign_on_domain d WHERE d.domain = ${domain}))
+        ORDER BY s.account_id LIMIT 1`,
+  );
+
+/** Whether people of any account sign in with a provider. */
+export async function hasSingleSignOn(db: Db): Promise<boolean> {
+  const { has } = await one<{ has: boolean }>(db, sql`SELECT EXISTS (SELECT FROM single_sign_on WHERE enabled) AS has`);
+  return has;
+}
+
+export type NewSettings = Omit<SettingsRow, 'lastTrial' | 'emailDomains'>;
+
+/** Inserts or replaces the settings. Rejects with `isTakenName` if another account has the short name. */
+export const upsertSettings = (db: Db, made: NewSettings): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO single_sign_on (account_id, short_name, enabled, issuer, client_id, client_secret, scopes,
+          groups_claim, group_roles, default_role, required, emergency_user_id, version)
+        VALUES (${made.accountId}, ${made.shortName}, ${made.enabled}, ${made.issuer}, ${made.clientId},
+          ${made.clientSecret}, ${made.scopes}, ${made.groupsClaim}, ${JSON.stringify(made.groupRoles)}::jsonb,
+          ${made.defaultRole}, ${made.required}, ${made.emergencyUserId}, ${made.version})
+        ON CONFLICT (account_id) DO UPDATE SET
+          short_name = excluded.short_name, enabled = excluded.enabled, issuer = excluded.issuer,
+          client_id = excluded.client_id, client_secret = excluded.client_secret, scopes = excluded.scopes,
+          groups_claim = excluded.groups_claim, group_roles = excluded.group_roles,
+          default_role = excluded.default_role, required = excluded.required,
+          emergency_user_id = excluded.emergency_user_id, version = excluded.version`,
+  );
+
+/** Whether a statement failed because another account has the short name. Its row cannot be read from here. */
+export const isTakenName = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.constraint === 'single_sign_on_short_name_key';
+
+/** Replaces the mail domains of an account. Returns how many it has now: fewer, if others have some of them. */
+export async function replaceDomains(
+  db: Db,
+  { accountId, domains }: Of & { readonly domains: readonly string[] },
+): Promise<number> {
+  await exec(db, sql`DELETE FROM single_sign_on_domain WHERE account_id = ${accountId}`);
+  return exec(
+    db,
+    sql`INSERT INTO single_sign_on_domain (domain, account_id)
+        SELECT domain, ${accountId} FROM unnest(${domains}::text[]) AS domain
+        ON CONFLICT (domain) DO NOTHING`,
+  );
+}
+
+export const deleteSettings = (db: Db, { accountId }: Of): Promise<number> =>
+  exec(db, sql`DELETE FROM single_sign_on WHERE account_id = ${accountId}`);
+
+/** Makes single sign-on optional, so that passwords sign in again. Returns 0 if it was not required. */
+export const updateRequired = (db: Db, { accountId }: Of): Promise<number> =>
+  exec(db, sql`UPDATE single_sign_on SET required = false WHERE account_id = ${accountId} AND required`);
+
+/** Stores the result of a trial, unless the settings have changed meanwhile. */
+export const updateTrial = (db: Db, { accountId, trial }: Of & { readonly trial: Trial }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE single_sign_on SET last_trial = ${JSON.stringify(trial)}::jsonb
+        WHERE account_id = ${accountId} AND version = ${trial.version}`,
+  );
+
+const STATE = columns({
+  /** The SHA-256 of the value in the URL. */
+  hash: as<Buffer>('hash'),
+  accountId: as<number>('account_id'),
+  /** The SHA-256 of the secret in the browser's cookie. */
+  browserHash: as<Buffer>('browser_hash'),
+  /** The nonce and the verifier, sealed. */
+  secrets: as<Buffer>('secrets'),
+  /** The page of the console to continue with. */
+  next: as<string>('next'),
+  isTrial: as<boolean>('is_trial'),
+  /** The session that is to be proven; null for a sign-in and a trial. */
+  sessionId: as<number | null>('session_id'),
+  /** That of the settings when the sign-in was begun. */
+  version: as<number>('version'),
+});
+type NewState = RowOf<typeof STATE>;
+
+const BEGUN = columns({ begunAt: as<Date>('begun_at') });
+/** A sign-in that was begun. */
+export type StateRow = NewState & RowOf<typeof BEGUN>;
+
+export const insertState = (db: Db, state: NewState & { readonly validSeconds: number }): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO single_sign_on_state
+          (hash, account_id, browser_hash, secrets, next, is_trial, session_id, version, expires_at)
+        VALUES (${state.hash}, ${state.accountId}, ${state.browserHash}, ${state.secrets}, ${state.next},
+          ${state.isTrial}, ${state.sessionId}, ${state.version}, now() + make_interval(secs => ${state.validSeconds}))`,
+  );
+
+/** Deletes a state and returns it unless it has expired, so that it is used once, whatever happens next. */
+export const deleteState = (db: Db, { hash }: { hash: Buffer }): Promise<StateRow | undefined> =>
+  maybeOne(
+    db,
+    sql`WITH used AS (DELETE FROM single_sign_on_state WHERE hash = ${hash} RETURNING *)
+        SELECT ${STATE}, ${BEGUN} FROM used WHERE expires_at > now()`,
+  );
+
+export const deleteExpiredStates = (db: Db): Promise<number> =>
+  exec(db, sql`DELETE FROM single_sign_on_state WHERE expires_at <= now()`);
+
+const MEMBER = columns({
+  id: as<number>('u.id'),
+  username: as<string>('u.username'),
+  role: as<Role>('u.role'),
+  isOperator: as<boolean>('u.is_operator'),
+});
+/** A user who signs in with the provider. */
+export type Member = RowOf<typeof MEMBER>;
+
+type Person = Of & { readonly issuer: string; readonly subject: string };
+
+export const findMember = (db: Db, { accountId, issuer, subject }: Person): Promise<Member | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${MEMBER} FROM single_sign_on_user p JOIN app_user u ON u.id = p.user_id
+        WHERE p.account_id = ${accountId} AND p.issuer = ${issuer} AND p.subject = ${subject}
+          AND u.account_id = ${accountId}`,
+  );
+
+/** Whether a user signs in with this provider. */
+export async function isMember(db: Db, input: Of & { readonly issuer: string; userId: number }): Promise<boolean> {
+  const { accountId, issuer, userId } = input;
+  const { has } = await one<{ has: boolean }>(
+    db,
+    sql`SELECT EXISTS (SELECT FROM single_sign_on_user
+        WHERE account_id = ${accountId} AND issuer = ${issuer} AND user_id = ${userId}) AS has`,
+  );
+  return has;
+}
+
+/** Finds the user of the account with this username. */
+export const findUserByName = (
+  db: Db,
+  { accountId, username }: Of & { readonly username: string },
+): Promise<Member | undefined> =>
+  maybeOne(db, sql`SELECT ${MEMBER} FROM app_user u WHERE u.account_id = ${accountId} AND u.username = ${username}`);
+
+/** Records that a person was refused at the latest sign-in, or let in. Returns 0 if nothing changes. */
+export const updateRefusal = (db: Db, person: Person & { isRefused: boolean }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE single_sign_on_user SET refused_at = ${person.isRefused ? new Date() : null}
+        WHERE account_id = ${person.accountId} AND issuer = ${person.issuer} AND subject = ${person.subject}
+          AND (refused_at IS NOT NULL) <> ${person.isRefused}`,
+  );
+
+/**
+ * Links a person of a provider to a user. Returns 0 if the person has a user already, or the user is another person.
+ */
+export const insertMember = (db: Db, { accountId, issuer, subject, userId }: Person & { userId: number }) =>
+  exec(
+    db,
+    sql`INSERT INTO single_sign_on_user (account_id, issuer, subject, user_id)
+        VALUES (${accountId}, ${issuer}, ${subject}, ${userId}) ON CONFLICT DO NOTHING`,
+  );

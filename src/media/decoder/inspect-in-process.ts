@@ -1,0 +1,92 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../platform/errors.ts';
+import type { Inspection } from '../inspect.ts';
+import { badFile } from '../limits.ts';
+import type { Claim } from '../type.ts';
+import { isReply, type Reply, type Request } from './protocol.ts';
+
+const FILE = fileURLToPath(new URL('./process.ts', import.meta.url));
+/** The callers see to it that no more files than this are inspected at a time. */
+export const MAX_PROCESSES = 2;
+/** A process is replaced after this many files, to free the memory that decoders leave behind. */
+const FILES_PER_PROCESS = 20;
+const IDLE_MS = 5000;
+const TIMEOUT_MS = 30_000;
+
+type Decoder = { readonly child: ChildProcess; files: number; idle?: NodeJS.Timeout };
+
+const waiting: Decoder[] = [];
+
+/**
+ * Inspects an untrusted file (`inspect`) in a separate process, which also decodes and re-encodes pictures. If that
+ * crashes, hangs or uses too much memory, it is ended and the sender gets 400. The process has no settings and no
+ * secrets of this one. It takes 0.3 s to start, is reused, and ends after five idle seconds.
+ */
+export async function inspectInProcess(octets: Buffer, claim: Claim): Promise<Inspection> {
+  const decoder = waiting.pop() ?? startDecoder();
+  clearTimeout(decoder.idle);
+  const reply = await ask(decoder.child, { octets, claim });
+  putBack(decoder);
+  if ('inspection' in reply) return withBuffers(reply.inspection);
+  if ('failure' in reply) throw new Error(`the decoder failed: ${reply.failure}`);
+  const { code, message } = reply.refusal;
+  throw new AppError(code, { message: `file: ${message}`, details: [{ field: 'file', message }] });
+}
+
+function startDecoder(): Decoder {
+  const child = fork(FILE, {
+    env: {},
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  // An idle decoder must not keep this process alive.
+  child.unref();
+  child.channel?.unref();
+  const decoder: Decoder = { child, files: 0 };
+  // `ask` listens as well while it waits for a reply; an 'error' event without a listener would end this process.
+  child.on('error', () => leave(decoder)).once('exit', () => leave(decoder));
+  return decoder;
+}
+
+function ask(child: ChildProcess, request: Request): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const onExit = (): void => reject(badFile('cannot be read: decoding it crashes'));
+  const onMessage = (message: unknown): void =>
+    isReply(message) ? resolve(message) : reject(new Error('the decoder answered something else'));
+  const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
+  child.on('exit', onExit).on('error', reject).on('message', onMessage);
+  // Sending to a process that is ending fails; then `exit` follows.
+  child.send(request, () => undefined);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    child.off('exit', onExit).off('error', reject).off('message', onMessage);
+  });
+}
+
+function putBack(decoder: Decoder): void {
+  decoder.files++;
+  if (decoder.files >= FILES_PER_PROCESS) return void decoder.child.kill();
+  decoder.idle = setTimeout(() => end(decoder), IDLE_MS).unref();
+  waiting.push(decoder);
+}
+
+function leave(decoder: Decoder): void {
+  const at = waiting.indexOf(decoder);
+  if (at >= 0) waiting.splice(at, 1);
+}
+
+function end(decoder: Decoder): void {
+  leave(decoder);
+  decoder.child.kill();
+}
+
+/** The IPC channel delivers plain byte arrays; this turns them into Buffers. */
+const withBuffers = (inspection: Inspection): Inspection => ({
+  ...inspection,
+  reencoded: asBuffer(inspection.reencoded),
+  thumbnail: asBuffer(inspection.thumbnail),
+});
+const asBuffer = (octets: Uint8Array | null): Buffer | null =>
+  octets && Buffer.from(octets.buffer, octets.byteOffset, octets.length);

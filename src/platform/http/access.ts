@@ -1,0 +1,65 @@
+import { type Access, type Role, ROLES, roleMay } from '../lib/scope.ts';
+import { accessOf, type Requirement, requirementsOf } from './auth.ts';
+
+/** The parts of a route that decide who may call it. */
+type AccessRoute = {
+  readonly method: string | string[];
+  readonly onRequest?: unknown;
+  readonly schema?: { readonly security?: readonly object[] } | undefined;
+  readonly config?: { readonly stepUp?: true | string } | undefined;
+};
+
+/** Who may call a route. */
+export type RouteAccess = {
+  /**
+   * What the caller needs: everything in the list. Entries are `contacts:read` (a scope and the access within it),
+   * `SMS:read or RCS:read` (one of them), `credentials` (any) and `operator` (of the gateway). It is empty if the route
+   * needs no credentials.
+   */
+  readonly scope: readonly string[];
+  /** The roles of users that have all of that; none for routes of operators, which ask for no role. */
+  readonly roles: readonly Role[];
+  /** Whether sessions need a step-up; a text says for which requests. */
+  readonly stepUp: boolean | string;
+  /** The same in a few sentences, for people. */
+  readonly text: string;
+};
+
+/** Returns who may call a route, as its `onRequest` hooks say. Undefined if they say nothing, which is a fault. */
+export function accessToRoute({ method, onRequest, schema, config }: AccessRoute): RouteAccess | undefined {
+  if (schema?.security?.length === 0) return { scope: [], roles: [], stepUp: false, text: 'Needs no credentials.' };
+  const byMethod = accessOf(String([method].flat()[0]));
+  const needs = requirementsOf(onRequest).map((requirement) => toNeed(requirement, byMethod));
+  if (needs.length === 0) return undefined;
+  const scope = needs.map(({ name }) => name);
+  const roles = ROLES.filter((role) => needs.every(({ holds }) => holds(role)));
+  const stepUp = config?.stepUp ?? false;
+  return { scope, roles, stepUp, text: `${describe(needs, roles)}${describeStepUp(stepUp)}` };
+}
+
+type Need = { readonly name: string; readonly text: string | null; holds(role: Role): boolean };
+
+function toNeed(requirement: Requirement, byMethod: Access): Need {
+  if (requirement.kind === 'operator') return { name: 'operator', text: null, holds: () => false };
+  if (requirement.kind === 'credentials') return { name: 'credentials', text: null, holds: () => true };
+  const { scopes } = requirement;
+  const access = requirement.access === 'by method' ? byMethod : requirement.access;
+  return {
+    name: scopes.map((scope) => `${scope}:${access}`).join(' or '),
+    text: scopes.map((scope) => `\`${scope}\` (${access})`).join(' or '),
+    holds: (role) => scopes.some((scope) => roleMay(role, scope, access)),
+  };
+}
+
+function describe(needs: readonly Need[], roles: readonly Role[]): string {
+  if (needs.some(({ name }) => name === 'operator')) return 'For operators of the gateway.';
+  const scopes = needs.flatMap(({ text }) => text ?? []);
+  return scopes.length === 0
+    ? 'Needs any credentials.'
+    : `Scope: ${scopes.join(', and ')}. Roles: ${roles.join(', ')}.`;
+}
+
+function describeStepUp(stepUp: boolean | string): string {
+  if (stepUp === false) return '';
+  return ` Sessions need a step-up${stepUp === true ? '' : ` for ${stepUp}`}.`;
+}

@@ -1,0 +1,71 @@
+import type { FastifyReply } from 'fastify';
+import { isRecord } from '../lib/is-record.ts';
+import { mapInSlices } from '../lib/background/slices.ts';
+import type { App } from './app.ts';
+
+/** From this size of a body on, its steps (parsing, validation, handler) are separate turns of the event loop. */
+const LARGE_BODY_BYTES = 256 * 1024;
+/** From this number of entries on, a page is serialized in slices. */
+const LARGE_PAGE_ENTRIES = 50;
+/** How many entries are serialized together: few enough for the largest entries, some 100 KB each. */
+const ENTRIES_PER_PIECE = 10;
+
+/**
+ * Keeps large requests and answers from holding the event loop: the steps of a large body give turns to other requests,
+ * and the `data` of a long page is serialized in slices. The octets of the answer are the same.
+ */
+export function shareLoopInLargeMessages(app: App): void {
+  app.addHook('preValidation', ({ headers }, _reply, done) => {
+    if (isLarge(headers)) setImmediate(done);
+    else done();
+  });
+  app.addHook('preHandler', ({ headers }, _reply, done) => {
+    if (isLarge(headers)) setImmediate(done);
+    else done();
+  });
+  app.addHook('preSerialization', (_request, reply, payload: unknown, done) => {
+    if (!isLongPage(payload)) return done(null, payload);
+    serializePage(reply, payload).then(
+      (octets) => {
+        reply.serializer(asIs);
+        done(null, octets);
+      },
+      (error: Error) => done(error),
+    );
+  });
+}
+
+/** For what is serialized already. Fastify sends octets as well, whatever its type says. */
+const asIs = (octets: unknown): string => octets as string;
+
+type Headers = { readonly 'content-length'?: string | undefined; readonly 'transfer-encoding'?: string | undefined };
+
+/** A body without a length may be large. */
+const isLarge = (headers: Headers): boolean =>
+  Number(headers['content-length'] ?? 0) >= LARGE_BODY_BYTES || headers['transfer-encoding'] !== undefined;
+
+type LongPage = { readonly data: readonly unknown[] };
+
+const isLongPage = (payload: unknown): payload is LongPage =>
+  isRecord(payload) && 'data' in payload && Array.isArray(payload.data) && payload.data.length >= LARGE_PAGE_ENTRIES;
+
+/** Serializes a page piece by piece: each piece is a page of its own, whose entries are cut out. */
+async function serializePage(reply: FastifyReply, page: LongPage): Promise<Buffer> {
+  const serialize: (payload: unknown) => string =
+    reply.getSerializationFunction(String(reply.statusCode)) ?? JSON.stringify;
+  const withData = (data: readonly unknown[]): string => serialize({ ...page, data });
+  const frame = withData([]);
+  // Within a text, the quotes would be escaped.
+  const at = frame.indexOf('"data":[') + '"data":['.length;
+  const tailLength = frame.length - at;
+  const pieces = await mapInSlices(piecesOf(page.data), (entries, i) => {
+    const text = withData(entries);
+    return Buffer.from(`${i > 0 ? ',' : ''}${text.slice(at, text.length - tailLength)}`);
+  });
+  return Buffer.concat([Buffer.from(frame.slice(0, at)), ...pieces, Buffer.from(frame.slice(at))]);
+}
+
+const piecesOf = (entries: readonly unknown[]): (readonly unknown[])[] =>
+  Array.from({ length: Math.ceil(entries.length / ENTRIES_PER_PIECE) }, (_, i) =>
+    entries.slice(i * ENTRIES_PER_PIECE, (i + 1) * ENTRIES_PER_PIECE),
+  );

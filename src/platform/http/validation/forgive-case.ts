@@ -1,0 +1,44 @@
+import type { ErrorObject } from 'ajv';
+import { isRecord } from '../../lib/is-record.ts';
+
+/**
+ * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
+ * words with that one (contract 1), and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns whether it
+ * changed anything.
+ */
+export function forgiveCase(document: unknown, faults: readonly ErrorObject[]): boolean {
+  let changed = false;
+  for (const fault of faults) changed = correct(document, pathOf(fault.instancePath), fault) || changed;
+  return changed;
+}
+
+/** The members on the way to a value, from a JSON Pointer (RFC 6901). */
+export const pathOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+function correct(document: unknown, path: readonly string[], fault: ErrorObject): boolean {
+  const last = path.at(-1);
+  const parent = path.slice(0, -1).reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), document);
+  if (last === undefined || !isRecord(parent) || !Object.hasOwn(parent, last)) return false;
+  const given = parent[last];
+  if (typeof given !== 'string') return false;
+  const word = fault.keyword === 'pattern' ? capitals(given, fault.params['pattern']) : wordOf(fault, given);
+  if (word === undefined || word === given) return false;
+  parent[last] = word;
+  return true;
+}
+
+function wordOf({ keyword, params }: ErrorObject, given: string): string | undefined {
+  const allowed: unknown[] =
+    keyword === 'enum' ? [params['allowedValues']].flat() : keyword === 'const' ? [params['allowedValue']] : [];
+  return allowed.filter((each) => typeof each === 'string').find((each) => each.toLowerCase() === given.toLowerCase());
+}
+
+/** Returns the words in capitals, if the pattern takes them so: a pattern for words with commas between them. */
+function capitals(given: string, pattern: unknown): string | undefined {
+  const words = given.toUpperCase();
+  return /^[A-Z_,]{1,200}$/.test(words) && new RegExp(String(pattern), 'u').test(words) ? words : undefined;
+}

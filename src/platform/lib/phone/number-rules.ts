@@ -1,0 +1,28 @@
+/** Whether numbers of a length that their country does not have are refused. */
+export const NUMBER_CHECKS = ['strict', 'lenient'] as const;
+export type NumberChecks = (typeof NUMBER_CHECKS)[number];
+
+/** How the phone numbers that an account uses are read. */
+export type NumberRules = {
+  /** The country (ISO 3166-1 alpha-2) of numbers without a country code; null: they are refused. */
+  readonly defaultCountry: string | null;
+  readonly numberChecks: NumberChecks;
+};
+
+/** Picks the rules from a row of an account. */
+export const numberRulesOf = ({ defaultCountry, numberChecks }: NumberRules): NumberRules => ({
+  defaultCountry,
+  numberChecks,
+});
+
+/** The rules of an account that has set none. */
+export const DEFAULT_NUMBER_RULES: NumberRules = { defaultCountry: null, numberChecks: 'strict' };
+
+/** What is wrong with a phone number. Clients see these texts after the name of its field. */
+export const NUMBER_FAULTS = {
+  not_a_number: 'is not a phone number: write it with + and the country code',
+  no_country_code: 'has no country code: write it with + and the country code',
+  unknown_country_code: 'begins with a country code that does not exist',
+  impossible_length: 'is too short or too long for its country',
+} as const;
+export type NumberFault = keyof typeof NUMBER_FAULTS;

@@ -1,0 +1,65 @@
+import { from, type Step, step as make } from '../step.ts';
+
+const step = (operation: string, rest: Omit<Step, 'operation'> = {}): Step => make(operation, { as: 'user', ...rest });
+
+const ACCOUNT = { id: from('operatorCreateAccount.accountId') };
+const SMSC = { name: 'acme-smsc' };
+const SENDER = { id: from('operatorAssignSender.id') };
+const PAGE = { query: { limit: 1 } };
+const NOTHING_MISSED = { path: { id: 1 }, status: 404, because: 'no message has missed its time' };
+
+/** The gateway as a whole. */
+export const OPERATOR: readonly Step[] = [
+  step('operatorFindOverview'),
+  step('operatorListAccounts', PAGE),
+  step('operatorCreateAccount'),
+  step('operatorFindAccount', { path: ACCOUNT }),
+  step('operatorChangeAccount', { path: ACCOUNT }),
+  step('operatorAddCredit', { path: ACCOUNT }),
+  step('operatorListLedger', { path: ACCOUNT, ...PAGE }),
+  step('operatorEnableWebhook', { path: ACCOUNT, status: 404, because: 'the account has no webhook' }),
+  step('operatorListPrices', PAGE),
+  step('operatorSetPrice'),
+  step('operatorCheckPrice', { query: { channel: 'SMS', number: '+4236601234' } }),
+  step('operatorDeletePrice', { path: { id: from('operatorSetPrice.id') } }),
+
+  step('operatorListConnectionKinds'),
+  step('operatorListConnections', PAGE),
+  step('operatorTestSettings'),
+  step('operatorAddConnection'),
+  step('operatorFindConnection', { path: SMSC }),
+  step('operatorTestConnection', { path: SMSC }),
+  step('operatorChangeConnection', { path: SMSC }),
+  step('operatorListConnectionMinutes', { path: { name: 'sandbox' } }),
+  step('operatorSetUpConnection', { path: { name: 'sandbox-whatsapp' } }),
+  step('operatorSyncTemplates', { path: { name: 'sandbox-whatsapp' } }),
+  step('operatorAddRoute'),
+  step('operatorListRoutes', PAGE),
+  step('operatorCheckRoute', { query: { number: '+4236601234' } }),
+  step('operatorDeleteRoute', { path: { id: from('operatorAddRoute.id') } }),
+  step('operatorDeleteConnection', { path: SMSC }),
+
+  step('operatorAssignSender'),
+  step('operatorListSenders', PAGE),
+  step('operatorDeleteSender', { path: SENDER }),
+  step('operatorRegisterAgent', { path: { id: from('requestRcsAgent.id') } }),
+  step('operatorAssignNumber'),
+  step('operatorListNumbers', PAGE),
+  step('operatorDeleteNumber', { query: { number: '+393399957020', connection: 'sandbox' } }),
+  step('operatorListTemplates', PAGE),
+
+  step('operatorFindQueues'),
+  step('operatorListQueues', PAGE),
+  step('operatorListMissed', PAGE),
+  step('operatorReleaseMissed', NOTHING_MISSED),
+  step('operatorCancelMissed', NOTHING_MISSED),
+  step('operatorListUnknowns', PAGE),
+  step('operatorSettleUnknowns'),
+  step('operatorFindFence'),
+  step('operatorPauseSending'),
+  step('operatorResumeSending'),
+  step('operatorReconcile', { query: { hours: 24 } }),
+  step('operatorReconcileReceipts'),
+  step('operatorDoctor'),
+  step('operatorListAuditEntries', PAGE),
+];

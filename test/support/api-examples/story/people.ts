@@ -1,0 +1,68 @@
+import { from, type Step, step } from '../step.ts';
+
+const CSV = 'phoneNumber;firstName;city\n+61491570159;Linus;Hobart\n+46701740607;Astrid;Malmö\n0;Nobody;Nowhere\n';
+const VCARD = 'BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Greta Example\r\nTEL;TYPE=cell:+46701740608\r\nEND:VCARD\r\n';
+const CONTACT = { id: from('createContact.id') };
+const LIST = { id: from('createContactList.id') };
+const FIELD = { id: from('createCustomField.id') };
+const IMPORT = { id: from('uploadContacts.importId') };
+const CAMPAIGN = { id: from('createCampaign.id') };
+const SLOW = { id: from('slow.id') };
+
+/** Contacts, lists and campaigns. */
+export const PEOPLE: readonly Step[] = [
+  step('findContactLimits'),
+  step('listCustomFields'),
+  step('createCustomField'),
+  step('changeCustomField', { path: FIELD }),
+  step('deleteCustomField', { path: FIELD }),
+  step('createContact'),
+  step('findContact', { path: CONTACT }),
+  step('changeContact', { path: CONTACT }),
+  step('listOptOutsOfContact', { path: CONTACT }),
+  step('listContacts', { query: { search: 'example', limit: 1 } }),
+  step('createContactList'),
+  step('findContactList', { path: LIST }),
+  step('changeContactList', { path: LIST }),
+  step('listContactLists', { query: { limit: 2 } }),
+  step('addContactsToLists'),
+  step('listContactsOfList', { path: { listId: 1 }, query: { limit: 1 } }),
+  step('deleteContactAssociation', { path: { id: from('addContactsToLists.ids.0') } }),
+  step('removeContactsFromLists'),
+  step('addContactsToLists', { name: 'again', body: { listIds: [1, 2] } }),
+  step('readUploadColumns', { form: { content: CSV, fileName: 'people.csv' } }),
+  step('uploadContacts', { form: { fields: { listId: 1 }, content: CSV, fileName: 'people.csv' } }),
+  step('uploadVcards', { form: { content: VCARD, fileName: 'people.vcf' } }),
+  step('findContactImport', { path: IMPORT }),
+  step('listContactImports', { query: { limit: 1 } }),
+  step('downloadContactImportRejects', { path: IMPORT }),
+
+  step('listPlaceholders'),
+  step('previewCampaign'),
+  step('createCampaign'),
+  step('calculateCampaignGoal', { path: CAMPAIGN }),
+  step('findCampaignPrice', { path: CAMPAIGN }),
+  step('testCampaign', { path: CAMPAIGN }),
+  step('updateCampaign', { path: CAMPAIGN }),
+  step('calculateCampaignGoal', { name: 'goal', path: CAMPAIGN }),
+  step('confirmCampaign', { path: CAMPAIGN }),
+  step('findCampaign', { path: CAMPAIGN, until: { status: [3] } }),
+  step('listCampaignRecipients', { path: CAMPAIGN, query: { limit: 1 } }),
+  step('statsOfCampaign', { path: CAMPAIGN, query: { aggregateOn: 'day' } }),
+  step('funnelOfCampaign', { path: CAMPAIGN }),
+  step('listCampaigns', { query: { limit: 1 } }),
+  step('campaignStats', { query: { startDate: '2026-11-01', endDate: '2027-10-31', aggregateOn: 'month' } }),
+  // One recipient a second: slow enough to be stopped.
+  step('createCampaign', { name: 'slow', body: { name: 'Slow sale', rate: 1, readyToSend: true } }),
+  step('calculateCampaignGoal', { name: 'slow goal', path: SLOW }),
+  step('confirmCampaign', { name: 'slow start', path: SLOW }),
+  step('pauseCampaign', { path: SLOW }),
+  step('resumeCampaign', { path: SLOW }),
+  step('cancelCampaign', { path: SLOW }),
+  step('createCampaign', { name: 'draft' }),
+  step('deleteCampaign', { path: { id: from('draft.id') } }),
+  step('deleteContactLists', { query: { ids: from('createContactList.id') } }),
+  step('deleteContacts', { query: { ids: from('createContact.id') } }),
+  step('getCampaignPolicy'),
+  step('putCampaignPolicy'),
+];

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
+
+/** A command of the program that runs until it is stopped, in a process of its own. */
+export type ServeProcess = {
+  /** Resolves with what it prints once it runs; null when it ends before. */
+  readonly ready: Promise<{ readonly address: string | null } | null>;
+  /** Resolves when it has ended, with its exit code and how long that took since the first signal. */
+  readonly ended: Promise<{ readonly code: number | null; readonly ms: number }>;
+  signal(name: NodeJS.Signals): void;
+  /** What it has written to stderr so far. */
+  errors(): string;
+  /** Kills it, if it still runs. */
+  [Symbol.dispose](): void;
+};
+
+/** Starts `serve`, `api` or `worker` with this environment and nothing else. */
+export function startServeProcess(
+  command: 'serve' | 'api' | 'worker',
+  environment: Readonly<Record<string, string>>,
+): ServeProcess {
+  const child: ChildProcess = spawn(process.execPath, [MAIN, '--json', command], {
+    env: { LOG_LEVEL: 'warn', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  let signalledAt: number | undefined;
+  child.stderr?.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  return {
+    ready: firstLine(child),
+    ended: once(child, 'exit').then(([code]) => ({ code, ms: performance.now() - (signalledAt ?? 0) })),
+    signal(name) {
+      signalledAt ??= performance.now();
+      child.kill(name);
+    },
+    errors: () => errors,
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
+}
+
+async function firstLine({ stdout }: ChildProcess): Promise<{ address: string | null } | null> {
+  if (stdout) for await (const line of createInterface(stdout)) return JSON.parse(line);
+  return null;
+}

@@ -1,0 +1,50 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { inject, onTestFinished } from 'vitest';
+import { watch, type Watch } from './watch.ts';
+
+/** A browser window of one user, with the problems seen in it so far. */
+export type Window = { readonly page: Page; readonly context: BrowserContext; readonly watch: Watch };
+
+export type WindowOptions = { readonly width?: number; readonly height?: number; readonly locale?: string };
+
+export const WIDE = { width: 1440, height: 900 };
+const LOCALE = 'en-GB';
+
+/** How long a step in a window may take; usually milliseconds, but others may use the machine, too. */
+const STEP_MS = 60_000;
+
+const NOTHING = { cookies: [], origins: [] };
+
+/**
+ * Returns a function that opens a window without cookies and without stored values, by default 1440 pixels wide and in
+ * English. Call it in a test: at the end of the test the window closes.
+ *
+ * Contexts are emptied and used again. They keep the files of the console in their cache, which halves the time that a
+ * page takes to load.
+ */
+export function createWindows(browser: Browser): (options?: WindowOptions) => Promise<Window> {
+  const idle: BrowserContext[] = [];
+
+  async function close(context: BrowserContext): Promise<void> {
+    for (const page of context.pages()) await page.close();
+    await context.setStorageState(NOTHING);
+    idle.push(context);
+  }
+
+  return async ({ width = WIDE.width, height = WIDE.height, locale = LOCALE } = {}) => {
+    const isUsual = locale === LOCALE;
+    const context = (isUsual ? idle.pop() : undefined) ?? (await createContext(browser, locale));
+    onTestFinished(() => (isUsual ? close(context) : context.close()));
+    const page = await context.newPage();
+    await page.setViewportSize({ width, height });
+    return { page, context, watch: watch(page) };
+  };
+}
+
+/** Animations run only in the full tests: they take time, and pages must work without them. */
+async function createContext(browser: Browser, locale: string): Promise<BrowserContext> {
+  const reducedMotion = inject('everyLayout') ? 'no-preference' : 'reduce';
+  const context = await browser.newContext({ viewport: WIDE, locale, timezoneId: 'Europe/Rome', reducedMotion });
+  context.setDefaultTimeout(STEP_MS);
+  return context;
+}

@@ -1,0 +1,49 @@
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/browser';
+
+/** Why the browser did not use or make a passkey. */
+export type PasskeyFault = 'cancelled' | 'exists' | 'failed';
+
+/** A passkey that the browser did not use or make, in most cases because the user closed its dialog. */
+export class PasskeyError extends Error {
+  readonly fault: PasskeyFault;
+
+  constructor(fault: PasskeyFault, cause: unknown) {
+    super(fault, { cause });
+    this.name = 'PasskeyError';
+    this.fault = fault;
+  }
+}
+
+/**
+ * Whether passkeys can be used on this page: the browser knows them, and the page has a host name (they do not work
+ * with a bare IP address) and was sent over HTTPS or from this machine.
+ */
+export const canUsePasskeys = (): boolean =>
+  'PublicKeyCredential' in globalThis && isSecureContext && !/^[\d.]+$|^\[/.test(location.hostname);
+
+/** Asks the user to use a passkey, with what the server gave for it; resolves with the answer for the server. */
+export async function answerWithPasskey(options: object) {
+  const { startAuthentication } = await import('@simplewebauthn/browser');
+  // The server passes on what WebAuthn defines; our API does not describe its members.
+  const optionsJSON = options as PublicKeyCredentialRequestOptionsJSON;
+  const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(fail);
+  return { id, rawId, type: 'public-key' as const, response };
+}
+
+/** Asks the user to make a passkey, with what the server gave for it; resolves with the answer for the server. */
+export async function makePasskeyWith(options: object) {
+  const { startRegistration } = await import('@simplewebauthn/browser');
+  const optionsJSON = options as PublicKeyCredentialCreationOptionsJSON;
+  const { id, rawId, response } = await startRegistration({ optionsJSON }).catch(fail);
+  const { clientDataJSON, attestationObject, transports = [] } = response;
+  return { id, rawId, type: 'public-key' as const, response: { clientDataJSON, attestationObject, transports } };
+}
+
+function fail(cause: unknown): never {
+  const name = cause instanceof Error ? cause.name : '';
+  if (name === 'InvalidStateError') throw new PasskeyError('exists', cause);
+  throw new PasskeyError(name === 'NotAllowedError' || name === 'AbortError' ? 'cancelled' : 'failed', cause);
+}

@@ -1,0 +1,37 @@
+import { ApiError } from './errors.ts';
+
+/** What the server asks of the user before it answers: to sign in again, or to confirm that it is still the same user. */
+export type Proof = 'sign-in' | 'step-up';
+
+/** Asks the user; resolves to whether the proof was given. */
+type Asker = (proof: Proof) => Promise<boolean>;
+
+let asker: Asker | null = null;
+const asked = new Map<Proof, Promise<boolean>>();
+
+/**
+ * Sets who asks the user while somebody is signed in; returns a function that ends it. Without one, nobody is asked and
+ * errors stay errors, as on the sign-in page.
+ */
+export function askWith(next: Asker): () => void {
+  asker = next;
+  return () => {
+    if (asker === next) asker = null;
+  };
+}
+
+/** The proof that the answer to a request asks for; null for all other errors. */
+export function proofFor(error: unknown): Proof | null {
+  if (!(error instanceof ApiError)) return null;
+  if (error.status === 401) return 'sign-in';
+  return error.code === 'step_up_required' ? 'step-up' : null;
+}
+
+/** Asks the user for a proof, once for all requests that wait for it. Resolves to whether to send them again. */
+export function userProves(proof: Proof): Promise<boolean> {
+  const running = asked.get(proof);
+  if (running) return running;
+  const asking = asker?.(proof).finally(() => asked.delete(proof)) ?? Promise.resolve(false);
+  if (asker !== null) asked.set(proof, asking);
+  return asking;
+}

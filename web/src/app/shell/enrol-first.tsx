@@ -1,0 +1,11 @@
+import { lazy, Suspense } from 'react';
+import { PageSkeleton } from '../page-skeleton.tsx';
+
+const Enrol = lazy(() => import('../../security/factors/enrol-page.tsx').then((file) => ({ default: file.EnrolPage })));
+
+/** In place of every page, for a user who has yet to add the second factor that the account requires. */
+export const EnrolFirst = ({ onDone }: { readonly onDone: () => void }) => (
+  <Suspense fallback={<PageSkeleton />}>
+    <Enrol onDone={onDone} />
+  </Suspense>
+);

@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
+import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
+import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
+import { useLast } from '../../ui/use-last.ts';
+import { Section } from '../../ui/section.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
+import { NEED, settingsQuery } from '../addresses/security-settings.ts';
+import { factorsQuery } from './factors.ts';
+
+/** Whether the account requires a second factor of its users; for those who may change it. */
+export function Policy() {
+  const { t } = useTranslation('security');
+  const [isAsking, setAsking] = useState(false);
+  const { data } = useQuery(settingsQuery);
+  const isRequired = data?.secondFactor === 'required';
+  const put = useAction({
+    // The list of addresses belongs to the same settings and stays as it is.
+    run: async () => {
+      const { ipAllowList, enforced } = await ok(api.GET('/api/partner-gateway/v1/account/security'));
+      const body = { ipAllowList, enforced, secondFactor: isRequired ? 'optional' : 'required' } as const;
+      return ok(api.PUT('/api/partner-gateway/v1/account/security', { body }));
+    },
+    refresh: [['account-security'], ['audit'], ['second-factors']],
+    done: t('factors.policySaved'),
+    onDone: () => setAsking(false),
+  });
+  const way = useLast(isAsking ? (isRequired ? 'optional' : 'required') : null) ?? 'required';
+  const lacksOwn = useLacksOwn();
+  if (data === undefined) return null;
+  const action = (
+    <GuardedButton
+      need={NEED}
+      reason={!isRequired && lacksOwn && t('factors.requireOwnFirst')}
+      variant="default"
+      onClick={() => setAsking(true)}
+    >
+      {t(isRequired ? 'factors.makeOptional' : 'factors.makeRequired')}
+    </GuardedButton>
+  );
+  return (
+    <Section title={t('factors.policy')} description={t('factors.policyText')} actions={action}>
+      <StatusBadge tone={isRequired ? 'good' : 'neutral'}>
+        {t(isRequired ? 'factors.isRequired' : 'factors.isOptional')}
+      </StatusBadge>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t(`factors.${way}Title`)}
+        action={t(way === 'required' ? 'factors.makeRequired' : 'factors.makeOptional')}
+        onConfirm={() => put.run()}
+        busy={put.busy}
+        kind={way === 'optional' ? 'danger' : 'normal'}
+      >
+        {t(`factors.${way}Text`)}
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+/** Whether the user has no second factor and would be the first to lose access. An operator elsewhere would not. */
+function useLacksOwn(): boolean {
+  const { isElsewhere } = useSession();
+  const { data } = useQuery({ ...factorsQuery, enabled: !isElsewhere });
+  return !isElsewhere && data !== undefined && data.totp === null && data.passkeys.length === 0;
+}
