@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { inject, onTestFinished } from 'vitest';
+import { inject, onTestFinished, type TestError } from 'vitest';
 import { watch, type Watch } from './watch.ts';
 
 /** A browser window of one user, with the problems seen in it so far. */
@@ -34,11 +34,26 @@ export function createWindows(browser: Browser): (options?: WindowOptions) => Pr
   return async ({ width = WIDE.width, height = WIDE.height, locale = LOCALE } = {}) => {
     const isUsual = locale === LOCALE;
     const context = (isUsual ? idle.pop() : undefined) ?? (await createContext(browser, locale));
-    onTestFinished(() => (isUsual ? close(context) : context.close()));
     const page = await context.newPage();
+    const watched = watch(page);
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') await describeFailure(page, watched, task.result.errors);
+      await (isUsual ? close(context) : context.close());
+    });
     await page.setViewportSize({ width, height });
-    return { page, context, watch: watch(page) };
+    return { page, context, watch: watched };
   };
+}
+
+/** Adds what a window shows to the error of its test: a step that timed out says only what it waited for. */
+async function describeFailure(page: Page, watched: Watch, errors: readonly TestError[] | undefined): Promise<void> {
+  const [error] = errors ?? [];
+  if (!error) return;
+  const texts = await page
+    .locator('main, [role=dialog], [role=alert]')
+    .allInnerTexts()
+    .catch((reason: unknown) => [`unreadable: ${String(reason)}`]);
+  error.message += ['', `The window at ${page.url()}:`, ...watched.problems(), ...texts].join('\n');
 }
 
 /** Animations run only in the full tests: they take time, and pages must work without them. */

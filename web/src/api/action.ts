@@ -4,6 +4,7 @@ import { isSignedOut } from './errors.ts';
 import { type AnyForm, setFieldErrors } from './form.ts';
 import { useProblemText } from './problem-text.ts';
 import { notify } from './notify.ts';
+import { refresh } from './refresh.ts';
 
 type ActionOptions<I, O> = {
   /** The request, for example `ok(api.POST(…))`. */
@@ -33,7 +34,7 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
     mutationFn: options.run,
     meta: { signsIn: options.signsIn === true },
     async onSuccess(output, input) {
-      await Promise.all((options.refresh ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
+      await Promise.all((options.refresh ?? []).map((queryKey) => refresh(queries, queryKey)));
       const message = typeof options.done === 'function' ? options.done(output, input) : options.done;
       if (message !== undefined) void notify({ message: message, tone: 'good', closeLabel: t('close') });
       options.onDone?.(output, input);

@@ -5,6 +5,7 @@ import { MessageCircleOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/errors.ts';
+import { refresh } from '../api/refresh.ts';
 import { useSession } from '../api/session.ts';
 import { SidePanel } from '../ui/dialog/dialog.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -87,7 +88,7 @@ function useMarkAsRead(conversation: Conversation | undefined): void {
   const mayWrite = useSession().may(NEED);
   const { mutate } = useMutation({
     mutationFn: readConversation,
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['inbox', 'unread'] }),
+    onSuccess: () => refresh(queries, ['inbox', 'unread']),
   });
   const chatId = conversation?.chatId;
   const unread = conversation?.unreadCount ?? 0;

@@ -1,5 +1,6 @@
 import { useThrottledCallback } from '@mantine/hooks';
 import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { refresh } from '../api/refresh.ts';
 import { type StreamState, useStream } from '../api/stream.ts';
 import { useSession } from '../api/session.ts';
 import { type Conversation, CONVERSATIONS } from './conversation.ts';
@@ -24,12 +25,12 @@ type LiveStatus = {
 export function useLive(onArrived: (message: LiveMessage) => void): StreamState {
   const queries = useQueryClient();
   const { account } = useSession();
-  const refresh = useThrottledCallback(() => {
-    void queries.invalidateQueries({ queryKey: ['inbox', 'list'] });
-    void queries.invalidateQueries({ queryKey: ['inbox', 'unread'] });
+  const refreshLists = useThrottledCallback(() => {
+    void refresh(queries, ['inbox', 'list']);
+    void refresh(queries, ['inbox', 'unread']);
   }, REFRESH_MS);
   return useStream(`${CONVERSATIONS}/stream?account=${account.id}`, EVENTS, ({ event, data }) => {
-    if (event === 'ready' || event === 'reload') void queries.invalidateQueries({ queryKey: ['inbox'] });
+    if (event === 'ready' || event === 'reload') void refresh(queries, ['inbox']);
     else if (event === 'message' && isMessage(data)) {
       changeThread(queries, data.chatId, (thread) => withMessage(thread, data));
       if (data.direction === 'INBOUND') onArrived(data);
@@ -37,7 +38,7 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
       changeThread(queries, data.chatId, (thread) => withStatus(thread, data.messageId, data.deliveryStatus));
     else if (event === 'conversation' && isConversation(data)) {
       updateCachedConversation(queries, data);
-      refresh();
+      refreshLists();
     }
   });
 }

@@ -4,6 +4,7 @@ import { Images } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listMedia, MEDIA_TYPES } from '../api/media.ts';
+import { refresh } from '../api/refresh.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
@@ -33,7 +34,7 @@ export function Page() {
   const show = (file: number): void => setSearch({ file, page: search.page });
   return (
     <Frame title={t('title')} description={t('description')}>
-      <Uploads onUploaded={() => void queries.invalidateQueries({ queryKey: ['media'] })} />
+      <Uploads onUploaded={() => void refresh(queries, ['media'])} />
       <FilterBar
         isFiltered={search.name !== '' || search.type !== ''}
         onClear={() => setSearch({ name: '', type: '' })}

@@ -6,6 +6,7 @@ import { api, ok } from '../../api/client.ts';
 import { ApiError, type FieldFault } from '../../api/errors.ts';
 import { useProblemText } from '../../api/problem-text.ts';
 import { notify } from '../../api/notify.ts';
+import { refresh } from '../../api/refresh.ts';
 import { choice, useUrlState } from '../../ui/url-state.ts';
 import { type Campaign, CAMPAIGNS, CAMPAIGN } from '../campaign.ts';
 import { type Draft, missingOf, placeOf, groupFaults, type StepId, STEPS, toBody } from './draft.ts';
@@ -67,8 +68,8 @@ function useSave(id: number, onCreated: ((id: number) => void) | undefined) {
       : await ok(api.PUT(CAMPAIGN, { params: { path: { id: known.current } }, body }));
     known.current = campaign.id;
     if (isNew) onCreated?.(campaign.id);
-    void queries.invalidateQueries({ queryKey: ['campaigns'] });
-    void queries.invalidateQueries({ queryKey: ['campaign', campaign.id] });
+    void refresh(queries, ['campaigns']);
+    void refresh(queries, ['campaign', campaign.id]);
     return campaign;
   };
 }

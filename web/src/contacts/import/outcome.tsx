@@ -2,6 +2,7 @@ import { Button, Group, Paper, Stack } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import { refresh } from '../../api/refresh.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { Section } from '../../ui/section.tsx';
@@ -46,7 +47,7 @@ function useRefresh(data: Import | undefined): void {
   const hasEnded = data !== undefined && !isRunning(data);
   useEffect(() => {
     if (!hasEnded) return;
-    for (const key of ['contacts', 'lists', 'contact-fields']) void queries.invalidateQueries({ queryKey: [key] });
+    for (const key of ['contacts', 'lists', 'contact-fields']) void refresh(queries, [key]);
   }, [hasEnded, queries]);
 }
 
