@@ -40,7 +40,7 @@ function conforming(rbm: SandboxRbm): ConformancePeer & Pick<SandboxRbm, 'baseUr
 carrierConformance({
   name: 'Google RBM',
   startPeer: async () => conforming(await startSandboxRbm({ agents: ['ACME'] })),
-  makeCarrier: (peer) => makeCarrier(peer, QUICK),
+  makeCarrier: (peer) => makeCarrier(peer, { requestTimeoutSeconds: 1 }),
 });
 
 describe('sending', () => {

@@ -20,6 +20,8 @@ import {
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
 
+/** Long enough for a peer that answers, also on a busy machine. */
+const CONFORMING = { submitTimeoutSeconds: 1, enquireSeconds: 0.4, bindTimeoutSeconds: 5, throttlePauseMs: 30 };
 const QUICK = { submitTimeoutSeconds: 0.2, enquireSeconds: 0.1, bindTimeoutSeconds: 1, throttlePauseMs: 30 };
 
 const SCRIPTS: Record<Parameters<ConformancePeer['behave']>[0], Script> = {
@@ -64,13 +66,13 @@ function conforming(peer: ScriptedPeer): ConformancePeer & { port: number } {
 carrierConformance({
   name: 'SMPP with our own codec at the other end',
   startPeer: async () => conforming(await startScriptedPeer()),
-  makeCarrier: (peer) => makeCarrier(peer, QUICK),
+  makeCarrier: (peer) => makeCarrier(peer, CONFORMING),
 });
 
 carrierConformance({
   name: 'SMPP with the npm package smpp at the other end',
   startPeer: startLibraryPeer,
-  makeCarrier: (peer) => makeCarrier(peer, QUICK),
+  makeCarrier: (peer) => makeCarrier(peer, CONFORMING),
 });
 
 /** What a broken or hostile peer may say: noise, real PDUs, and real PDUs with an octet changed. */

@@ -6,7 +6,7 @@ import { createRcsCarrier } from '../../../src/carriers/rcs/carrier.ts';
 import { parseRcsSettings, type RcsSecrets, type RcsSettings } from '../../../src/carriers/rcs/settings.ts';
 
 /** A timeout for tests that wait for it; other tests must not reach theirs, however busy the machine is. */
-export const QUICK = { requestTimeoutSeconds: 0.1 };
+export const QUICK = { requestTimeoutSeconds: 0.3 };
 const PAUSES = { throttlePauseMs: 20, faultPauseSeconds: 0.1 };
 
 export const AGENT = 'sandbox@rbm.goog';
