@@ -1,11 +1,11 @@
 /** How fast a carrier takes messages, as far as it has shown a limit: what the dispatcher keeps to. */
 export type Pace = {
-  /** Whether the next message may be written now. */
-  ready(): boolean;
+  /** Whether the next message may be written now. An agreed rate keeps a share for urgent messages. */
+  ready(isUrgent?: boolean): boolean;
   /** Counts parts that are about to be written; below zero: parts that were not written after all. */
   take(parts: number): void;
   /** Returns in how many ms `ready` is worth asking again. */
-  waitMs(): number;
+  waitMs(isUrgent?: boolean): number;
 };
 
 /** The pace of a sender that has no limit. */

@@ -74,7 +74,7 @@ test('the best chunk goes first: by priority, then by round, then by age', () =>
     chunk(1, { priority: 1, round: 0 }),
     chunk(5, { priority: 0, round: 9 }),
   );
-  const order = held.pick(100, always).map((pick) => pick.chunk.id);
+  const order = held.pick({ free: 100, kept: 0 }, always).map((pick) => pick.chunk.id);
   expect([...new Set(order)]).toEqual([5, 1, 2, 3, 4]);
   expect(held.bestPriority()).toBe(0);
 });
@@ -82,7 +82,7 @@ test('the best chunk goes first: by priority, then by round, then by age', () =>
 test('a pick takes messages that were not written yet, as many as there is room for, and changes nothing', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   found(1).written = 2;
-  const names = (): string[] => held.pick(3, always).map((pick) => pick.job.messageId);
+  const names = (): string[] => held.pick({ free: 3, kept: 0 }, always).map((pick) => pick.job.messageId);
   expect(names()).toEqual(['1c', '2a', '2b']);
   expect(names()).toEqual(['1c', '2a', '2b']);
   expect(held.waiting()).toBe(4);
@@ -92,7 +92,7 @@ test('a pick ends at the rate limit, which counts the parts of each message', ()
   const held = createHeld();
   held.add(chunk(1), [job('a', 2), job('b', 3), job('c', 1)]);
   const asked: number[] = [];
-  const picks = held.pick(10, ({ parts }) => {
+  const picks = held.pick({ free: 10, kept: 0 }, ({ parts }) => {
     asked.push(parts);
     return asked.length < 3;
   });
@@ -102,14 +102,22 @@ test('a pick ends at the rate limit, which counts the parts of each message', ()
 
 test('a message whose sender must wait stops its own chunk only', () => {
   const { held } = holding(chunk(1), chunk(2));
-  const picks = held.pick(10, ({ messageId }) => messageId !== '1b');
+  const picks = held.pick({ free: 10, kept: 0 }, ({ messageId }) => messageId !== '1b');
   expect(picks.map((pick) => pick.job.messageId)).toEqual(['1a', '2a', '2b', '2c']);
+});
+
+test('what is kept of the room goes to urgent messages only', () => {
+  const { held } = holding(chunk(1), chunk(2, { priority: 0 }));
+  const names = (free: number, kept: number) => held.pick({ free, kept }, always).map((pick) => pick.job.messageId);
+  expect(names(5, 2)).toEqual(['2a', '2b', '2c']);
+  expect(names(6, 2)).toEqual(['2a', '2b', '2c', '1a']);
+  expect(names(2, 2)).toEqual(['2a', '2b']);
 });
 
 test('without room the rate is not asked, because asking uses it up', () => {
   const { held } = holding(chunk(1));
   expect(
-    held.pick(0, () => {
+    held.pick({ free: 0, kept: 0 }, () => {
       throw new Error('asked');
     }),
   ).toEqual([]);
@@ -119,7 +127,7 @@ test('lost and written messages no longer wait', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   found(1).lost = true;
   found(2).written = 3;
-  expect(held.pick(10, always)).toEqual([]);
+  expect(held.pick({ free: 10, kept: 0 }, always)).toEqual([]);
   expect(held.waiting()).toBe(0);
   expect(held.bestPriority()).toBe(NO_PRIORITY);
 });
@@ -129,7 +137,7 @@ test('a chunk that comes a second time was rescued in between: the first is lost
   const first = found(1);
   held.add(chunk(1, { ids: ['1c'] }), [job('1c')]);
   expect(first.lost).toBe(true);
-  expect(held.pick(10, always).map((pick) => pick.job.messageId)).toEqual(['1c']);
+  expect(held.pick({ free: 10, kept: 0 }, always).map((pick) => pick.job.messageId)).toEqual(['1c']);
 });
 
 test('a dropped chunk is removed, and the others stay', () => {
@@ -141,7 +149,7 @@ test('a dropped chunk is removed, and the others stay', () => {
 test('an intent counts from the start of its chunk', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   found(1).written = 1;
-  expect(intentsOf(held.pick(4, always))).toEqual(
+  expect(intentsOf(held.pick({ free: 4, kept: 0 }, always))).toEqual(
     new Map([
       [1, 3],
       [2, 2],

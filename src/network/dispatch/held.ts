@@ -5,6 +5,8 @@ import type { Chunk, OnUnknown } from './sql.ts';
 
 /** A number above all priorities: the best priority when no message waits. */
 export const NO_PRIORITY = 32_767;
+/** The priority of single sends, which a share of each window and of each rate is kept for. */
+const URGENT = 0;
 
 /** A message in the pump: what the carrier gets, its share of the connection's rate, and what its settlement needs. */
 export type Job = Submission & {
@@ -40,6 +42,9 @@ export type HeldChunk = {
   parked: boolean;
 };
 
+/** Free slots: how many in all, and how many of them only urgent messages may take. */
+export type Room = { readonly free: number; readonly kept: number };
+
 /** A message that may be written next. */
 export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
 
@@ -57,10 +62,10 @@ export type Settled = {
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
   /**
-   * Returns up to `room` next messages, best chunk first. A message that `allow` rejects stops its chunk: those
-   * of senders with other limits are in other chunks (split/). Changes nothing.
+   * Returns as many next messages as there is room for, best chunk first. A message that `allow` rejects stops its
+   * chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
    */
-  pick(room: number, allow: (job: Job) => boolean): Pick[];
+  pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean): Pick[];
   /** Returns how many messages wait. */
   waiting(): number;
   /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
@@ -81,13 +86,15 @@ export function createHeld(): Held {
       chunks.push({ ...fixed, written: 0, settled: 0, lost: false, parked: false });
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
     },
-    pick(room, allow) {
+    pick({ free, kept }, allow) {
       const picks: Pick[] = [];
       for (const chunk of open()) {
+        const isUrgent = chunk.priority === URGENT;
+        const room = isUrgent ? free : free - kept;
         for (let i = chunk.written; i < chunk.jobs.length; i++) {
           const job = chunk.jobs[i] as Job;
           if (picks.length >= room) return picks;
-          if (!allow(job)) break;
+          if (!allow(job, isUrgent)) break;
           picks.push({ chunk, job });
         }
       }

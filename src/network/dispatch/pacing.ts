@@ -8,7 +8,7 @@ const MIN_WAIT_MS = 5;
 /** Keeps messages within the rate of a connection and the pace of their senders. */
 export type Pacing = {
   /** Takes the turn of a message; returns false when it must wait. */
-  allow(job: Job): boolean;
+  allow(job: Job, isUrgent: boolean): boolean;
   /** Gives the turn of a message back that was not written after all. */
   giveBack(job: Job): void;
   /** Begins to note how long the messages must wait that `allow` rejects. */
@@ -27,11 +27,11 @@ export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   }
 
   return {
-    allow(job) {
+    allow(job, isUrgent) {
       const pace = carrier.paceOf?.(job.sender);
-      const limit = !bucket.ready() ? bucket : pace?.ready() === false ? pace : null;
+      const limit = !bucket.ready(isUrgent) ? bucket : pace?.ready(isUrgent) === false ? pace : null;
       if (limit === null) take(job, job.parts);
-      else leastMs = Math.min(leastMs, Math.max(MIN_WAIT_MS, limit.waitMs()));
+      else leastMs = Math.min(leastMs, Math.max(MIN_WAIT_MS, limit.waitMs(isUrgent)));
       return limit === null;
     },
     giveBack: (job) => take(job, -job.parts),

@@ -366,6 +366,18 @@ test('freed slots and turns do not ask a queue again that was empty, a wake does
 });
 
 describe('order', () => {
+  test('a code does not wait for an answer to bulk: a tenth of the window is kept for it', async () => {
+    const bulk = await queueMessages(pool, { priority: 1, count: 40 });
+    const { script, waiting } = heldAnswers();
+    const carrier = createScriptedCarrier({ window: 20, script });
+    const pump = pumpOn(carrier);
+    await until('bulk has its share', () => waiting.length === 18);
+    const codes = await queueMessages(pool, { priority: 0, count: 2 });
+    pump.wake();
+    await until('the codes are written', () => waiting.length === 20);
+    expect(carrier.submitted).toEqual([...bulk.slice(0, 18), ...codes]);
+  });
+
   test('a single send overtakes the bulk that waits', async () => {
     const bulk = await queueMessages(pool, { priority: 1, count: 200 });
     const { script, waiting, answerOne } = heldAnswers();
@@ -533,7 +545,7 @@ describe('the carrier goes away', () => {
   });
 
   test('a carrier that goes away while an intent is being committed: what it is given next is still covered by it', async () => {
-    const ids = await queueMessages(pool, { count: 20 });
+    const ids = await queueMessages(pool, { priority: 0, count: 20 });
     const { script, waiting, answerOne } = heldAnswers();
     const carrier = createScriptedCarrier({ window: 20, script });
     const lock = await pool.connect();
@@ -576,7 +588,7 @@ describe('the carrier goes away', () => {
   });
 
   test('a worker that gets its own chunk back from a rescue writes each message once', async () => {
-    const ids = [...(await queueMessages(pool, { count: 25 })), ...(await queueMessages(pool, { count: 10 }))];
+    const ids = (await Promise.all([25, 10].map((count) => queueMessages(pool, { priority: 0, count })))).flat();
     const { script, waiting, answerOne } = heldAnswers();
     const carrier = createScriptedCarrier({ window: 20, script });
     const pump = pumpOn(carrier, { owner: 1 });

@@ -100,6 +100,11 @@ export type Pump = {
 const OUTCOMES_PER_COMMIT = 1000;
 /** How long the pump waits at most when nobody wakes it. */
 const POLL_MS = 2000;
+/**
+ * The share of a window that is kept for single sends: a one-time code is written while all other slots wait for answers
+ * to bulk. Windows of fewer than ten keep nothing.
+ */
+const KEPT_SHARE = 0.1;
 const FIRST_WAIT_MS = 50;
 /**
  * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
@@ -144,8 +149,10 @@ export function startPump(deps: PumpDeps): Pump {
 
   function pick(): Pick[] {
     pacing.begin();
-    const room = carrier.room() - uncommitted - outcomes.length;
-    return stopping || paused() || room <= 0 ? [] : held.pick(room, pacing.allow);
+    const free = carrier.room() - uncommitted - outcomes.length;
+    if (stopping || paused() || free <= 0) return [];
+    const kept = Math.floor((carrier.room() + inFlight) * KEPT_SHARE);
+    return held.pick({ free, kept }, pacing.allow);
   }
 
   function write({ chunk, job }: Pick): void {

@@ -28,6 +28,22 @@ test('a burst of a quarter of a second passes at once, then the rate holds', () 
   expect(bucket.ready()).toBe(true);
 });
 
+test('a message that is not urgent leaves the tokens of a tenth of a second to urgent ones', () => {
+  const { bucket, pass } = bucketAt(100);
+  let sent = 0;
+  for (; bucket.ready(false); sent++) bucket.take(1);
+  expect(sent).toBe(15);
+  expect(bucket.ready()).toBe(true);
+  expect([bucket.waitMs(), bucket.waitMs(false)]).toEqual([0, 10]);
+  pass(10);
+  expect(bucket.ready(false)).toBe(true);
+});
+
+test('a rate so low that only one message may be sent at a time keeps nothing', () => {
+  const { bucket } = bucketAt(2);
+  expect(bucket.ready(false)).toBe(true);
+});
+
 test('a message of many parts passes as one, and the following ones wait for it', () => {
   const { bucket, pass } = bucketAt(4);
   expect(bucket.ready()).toBe(true);

@@ -2,14 +2,17 @@
 export type TokenBucket = {
   /** Takes `count` tokens. The balance may go below zero by the parts of one message; later refills make up for it. */
   take(count: number): void;
-  /** Whether the next message may be sent. */
-  ready(): boolean;
+  /** Whether the next message may be sent. One that is not urgent leaves a tenth of a second's tokens to urgent ones. */
+  ready(isUrgent?: boolean): boolean;
   /** Milliseconds until `ready`. */
-  waitMs(): number;
+  waitMs(isUrgent?: boolean): number;
   perSecond(): number;
   /** Changes the rate. The balance stays, up to the new burst. */
   setRate(perSecond: number): void;
 };
+
+/** How much of the rate is kept for urgent messages: those of the next tenth of a second find tokens at any time. */
+const KEPT_SECONDS = 0.1;
 
 /** Creates a bucket for `perSecond` tokens with bursts of at most a quarter of a second; 0 means no limit. */
 export function createTokenBucket(perSecond: number, now: () => number = () => performance.now()): TokenBucket {
@@ -22,18 +25,20 @@ export function createTokenBucket(perSecond: number, now: () => number = () => p
     tokens = Math.min(burstOf(rate), tokens + ((time - at) * rate) / 1000);
     at = time;
   };
+  /** How many tokens the next message lacks. */
+  const missing = (isUrgent: boolean): number => (rate === 0 ? 0 : 1 + (isUrgent ? 0 : keptOf(rate)) - tokens);
   return {
     take(count) {
       refill();
       tokens -= count;
     },
-    ready() {
+    ready(isUrgent = true) {
       refill();
-      return rate === 0 || tokens >= 1;
+      return missing(isUrgent) <= 0;
     },
-    waitMs() {
+    waitMs(isUrgent = true) {
       refill();
-      return rate === 0 || tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * 1000) / rate);
+      return Math.max(0, Math.ceil((missing(isUrgent) * 1000) / rate) || 0);
     },
     perSecond: () => rate,
     setRate(next) {
@@ -44,4 +49,6 @@ export function createTokenBucket(perSecond: number, now: () => number = () => p
   };
 }
 
+/** The tokens for urgent messages; a bucket that holds only one keeps none. */
+const keptOf = (rate: number): number => Math.min(rate * KEPT_SECONDS, burstOf(rate) - 1);
 const burstOf = (rate: number): number => Math.max(1, rate / 4);
