@@ -6,6 +6,7 @@ import { createHub } from '../engagement/inbox/stream/hub.ts';
 import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
 import { createCallbackStore } from '../messaging/callbacks/store.ts';
+import { createRecentMessages, type RecentMessages } from '../messaging/messages/new/recent.ts';
 import { createAccept } from '../messaging/sending/accept.ts';
 import type { Lookups } from '../messaging/sending/prepare.ts';
 import { createPriceList } from '../money/pricing/price-list.ts';
@@ -147,11 +148,12 @@ async function open(
   if (demo && sandbox) await assignSandboxNumbers(base.pool, demo);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
+  const recentMessages = roles.worker ? createRecentMessages() : null;
   stopping.signal.throwIfAborted();
-  if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
+  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: sandbox !== null });
   else await followRouteChanges(base, routing);
   stopping.signal.throwIfAborted();
-  const address = roles.api ? await openApi(base, { waker, routing, sandbox }) : null;
+  const address = roles.api ? await openApi(base, { waker, recentMessages, routing, sandbox }) : null;
   return { address, health: roles.api ? null : await openHealth(base), demo };
 }
 
@@ -220,12 +222,21 @@ async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Rout
   };
 }
 
-type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };
+type WorkerParts = {
+  readonly waker: Waker;
+  readonly recentMessages: RecentMessages;
+  readonly routing: Routing;
+  readonly sandbox: boolean;
+};
 
-async function openWorker({ onStop, ...base }: Base, { waker, routing, sandbox }: WorkerParts): Promise<void> {
+async function openWorker(
+  { onStop, ...base }: Base,
+  { waker, recentMessages, routing, sandbox }: WorkerParts,
+): Promise<void> {
   const worker = await startWorker({
     ...base,
     waker,
+    recentMessages,
     tables: routing.tables,
     clock: systemClock,
     sandbox: () => sandbox,
@@ -241,11 +252,17 @@ async function followRouteChanges({ connectionString, log, onStop }: Base, { rel
   onStop('notifications', session.close);
 }
 
-type ApiParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: Sandbox | null };
+type ApiParts = {
+  readonly waker: Waker;
+  /** Null in a process without pumps. */
+  readonly recentMessages: RecentMessages | null;
+  readonly routing: Routing;
+  readonly sandbox: Sandbox | null;
+};
 
 async function openApi(
   { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
-  { waker, routing, sandbox }: ApiParts,
+  { waker, recentMessages, routing, sandbox }: ApiParts,
 ): Promise<string> {
   const metrics = openMetrics(pool);
   const { authenticate, checkPassword, signInLimits, close, ...counts } = createAuthenticator({ pool, log });
@@ -274,7 +291,7 @@ async function openApi(
     signInLimits,
     receivers,
     storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }),
-    accept: createAccept({ pool, tables, waker }),
+    accept: createAccept({ pool, tables, waker, recentMessages }),
     tables,
     answers: createAnswerStore({ pool, secretKey }),
     secretKey,

@@ -16,7 +16,8 @@ import { fallbackTasks } from '../messaging/fallback/tasks.ts';
 import { createInboundInbox } from '../messaging/inbound/receive.ts';
 import { inboundTasks } from '../messaging/inbound/tasks.ts';
 import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
-import { loadJobs } from '../messaging/messages/load.ts';
+import { loadRecentJobs } from '../messaging/messages/load.ts';
+import type { RecentMessages } from '../messaging/messages/new/recent.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
 import { createReceiptInbox } from '../messaging/receipts/inbox.ts';
 import { createRecentBatches } from '../messaging/receipts/recent.ts';
@@ -69,6 +70,8 @@ export type WorkerDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
+  /** What this process accepts, for its pumps. */
+  readonly recentMessages: RecentMessages;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
   readonly outbound: Outbound;
@@ -191,7 +194,7 @@ type SuperviseParts = {
 
 /** Runs a carrier and a pump for each connection. What carriers report goes into the durable inboxes. */
 function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }: SuperviseParts): Supervisor {
-  const { pool, log, clock, secretKey, waker } = deps;
+  const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
   const storeReceipt = createReceiptInbox(pool, onReceiptsStored, recent);
   const retentionMs = deps.config.retentionDays * DAY_MS;
@@ -210,7 +213,7 @@ function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }:
         owner,
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
-        load: (chunks) => loadJobs(pool, chunks, resolver),
+        load: (chunks) => loadRecentJobs(pool, chunks, { recent: recentMessages, resolver }),
         settle: settleOutcomes,
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
         wakeOther: waker.wake,

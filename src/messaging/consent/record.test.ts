@@ -27,7 +27,7 @@ let apiKey: string;
 beforeAll(async () => {
   const { pool } = database;
   const waker = { ...createWaker(pool), wake: () => undefined };
-  accept = createAccept({ pool, tables: freeOver(() => [1]), waker });
+  accept = createAccept({ pool, tables: freeOver(() => [1]), waker, recentMessages: null });
 });
 beforeEach(async () => {
   ({ accountId, apiKey } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));

@@ -96,7 +96,7 @@ describe('deadlines', () => {
   });
 
   test('are committed with the messages', async () => {
-    const accept = createAccept({ pool, tables: freeOver(() => [1]), waker: createWaker(pool) });
+    const accept = createAccept({ pool, tables: freeOver(() => [1]), waker: createWaker(pool), recentMessages: null });
     const validUntil = new Date(Date.now() + HOUR_MS);
     await accept.many(actor(accountId), [draft({ validUntil }), draft(), draft({ validUntil })]);
     expect(await db.findNextDeadlineMs(pool)).toBeGreaterThan(HOUR_MS);

@@ -5,6 +5,8 @@ import type { Chunk } from '../../network/dispatch/sql.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import { WHOLE_CONTENT_ONLY, type Resolver, type StoredContent } from '../../network/templates/content.ts';
 import { validUntilOf } from './validity.ts';
+import type { RecentMessages } from './new/recent.ts';
+import type { NewMessage } from './new/sql.ts';
 import { listQueuedMessages, type QueuedMessage } from './sql.ts';
 
 type Key = { readonly accountId: number; readonly id: string };
@@ -33,6 +35,43 @@ export async function loadJobs(
     jobs[n] = { ...(jobs[n] as Job), ...resolved(resolver, accountId, content) };
   let start = 0;
   return chunks.map(({ ids }) => jobs.slice(start, (start += ids.length)));
+}
+
+/**
+ * `loadJobs` that takes the messages of chunks which this process has just committed from memory. `resolver` and errors as
+ * there; the jobs are the same as if all were read from the database.
+ */
+export async function loadRecentJobs(
+  pool: Db,
+  chunks: readonly Chunk[],
+  { recent, resolver }: { recent: RecentMessages; resolver: Resolver },
+): Promise<(Job | undefined)[][]> {
+  const jobs = chunks.map(({ ids }) => recent.take(ids)?.map(jobOf));
+  const missing = chunks.filter((_, i) => jobs[i] === undefined);
+  const loaded = missing.length > 0 ? await loadJobs(pool, missing, resolver) : [];
+  return jobs.map((known) => known ?? loaded.shift() ?? []);
+}
+
+/** The job of a message without content of its own, which would have to be resolved. */
+function jobOf(message: NewMessage): Job {
+  const { id, destination, sender, body, udh, binaryBody, wantReceipt, parts, channel, campaignId } = message;
+  const { priceMicros, refundUndelivered, keepsReserve } = message;
+  const job: Job = {
+    messageId: id,
+    destination,
+    sender,
+    body,
+    validUntil: validUntilOf(message),
+    wantReceipt,
+    parts,
+    priceMicros,
+    refundUndelivered,
+    channel,
+    campaignId,
+    keepsReserve,
+  };
+  if (binaryBody) return { ...job, binary: { udh: udh ?? new Uint8Array(), data: binaryBody } };
+  return udh ? { ...job, udh } : job;
 }
 
 const NO_TEMPLATE: Outcome = {

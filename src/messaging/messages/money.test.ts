@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 function acceptOn(on: Pool): Accept {
   const waker = { ...createWaker(on), wake: () => undefined };
-  return createAccept({ pool: on, tables, waker });
+  return createAccept({ pool: on, tables, waker, recentMessages: null });
 }
 
 /** A text of so many parts. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
@@ -6,6 +6,10 @@ import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { listChunks, statesOf } from '../../../test/support/queue.ts';
+import { WHOLE_CONTENT_ONLY } from '../../network/templates/content.ts';
+import { claimChunks } from '../../network/dispatch/sql.ts';
+import { loadJobs, loadRecentJobs } from '../messages/load.ts';
+import { createRecentMessages, type RecentMessages } from '../messages/new/recent.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Draft, Verdict } from './draft.ts';
 
@@ -14,9 +18,12 @@ const { pool } = testDatabase();
 /** Connections that were woken, in order. */
 let woken: number[];
 let accept: Accept;
+/** What the pumps of this process get. */
+let recent: RecentMessages;
 beforeEach(async () => {
   await reset(pool, sql`TRUNCATE message, message_state, client_message_id, dispatch_chunk, simulated_outcome`);
   woken = [];
+  recent = createRecentMessages();
   accept = newAccept();
 });
 
@@ -26,7 +33,7 @@ const findRoute = (_: string, destination: string): number[] =>
 
 function newAccept(): Accept {
   const waker = { ...createWaker(pool), wake: (connectionId: number) => void woken.push(connectionId) };
-  return createAccept({ pool, tables: freeOver(findRoute), waker });
+  return createAccept({ pool, tables: freeOver(findRoute), waker, recentMessages: recent });
 }
 
 const idOf = (verdict: Verdict | undefined): string => {
@@ -170,6 +177,49 @@ describe('what is accepted', () => {
     expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: 1, carrierId: null });
     expect(await listChunks(pool)).toEqual([]);
     expect(woken).toEqual([]);
+  });
+});
+
+describe('the pumps of this process', () => {
+  const claimAll = () => claimChunks(pool, { connectionId: 1, owner: 1, messages: 10_000, belowPriority: 100 });
+  const loadRecent = async (chunks: Awaited<ReturnType<typeof claimAll>>) => {
+    const queries = vi.spyOn(pool, 'query');
+    onTestFinished(() => queries.mockRestore());
+    const jobs = await loadRecentJobs(pool, chunks, { recent, resolver: WHOLE_CONTENT_ONLY });
+    return { jobs, asked: queries.mock.calls.length };
+  };
+
+  test('get what was just accepted without reading it back, and it is what the database holds', async () => {
+    const binary = { udh: Buffer.of(5, 0, 3, 1, 2, 1), data: Buffer.of(0, 255) };
+    await accept.many(actor(), [
+      ...numbered(1200),
+      draft({ body: 'Olá “tudo” 🙂', validUntil: new Date(Date.now() + 60_000), wantReceipt: false }),
+      draft({ body: '', binary }),
+      draft({ body: 'with a header', udh: Buffer.of(5, 0, 3, 1, 2, 1) }),
+    ]);
+    await accept.one(actor(2), draft({ priority: 0 }));
+    const chunks = await claimAll();
+    const { jobs, asked } = await loadRecent(chunks);
+    expect(asked).toBe(0);
+    expect(jobs.flat().length).toBe(1204);
+    expect(jobs).toEqual(await loadJobs(pool, chunks));
+  });
+
+  test('read from the database what is scheduled, and what refers to a template', async () => {
+    await accept.one(actor(), draft({ scheduledAt: new Date(Date.now() + 60_000) }));
+    await accept.one(actor(), draft({ content: { channel: 'RCS', message: { text: 'Hello' } } }));
+    await exec(pool, sql`UPDATE dispatch_chunk SET available_at = now()`);
+    const chunks = await claimAll();
+    const { jobs, asked } = await loadRecent(chunks);
+    expect([jobs.flat().length, asked]).toEqual([2, 1]);
+  });
+
+  test('get nothing of a request that was not committed', async () => {
+    const put = vi.spyOn(recent, 'put');
+    const claim = () => Promise.resolve(true);
+    const record = () => Promise.reject(new Error('no'));
+    await expect(accept.once(actor(), numbered(10), { claim, record })).rejects.toThrow('no');
+    expect(put).not.toHaveBeenCalled();
   });
 });
 

@@ -1,4 +1,5 @@
-import { insertMessages } from '../messages/new/sql.ts';
+import type { RecentMessages } from '../messages/new/recent.ts';
+import { insertMessages, type NewMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
@@ -29,7 +30,13 @@ import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/
 const ROWS_PER_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
-export type AcceptDeps = { readonly pool: Pool; readonly tables: Lookups; readonly waker: Waker };
+export type AcceptDeps = {
+  readonly pool: Pool;
+  readonly tables: Lookups;
+  readonly waker: Waker;
+  /** The messages for the pumps of this process; null if it has none. */
+  readonly recentMessages: RecentMessages | null;
+};
 
 type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
@@ -58,28 +65,32 @@ export type OnceRequest = {
 /** Called with the verdicts before the credit is frozen. */
 type RecordVerdicts = OnceRequest['record'];
 
-/** Writes messages in a transaction of its own, and adds the chunks that it has queued to `chunks`. */
-type Attempt<T> = (chunks: NewChunk[]) => Promise<T>;
+/** A chunk of the queue and its messages, in the order of its ids. */
+type Queued = { readonly chunk: NewChunk; readonly messages: readonly NewMessage[] };
+
+/** Writes messages in a transaction of its own, and adds what it has put into the queue to `queued`. */
+type Attempt<T> = (queued: Queued[]) => Promise<T>;
 
 /**
  * Creates the way into the system for messages: each draft runs through the steps of `prepare`, then client ids,
  * messages, queue chunks and the frozen credit are committed together, in the order of the request. Only then is the
  * queue woken.
  */
-export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
+export function createAccept({ pool, tables, waker, recentMessages }: AcceptDeps): Accept {
   /**
    * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
    * during the commit. When the credit does not suffice, everything is rolled back and done again with the balance locked
    * from the start, to find out which messages it covers. Wakes the queue after the commit.
    */
   async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
-    const chunks: NewChunk[] = [];
-    const result = await optimistic(chunks).catch((error: unknown) => {
+    const queued: Queued[] = [];
+    const result = await optimistic(queued).catch((error: unknown) => {
       if (!isShortage(error)) throw error;
-      chunks.length = 0;
-      return withinCredit(chunks);
+      queued.length = 0;
+      return withinCredit(queued);
     });
-    for (const connectionId of new Set(chunks.map((chunk) => chunk.connectionId))) waker.wake(connectionId);
+    for (const { chunk, messages } of queued) if (isForNow(chunk, messages)) recentMessages?.put(messages);
+    for (const connectionId of new Set(queued.map(({ chunk }) => chunk.connectionId))) waker.wake(connectionId);
     return result;
   }
 
@@ -88,11 +99,11 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
       items.length <= ROWS_PER_STATEMENT && items.every((item) => claimedId(item) === null && !item.message.simulation);
     const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
     return supposingCredit(
-      (chunks) =>
+      (queued) =>
         simple
-          ? insertInBurst(pool, items, chunks)
-          : transaction(pool, (tx) => claimAndInsert(tx, items, chunks, record)),
-      (chunks) => transaction(pool, (tx) => insertAffordable(tx, items, chunks, record)),
+          ? insertInBurst(pool, items, queued)
+          : transaction(pool, (tx) => claimAndInsert(tx, items, queued, record)),
+      (queued) => transaction(pool, (tx) => insertAffordable(tx, items, queued, record)),
     );
   }
 
@@ -140,8 +151,8 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
       const prepared = await prepareAll(actor, drafts);
       const items = prepared.filter((p) => p.kind === 'prepared');
       const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));
-      const claiming = (insert: typeof claimAndInsert) => (chunks: NewChunk[]) =>
-        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, chunks, record) : null));
+      const claiming = (insert: typeof claimAndInsert) => (queued: Queued[]) =>
+        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, queued, record) : null));
       const verdicts = await supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
       return verdicts && withRefused(prepared, verdicts);
     },
@@ -167,9 +178,9 @@ const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accoun
  * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
  * one, so all are sent at once. For the messages of one statement: more would hold the event loop for too long.
  */
-async function insertInBurst(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
+async function insertInBurst(pool: Pool, items: readonly Item[], queued: Queued[]): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
-  await burst(pool, (tx) => [storeAnswers(tx, items, verdicts), insertAll(tx, items, chunks)]);
+  await burst(pool, (tx) => [storeAnswers(tx, items, verdicts), insertAll(tx, items, queued)]);
   return verdicts;
 }
 
@@ -177,13 +188,13 @@ async function insertInBurst(pool: Pool, items: readonly Item[], chunks: NewChun
 async function claimAndInsert(
   tx: Db,
   items: readonly Prepared[],
-  chunks: NewChunk[],
+  queued: Queued[],
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);
-  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, chunks)]);
+  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, queued)]);
   return verdicts;
 }
 
@@ -191,7 +202,7 @@ async function claimAndInsert(
 async function insertAffordable(
   tx: Db,
   items: readonly Prepared[],
-  chunks: NewChunk[],
+  queued: Queued[],
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
   const shortages = await fitIntoCredit(tx, await chargesOf(tx, items));
@@ -202,7 +213,7 @@ async function insertAffordable(
     );
   };
   const affordable = items.filter((_, i) => shortages[i] === null);
-  return withShort(await claimAndInsert(tx, affordable, chunks, (to, verdicts) => record(to, withShort(verdicts))));
+  return withShort(await claimAndInsert(tx, affordable, queued, (to, verdicts) => record(to, withShort(verdicts))));
 }
 
 /**
@@ -227,10 +238,12 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
  * as a `burst` needs it, if one statement holds the messages. Of several, each waits for the one before: composing all
  * of them at once would hold the event loop.
  */
-async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
+async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): Promise<void> {
   if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
-  chunks.push(...chunksOf(fresh));
+  const added = queuedOf(fresh);
+  queued.push(...added);
+  const chunks = added.map(({ chunk }) => chunk);
   const deadlines = deadlinesOf(messages);
   const fallbacks = fresh.flatMap(toFallback);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
@@ -305,36 +318,39 @@ function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdic
     : { kind: 'conflict' };
 }
 
+/** Whether the messages are sent at once and need nothing but what they hold: what refers to a template or file is read. */
+const isForNow = ({ availableAt }: NewChunk, messages: readonly NewMessage[]): boolean =>
+  availableAt === null && messages.every(({ content }) => content === null);
+
 /**
  * Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request.
  */
-function chunksOf(items: readonly Prepared[]): NewChunk[] {
-  const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
-  const chunks: NewChunk[] = [];
+function queuedOf(items: readonly Prepared[]): Queued[] {
+  const open = new Map<string, { ids: string[]; messages: NewMessage[] }>();
+  const queued: Queued[] = [];
   for (const { message, draft, connectionIds, onUnknown } of items) {
     const { accountId } = message;
     const [connectionId, ...alternates] = connectionIds;
     if (connectionId === undefined) continue;
-    const key = `${accountId}/${connectionIds.join()}/${draft.priority}/${onUnknown}/${draft.scheduledAt?.getTime() ?? ''}`;
+    const { priority, scheduledAt } = draft;
+    const key = `${accountId}/${connectionIds.join()}/${priority}/${onUnknown}/${scheduledAt?.getTime() ?? ''}`;
     let entry = open.get(key);
     if (!entry || entry.ids.length >= CHUNK_SIZE) {
-      const ids: string[] = [];
-      entry = {
-        ids,
-        chunk: {
-          accountId,
-          connectionId,
-          alternates,
-          onUnknown,
-          priority: draft.priority,
-          availableAt: draft.scheduledAt,
-          ids,
-        },
+      entry = { ids: [], messages: [] };
+      const chunk = {
+        accountId,
+        connectionId,
+        alternates,
+        onUnknown,
+        priority,
+        availableAt: scheduledAt,
+        ids: entry.ids,
       };
+      queued.push({ chunk, messages: entry.messages });
       open.set(key, entry);
-      chunks.push(entry.chunk);
     }
     entry.ids.push(message.id);
+    entry.messages.push(message);
   }
-  return chunks;
+  return queued;
 }

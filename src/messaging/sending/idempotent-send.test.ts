@@ -21,7 +21,12 @@ beforeEach(() =>
 );
 
 const newAccept = (): Accept =>
-  createAccept({ pool, tables: freeOver((_, to) => (to.startsWith('+351') ? [1] : [])), waker: createWaker(pool) });
+  createAccept({
+    pool,
+    tables: freeOver((_, to) => (to.startsWith('+351') ? [1] : [])),
+    waker: createWaker(pool),
+    recentMessages: null,
+  });
 
 const seal = (key: string) => (payload: unknown) => ({
   accountId: 1,

@@ -73,7 +73,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
     findPrice: prices.find,
     maySend: router.maySend,
   };
-  const accept = createAccept({ pool, tables, waker: createWaker(pool) });
+  const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
   const answers = createAnswerStore({ pool, secretKey });
   const deps = apiDeps({ pool, authenticate, accept, tables, answers, ...(clock && { clock }) });
   const app = serveRoutes([campaignRoutes, listRoutes, contactRoutes], deps);

@@ -55,7 +55,7 @@ export async function openFallbackStage(
   const accountId = await createAccountWithCredit(pool, creditMicros);
   const findPrice = () => ({ unitMicros: PRICE_MICROS, refundUndelivered: false });
   const tables = { ...freeOver(() => [CONNECTION]), findPrice };
-  const accept = createAccept({ pool, tables, waker: IDLE });
+  const accept = createAccept({ pool, tables, waker: IDLE, recentMessages: null });
   const messages = (): Promise<ChainMessage[]> => listMessages(pool, accountId);
   const newest = async (): Promise<string> => (await messages()).at(-1)?.id ?? '';
 

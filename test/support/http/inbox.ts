@@ -107,7 +107,7 @@ async function openServer({ pool, connectionString }: TestDatabase) {
     pool,
     authenticate,
     inboxHub: hub,
-    accept: createAccept({ pool, tables: freeOver(() => [1]), waker }),
+    accept: createAccept({ pool, tables: freeOver(() => [1]), waker, recentMessages: null }),
     answers: createAnswerStore({ pool, secretKey: defaults.secretKey }),
   });
   const app = serveRoutes([inboxRoutes, contactRoutes], deps);

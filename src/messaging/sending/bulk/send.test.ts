@@ -16,7 +16,7 @@ let time = new Date();
 beforeAll(async () => {
   const waker = { ...createWaker(pool), wake: () => undefined };
   const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
-  deps = { pool, accept: createAccept({ pool, tables, waker }), clock: { now: () => time } };
+  deps = { pool, accept: createAccept({ pool, tables, waker, recentMessages: null }), clock: { now: () => time } };
 });
 
 const DESTINATIONS = ['+351912345678', 'nonsense', '+393331234567', '9'.repeat(500)];
