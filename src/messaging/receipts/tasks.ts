@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { lingerAfter } from '../../platform/lib/background/linger.ts';
 import { createSignal, type Signal } from '../../platform/lib/background/signal.ts';
 import { always, every, type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
@@ -24,7 +25,12 @@ export function receiptTasks({ pool, now, recent, receiptsStored }: ReceiptTaskD
   return [
     {
       name: 'receipts',
-      work: untilIdle(() => processReceipts(pool, now, { recent, onParked: parked.raise }), 2 * SECOND_MS),
+      work: untilIdle(async () => {
+        const beganAt = performance.now();
+        const count = await processReceipts(pool, now, { recent, onParked: parked.raise });
+        if (count > 0) await lingerAfter(count, beganAt);
+        return count;
+      }, 2 * SECOND_MS),
       wakeOn: { [RECEIPTS_CHANNEL]: always },
       signal: receiptsStored,
     },

@@ -4,6 +4,7 @@ import type { Carrier } from '../../carriers/carrier.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
+import { lingerAfter } from '../../platform/lib/background/linger.ts';
 import { createSignal } from '../../platform/lib/background/signal.ts';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import type { Log } from '../../platform/lib/log.ts';
@@ -246,12 +247,14 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
-  async function turn(): Promise<boolean> {
+  /** Does one turn and returns how many messages it was about. */
+  async function turn(): Promise<number> {
     const settled = outcomes.slice(0, OUTCOMES_PER_COMMIT);
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
     const picks = pick();
-    if (settled.length + picks.length === 0) return false;
+    const count = settled.length + picks.length;
+    if (count === 0) return 0;
     picked = new Set(picks.map(({ chunk }) => chunk));
     const owned = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
     uncommitted = 0;
@@ -265,12 +268,16 @@ export function startPump(deps: PumpDeps): Pump {
     dropParked();
     const needsMore = held.waiting() < lowWatermark() && performance.now() >= emptyUntil;
     if (needsMore || isShut()) claimSignal.raise();
-    return true;
+    return count;
   }
 
   async function pumpLoop(): Promise<void> {
-    while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline)
-      if (!(await turn())) await workSignal.wait(pacing.waitMs(POLL_MS));
+    while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline) {
+      const beganAt = performance.now();
+      const count = await turn();
+      if (count === 0) await workSignal.wait(pacing.waitMs(POLL_MS));
+      else if (held.waiting() === 0) await lingerAfter(count, beganAt);
+    }
   }
 
   /**

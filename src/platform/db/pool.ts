@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { Log } from '../lib/log.ts';
+import { createCorkedSocket } from './corked-socket.ts';
 
 export type PoolOptions = {
   /** Maximum number of connections. */
@@ -66,6 +67,7 @@ export function createPool(connectionString: string, { max, applicationName, log
     // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per
     // transaction.
     pipeline: true,
+    stream: createCorkedSocket,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,

@@ -1,0 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How soon after a small batch the next one begins. */
+const LINGER_MS = 5;
+/** A smaller batch costs more per item in statements than in rows. */
+const SMALL = 300;
+
+/**
+ * Keeps a loop over batches that nobody waits for from running for every few items: after a batch of less than 300 that
+ * began at `beganAt` (`performance.now()`) it resolves 5 ms after that instant, otherwise at once.
+ *
+ * Without it, single sends came in batches of 30, at about one statement a message and a sixth more CPU time.
+ */
+export async function lingerAfter(count: number, beganAt: number): Promise<void> {
+  const restMs = beganAt + LINGER_MS - performance.now();
+  if (count < SMALL && restMs > 0) await delay(restMs);
+}
