@@ -89,7 +89,7 @@ export function createAccept({ pool, tables, waker, recentMessages }: AcceptDeps
       queued.length = 0;
       return withinCredit(queued);
     });
-    for (const { chunk, messages } of queued) if (isForNow(chunk, messages)) recentMessages?.put(messages);
+    for (const { chunk, messages } of queued) if (chunk.availableAt === null) recentMessages?.put(messages);
     for (const connectionId of new Set(queued.map(({ chunk }) => chunk.connectionId))) waker.wake(connectionId);
     return result;
   }
@@ -317,10 +317,6 @@ function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdic
     ? { kind: 'accepted', messageId: holder.messageId, parts: holder.parts, unicode: item.unicode }
     : { kind: 'conflict' };
 }
-
-/** Whether the messages are sent at once and need nothing but what they hold: what refers to a template or file is read. */
-const isForNow = ({ availableAt }: NewChunk, messages: readonly NewMessage[]): boolean =>
-  availableAt === null && messages.every(({ content }) => content === null);
 
 /**
  * Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request.

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { freeze } from '../../../src/money/credit/charge.ts';
+import { createRecentMessages } from '../../../src/messaging/messages/new/recent.ts';
 import { type CampaignRunner, createCampaignRunner } from '../../../src/engagement/campaigns/worker/runner.ts';
 import type { SendingMode } from '../../../src/engagement/campaigns/mode.ts';
 import { insertConnection } from '../../../src/network/connections/sql.ts';
@@ -71,7 +72,9 @@ export async function openCampaignStage(
   const connectionId = (await insertConnection(pool, connection))?.id ?? 0;
   await insertTemplates(pool, connectionId);
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
-  const deps = { pool, tables: freeOver(() => [connectionId]), waker: IDLE, paused: () => false, log: silentLog };
+  const recentMessages = createRecentMessages();
+  const tables = freeOver(() => [connectionId]);
+  const deps = { pool, tables, waker: IDLE, recentMessages, paused: () => false, log: silentLog };
   const campaigns = createCampaignRunner({ ...deps, revoke });
 
   async function runOnce(): Promise<void> {

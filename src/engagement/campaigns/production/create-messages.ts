@@ -29,16 +29,18 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
   const { tx, job, campaign } = step;
   const ids = choices.map(newId).sort();
   const made = choices.map((choice, i) => ({ ...choice, id: ids[i] ?? '' }));
-  const chunks = toChunks(campaign, made);
-  for (const { connectionId } of chunks) step.wake.add(connectionId);
+  const messages = made.map((choice) => toNewMessage(campaign, choice));
+  const queued = toQueued(campaign, made, messages);
+  for (const { chunk, messages: ofChunk } of queued) {
+    step.wake.add(chunk.connectionId);
+    step.queued.push(ofChunk);
+  }
   await Promise.all([
-    ...slices(made).map((slice) =>
-      insertMessages(
-        tx,
-        slice.map((choice) => toNewMessage(campaign, choice)),
-      ),
+    ...slices(messages).map((slice) => insertMessages(tx, slice)),
+    insertChunks(
+      tx,
+      queued.map(({ chunk }) => chunk),
     ),
-    insertChunks(tx, chunks),
     insertBatches(tx, job, toBatches(campaign, hop, made)),
     recordLastContacts(
       tx,
@@ -74,19 +76,28 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     keepsReserve: isCombined(campaign.sendingMode),
   });
 
+type Queued = { readonly chunk: NewChunk; readonly messages: readonly NewMessage[] };
+
 /** Puts messages into chunks, each of which has one route. */
-function toChunks({ accountId, id }: RunningCampaign, made: readonly CreatedMessage[]): NewChunk[] {
-  const byRoute = Map.groupBy(made, ({ connectionIds }) => connectionIds.join());
-  return [...byRoute.values()].flatMap((own) => {
-    const [connectionId = 0, ...alternates] = own[0]?.connectionIds ?? [];
+function toQueued(
+  { accountId, id }: RunningCampaign,
+  made: readonly CreatedMessage[],
+  messages: readonly NewMessage[],
+): Queued[] {
+  const byRoute = Map.groupBy(messages, (_, i) => made[i]?.connectionIds.join() ?? '');
+  return [...byRoute].flatMap(([route, own]) => {
+    const [connectionId = 0, ...alternates] = route.split(',').map(Number);
     return slices(own).map((slice) => ({
-      accountId,
-      connectionId,
-      alternates,
-      priority: CAMPAIGN_PRIORITY,
-      availableAt: null,
-      campaignId: id,
-      ids: slice.map((message) => message.id),
+      chunk: {
+        accountId,
+        connectionId,
+        alternates,
+        priority: CAMPAIGN_PRIORITY,
+        availableAt: null,
+        campaignId: id,
+        ids: slice.map((message) => message.id),
+      },
+      messages: slice,
     }));
   });
 }

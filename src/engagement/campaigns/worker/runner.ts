@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { RecentMessages } from '../../../messaging/messages/new/recent.ts';
 import type { Waker } from '../../../network/dispatch/wake.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
@@ -22,6 +23,7 @@ export type CampaignRunnerDeps = {
   readonly pool: Pool;
   readonly tables: Lookups;
   readonly waker: Waker;
+  readonly recentMessages: RecentMessages;
   readonly revoke: Revoke;
   /** While it returns true, nothing is done. */
   readonly paused: () => boolean;
@@ -65,7 +67,8 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
     }
   }
 
-  function afterCommit({ wake, revocable }: StepResult): void {
+  function afterCommit({ wake, queued, revocable }: StepResult): void {
+    for (const messages of queued) deps.recentMessages.put(messages);
     for (const connectionId of wake) deps.waker.wake(connectionId);
     for (const messages of revocable) {
       const work = revokeAll(pool, deps.revoke, messages)

@@ -63,6 +63,12 @@ test('what another process has claimed makes room after half a minute', () => {
   expect(idsOf(recent.take(['c', 'd']))).toEqual(['c', 'd']);
 });
 
+test('a message whose content has to be resolved is read from the database', () => {
+  const recent = createRecentMessages();
+  recent.put([message('a'), { ...message('b'), content: { channel: 'RCS', message: { text: 'Hello' } } }]);
+  expect(recent.take(['a', 'b'])).toBeNull();
+});
+
 test('a text with a NUL is read from the database, which stores another character', () => {
   const recent = createRecentMessages();
   recent.put([message('a', 'a\0b')]);

@@ -2,7 +2,10 @@ import type { NewMessage } from './sql.ts';
 
 /** Messages that this process has committed to the queue and that its own pumps will claim soon, by chunk. */
 export type RecentMessages = {
-  /** Keeps the messages of one chunk, in the order of its ids. The transaction that stores them must be committed. */
+  /**
+   * Keeps the messages of one chunk, in the order of its ids. The transaction that stores them must be committed. Does
+   * nothing when there is no room, or when a message needs more than it holds: its template or file.
+   */
   put(messages: readonly NewMessage[]): void;
   /**
    * Returns the messages with these ids and forgets them; null if they are not all here. The ids are those of a claimed
@@ -44,8 +47,7 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
         if (at > now() - MAX_AGE_MS) break;
         forget(firstId);
       }
-      // The database stores another character in place of a NUL, and its text is the one that counts.
-      if (kept + messages.length <= maxMessages && !messages.some(hasNul)) keep(messages, now());
+      if (kept + messages.length <= maxMessages && messages.every(isWhole)) keep(messages, now());
     },
     take(ids) {
       const chunk = forget(ids[0] ?? '');
@@ -56,4 +58,6 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
   };
 }
 
-const hasNul = ({ body, sender }: NewMessage): boolean => body.includes('\0') || sender.includes('\0');
+/** The database stores another character in place of a NUL, and its text is the one that counts. */
+const isWhole = ({ content, body, sender }: NewMessage): boolean =>
+  content === null && !body.includes('\0') && !sender.includes('\0');
