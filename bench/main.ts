@@ -9,7 +9,8 @@ import { benchHistory } from './history.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
-import { type Report, formatReport } from './lib/report.ts';
+import { benchKannel } from './kannel.ts';
+import { type NotRun, type Report, formatReport } from './lib/report.ts';
 import { benchMixed } from './mixed.ts';
 import { benchSend } from './send.ts';
 import { benchStats } from './stats.ts';
@@ -18,10 +19,11 @@ import { benchWebhooks } from './webhooks.ts';
 /**
  * `npm run bench` runs all benches, `npm run bench -- NAME` one of them. Compare ratios between machines, not seconds.
  */
-const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
+const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   engine: benchEngine,
   send: benchSend,
   mixed: benchMixed,
+  kannel: benchKannel,
   grow: benchGrow,
   webhooks: benchWebhooks,
   idle: benchIdle,
@@ -40,6 +42,6 @@ const [wanted] = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted !== undefined && wanted !== name) continue;
   const report = await bench();
-  console.log(formatReport(report));
+  console.log('notRun' in report ? `${report.name}: not run: ${report.notRun}` : formatReport(report));
   console.log(JSON.stringify(report));
 }

@@ -56,7 +56,8 @@ function peakMbOf(pid: number): number {
 
 const TICKS_PER_SECOND = 100;
 
-function cpuSecondsOf(pid: number): number {
+/** The CPU time that a process has used, in seconds. */
+export function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

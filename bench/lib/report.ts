@@ -7,6 +7,9 @@ export type Report = {
   readonly figures: Readonly<Record<string, number>>;
 };
 
+/** A bench that needs something which this machine does not have. */
+export type NotRun = { readonly name: string; readonly notRun: string };
+
 /** Formats a report for people to read. */
 export function formatReport({ name, ratio, target, figures }: Report): string {
   const lines = Object.entries(figures).map(([key, value]) => `  ${key.padEnd(24)} ${value.toLocaleString('en')}`);

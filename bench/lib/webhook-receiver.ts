@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:https';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
 import { p50, p99 } from './times.ts';
 
@@ -17,10 +18,11 @@ export type ReceiverProcess = {
 };
 
 /**
- * Starts a TLS receiver in a process of its own. It acknowledges at once, except under /dead, which it never answers.
+ * Starts a receiver in a process of its own, by default with TLS. It acknowledges at once, except under /dead, which it
+ * never answers.
  */
-export async function startReceiver(): Promise<ReceiverProcess> {
-  const child = fork(import.meta.filename, ['receive'], { execArgv: [] });
+export async function startReceiver(scheme: 'https' | 'http' = 'https'): Promise<ReceiverProcess> {
+  const child = fork(import.meta.filename, ['receive', scheme], { execArgv: [] });
   const port = Number(await nextMessage(child));
   return {
     port,
@@ -37,10 +39,11 @@ export async function startReceiver(): Promise<ReceiverProcess> {
 
 const nextMessage = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0];
 
-function receive(): void {
+function receive(scheme: string | undefined): void {
   let latencies: number[] = [];
   let received = 0;
-  const server = createServer({ cert: TEST_CERT, key: TEST_KEY, keepAliveTimeout: 60_000 }, (request, response) => {
+  const keepAlive = { keepAliveTimeout: 60_000 };
+  const onRequest: RequestListener = (request, response) => {
     let body = '';
     request.setEncoding('latin1');
     request.on('data', (text: string) => (body += text));
@@ -50,7 +53,11 @@ function receive(): void {
       latencies.push(Date.now() - Date.parse(body.slice(body.indexOf('"timestamp":"') + 13, -2)));
       response.writeHead(200).end();
     });
-  });
+  };
+  const server =
+    scheme === 'http'
+      ? createServer(keepAlive, onRequest)
+      : createTlsServer({ cert: TEST_CERT, key: TEST_KEY, ...keepAlive }, onRequest);
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
     if (address !== null && typeof address === 'object') process.send?.(address.port);
@@ -62,4 +69,4 @@ function receive(): void {
   });
 }
 
-if (process.argv[2] === 'receive') receive();
+if (process.argv[2] === 'receive') receive(process.argv[3]);

@@ -16,8 +16,11 @@ export const kannelIsMissing = (): string | undefined =>
 
 type Ports = { readonly admin: number; readonly box: number; readonly http: number };
 
+/** How Kannel connects to an SMSC. `core` and `user` are further settings of these groups. */
+type KannelOptions = EsmeOptions & { readonly core?: string; readonly user?: string };
+
 /** The settings are described in Kannel's user guide, chapters 4 (core), 6 (SMPP) and 7 (smsbox). */
-const configurationOf = ({ admin, box, http }: Ports, options: EsmeOptions): string => `
+const configurationOf = ({ admin, box, http }: Ports, options: KannelOptions): string => `
 group = core
 admin-port = ${admin}
 admin-password = admin
@@ -25,6 +28,7 @@ admin-allow-ip = "127.0.0.1"
 smsbox-port = ${box}
 box-allow-ip = "127.0.0.1"
 sms-resend-freq = 1
+${options.core ?? ''}
 
 ${groupsOf(options)}
 group = smsbox
@@ -34,8 +38,7 @@ sendsms-port = ${http}
 group = sendsms-user
 username = user
 password = user
-max-messages = 10
-concatenation = true
+${options.user ?? 'max-messages = 10\nconcatenation = true'}
 
 group = sms-service
 keyword = default
@@ -64,29 +67,50 @@ reconnect-delay = 1
   return binds.map(groupOf).join('');
 }
 
-/** Debian's Kannel: its bearerbox binds, its smsbox takes messages over HTTP and posts receipts. */
+/** A Kannel that is bound to its SMSC. */
+export type RunningKannel = {
+  /** The URL of its HTTP interface for sending. */
+  readonly sendUrl: string;
+  /** The bearerbox and the smsbox. */
+  readonly pids: readonly number[];
+  close(): Promise<void>;
+};
+
+/** Starts Debian's Kannel: its bearerbox binds, with the system_id `gw1`, its smsbox takes messages over HTTP. */
+export async function startKannel(options: KannelOptions): Promise<RunningKannel> {
+  const folder = await temporaryFolder('heliograph-test-kannel-');
+  const ports: Ports = { admin: await freePort(), box: await freePort(), http: await freePort() };
+  const file = join(folder, 'kannel.conf');
+  await writeFile(file, configurationOf(ports, options));
+  const bearerbox = spawn('bearerbox', ['-v', '4', file], { stdio: 'ignore', cwd: folder });
+  await until('the bearerbox', () => {
+    if (bearerbox.exitCode !== null) throw new Error('the bearerbox refuses its configuration');
+    return answers(`http://127.0.0.1:${ports.admin}/status.txt`);
+  });
+  const smsbox = spawn('smsbox', ['-v', '4', file], { stdio: 'ignore', cwd: folder });
+  const sendUrl = `http://127.0.0.1:${ports.http}/cgi-bin/sendsms`;
+  await until('the smsbox', () => answers(sendUrl));
+  await until('its bind', async () => (await textAt(`http://127.0.0.1:${ports.admin}/status.txt`)).includes('(online'));
+  return {
+    sendUrl,
+    pids: [bearerbox.pid ?? 0, smsbox.pid ?? 0],
+    async close() {
+      await end(smsbox);
+      await end(bearerbox);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Debian's Kannel as a client that posts receipts. */
 export const KANNEL: EsmePeer = {
   name: 'Kannel (client)',
   binds: ['trx', 'tx+rx'],
   reconnects: true,
   async connect(options) {
-    const folder = await temporaryFolder('heliograph-test-kannel-');
-    const ports: Ports = { admin: await freePort(), box: await freePort(), http: await freePort() };
-    const file = join(folder, 'kannel.conf');
-    await writeFile(file, configurationOf(ports, options));
     const delivered: string[] = [];
     const receiver = await startReceiver(delivered);
-    const bearerbox = spawn('bearerbox', ['-v', '4', file], { stdio: 'ignore', cwd: folder });
-    await until('the bearerbox', () => {
-      if (bearerbox.exitCode !== null) throw new Error('the bearerbox refuses its configuration');
-      return answers(`http://127.0.0.1:${ports.admin}/status.txt`);
-    });
-    const smsbox = spawn('smsbox', ['-v', '4', file], { stdio: 'ignore', cwd: folder });
-    const sendUrl = `http://127.0.0.1:${ports.http}/cgi-bin/sendsms`;
-    await until('the smsbox', () => answers(sendUrl));
-    await until('its bind', async () =>
-      (await textAt(`http://127.0.0.1:${ports.admin}/status.txt`)).includes('(online'),
-    );
+    const kannel = await startKannel(options);
     return {
       async send(to, text) {
         const { port } = Object(receiver.address());
@@ -94,17 +118,15 @@ export const KANNEL: EsmePeer = {
         const user = { username: 'user', password: 'user', from: 'ACME', to, text, charset: 'UTF-8' };
         const coding = /^[\x20-\x7e€\n]*$/.test(text) ? '0' : '2';
         const query = new URLSearchParams({ ...user, coding, 'dlr-mask': '31', 'dlr-url': report });
-        const response = await fetch(`${sendUrl}?${query}`);
+        const response = await fetch(`${kannel.sendUrl}?${query}`);
         if (response.status !== 202) throw new Error(`Kannel answered ${response.status}: ${await response.text()}`);
         await response.body?.cancel();
       },
       delivered: () => delivered,
       async close() {
-        await end(smsbox);
-        await end(bearerbox);
+        await kannel.close();
         receiver.closeAllConnections();
         receiver.close();
-        await rm(folder, { recursive: true, force: true });
       },
     };
   },
