@@ -42,6 +42,15 @@ export type HeldChunk = {
   parked: boolean;
 };
 
+/**
+ * The share of a window that is kept for single sends: a one-time code is written while all other slots wait for answers
+ * to bulk. Windows of fewer than ten keep nothing.
+ */
+const KEPT_SHARE = 0.1;
+
+/** Returns how many slots of a window are kept for urgent messages. */
+export const keptOf = (window: number): number => Math.floor(window * KEPT_SHARE);
+
 /** Free slots: how many in all, and how many of them only urgent messages may take. */
 export type Room = { readonly free: number; readonly kept: number };
 

@@ -14,6 +14,7 @@ import {
   type HeldChunk,
   intentsOf,
   isDone,
+  keptOf,
   type Job,
   NO_PRIORITY,
   type Pick,
@@ -101,11 +102,6 @@ export type Pump = {
 const OUTCOMES_PER_COMMIT = 1000;
 /** How long the pump waits at most when nobody wakes it. */
 const POLL_MS = 2000;
-/**
- * The share of a window that is kept for single sends: a one-time code is written while all other slots wait for answers
- * to bulk. Windows of fewer than ten keep nothing.
- */
-const KEPT_SHARE = 0.1;
 const FIRST_WAIT_MS = 50;
 /**
  * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
@@ -152,8 +148,7 @@ export function startPump(deps: PumpDeps): Pump {
     pacing.begin();
     const free = carrier.room() - uncommitted - outcomes.length;
     if (stopping || paused() || free <= 0) return [];
-    const kept = Math.floor((carrier.room() + inFlight) * KEPT_SHARE);
-    return held.pick({ free, kept }, pacing.allow);
+    return held.pick({ free, kept: keptOf(carrier.room() + inFlight) }, pacing.allow);
   }
 
   function write({ chunk, job }: Pick): void {
