@@ -7,6 +7,8 @@ import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 const TESTS = ['{src,test,client,docs,examples,proofs,bench,scripts,web}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation. */
 const EXHAUSTIVE = ['{src,test,proofs,web,examples}/**/*.full.test.ts'];
+/** The proofs that judge times. */
+const TIMED = ['proofs/timed.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
 /** The pages of administration and of operators in a browser: a seventh of the time of all tests, for few changes. */
 const ADMINISTRATION = [
@@ -41,7 +43,9 @@ export default defineConfig({
       // `npm test`
       project('fast', { include: TESTS, exclude: [...EXHAUSTIVE, ...ADMINISTRATION], provide: { everyLayout: false } }),
       // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
-      project('full', { include: [...EXHAUSTIVE, ...BROWSER], provide: { everyLayout: true } }),
+      project('full', { include: [...EXHAUSTIVE, ...BROWSER], exclude: TIMED, provide: { everyLayout: true } }),
+      // After all others, because other tests beside them would decide their verdicts.
+      project('timed', { include: TIMED, maxWorkers: 1, sequence: { groupOrder: 1 }, provide: { everyLayout: true } }),
     ],
     coverage: {
       provider: 'v8',

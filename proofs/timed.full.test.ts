@@ -1,4 +1,4 @@
-// Every proof whose verdict depends on times, one after the other.
+// Every proof whose verdict depends on times, one after the other, and after all other tests (vitest.config.ts).
 import { testTiny } from './test-tiny.ts';
 import { PROOFS } from './proofs.ts';
 
