@@ -70,7 +70,12 @@ function jobOf(message: NewMessage): Job {
     campaignId,
     keepsReserve,
   };
-  if (binaryBody) return { ...job, binary: { udh: udh ?? new Uint8Array(), data: binaryBody } };
+  return withOctets(job, udh, binaryBody);
+}
+
+/** Adds the user data header and the binary content of a message, which most do not have. */
+function withOctets(job: Job, udh: Uint8Array | null, data: Uint8Array | null): Job {
+  if (data) return { ...job, binary: { udh: udh ?? new Uint8Array(), data } };
   return udh ? { ...job, udh } : job;
 }
 
@@ -132,6 +137,5 @@ function readRow(
     campaignId,
     keepsReserve: keepsReserve ?? false,
   };
-  if (data) return { n, accountId, content, job: { ...job, binary: { udh: udh ?? new Uint8Array(), data } } };
-  return { n, accountId, content, job: udh ? { ...job, udh } : job };
+  return { n, accountId, content, job: withOctets(job, udh, data) };
 }

@@ -69,8 +69,8 @@ test('a message whose content has to be resolved is read from the database', () 
   expect(recent.take(['a', 'b'])).toBeNull();
 });
 
-test('a text with a NUL is read from the database, which stores another character', () => {
+test.each(['a\0b', 'half a \ud83d pair'])('%j is read from the database, which stores another text', (body) => {
   const recent = createRecentMessages();
-  recent.put([message('a', 'a\0b')]);
+  recent.put([message('a', body)]);
   expect(recent.take(['a'])).toBeNull();
 });

@@ -58,6 +58,8 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
   };
 }
 
-/** The database stores another character in place of a NUL, and its text is the one that counts. */
 const isWhole = ({ content, body, sender }: NewMessage): boolean =>
-  content === null && !body.includes('\0') && !sender.includes('\0');
+  content === null && isStoredAsIs(body) && isStoredAsIs(sender);
+
+/** In place of a NUL and of half a surrogate pair the database stores another character, and its text counts. */
+const isStoredAsIs = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
