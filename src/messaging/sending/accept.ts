@@ -1,4 +1,4 @@
-import type { RecentMessages } from '../messages/new/recent.ts';
+import { announce, type AnnounceDeps, type Queued } from '../messages/new/announce.ts';
 import { insertMessages, type NewMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
@@ -8,8 +8,7 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
-import { insertChunks, type NewChunk } from '../../network/dispatch/sql.ts';
-import type { Waker } from '../../network/dispatch/wake.ts';
+import { insertChunks } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { deadlinesOf } from '../expiry/deadlines.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
@@ -30,13 +29,7 @@ import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/
 const ROWS_PER_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
-export type AcceptDeps = {
-  readonly pool: Pool;
-  readonly tables: Lookups;
-  readonly waker: Waker;
-  /** The messages for the pumps of this process; null if it has none. */
-  readonly recentMessages: RecentMessages | null;
-};
+export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
 
 type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
@@ -65,9 +58,6 @@ export type OnceRequest = {
 /** Called with the verdicts before the credit is frozen. */
 type RecordVerdicts = OnceRequest['record'];
 
-/** A chunk of the queue and its messages, in the order of its ids. */
-type Queued = { readonly chunk: NewChunk; readonly messages: readonly NewMessage[] };
-
 /** Writes messages in a transaction of its own, and adds what it has put into the queue to `queued`. */
 type Attempt<T> = (queued: Queued[]) => Promise<T>;
 
@@ -76,7 +66,8 @@ type Attempt<T> = (queued: Queued[]) => Promise<T>;
  * messages, queue chunks and the frozen credit are committed together, in the order of the request. Only then is the
  * queue woken.
  */
-export function createAccept({ pool, tables, waker, recentMessages }: AcceptDeps): Accept {
+export function createAccept(deps: AcceptDeps): Accept {
+  const { pool, tables } = deps;
   /**
    * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
    * during the commit. When the credit does not suffice, everything is rolled back and done again with the balance locked
@@ -89,8 +80,7 @@ export function createAccept({ pool, tables, waker, recentMessages }: AcceptDeps
       queued.length = 0;
       return withinCredit(queued);
     });
-    for (const { chunk, messages } of queued) if (chunk.availableAt === null) recentMessages?.put(messages);
-    for (const connectionId of new Set(queued.map(({ chunk }) => chunk.connectionId))) waker.wake(connectionId);
+    announce(deps, queued);
     return result;
   }
 

@@ -1,6 +1,7 @@
+import type { Queued } from '../../../messaging/messages/new/announce.ts';
 import { type NewMessage, insertMessages, newMessage } from '../../../messaging/messages/new/sql.ts';
 import { recordLastContacts } from '../../contacts/record-activity.ts';
-import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
+import { insertChunks } from '../../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { chainOf, isCombined } from '../mode.ts';
@@ -31,10 +32,7 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
   const made = choices.map((choice, i) => ({ ...choice, id: ids[i] ?? '' }));
   const messages = made.map((choice) => toNewMessage(campaign, choice));
   const queued = toQueued(campaign, made, messages);
-  for (const { chunk, messages: ofChunk } of queued) {
-    step.wake.add(chunk.connectionId);
-    step.queued.push(ofChunk);
-  }
+  step.queued.push(...queued);
   await Promise.all([
     ...slices(messages).map((slice) => insertMessages(tx, slice)),
     insertChunks(
@@ -75,8 +73,6 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     campaignId: campaign.id,
     keepsReserve: isCombined(campaign.sendingMode),
   });
-
-type Queued = { readonly chunk: NewChunk; readonly messages: readonly NewMessage[] };
 
 /** Puts messages into chunks, each of which has one route. */
 function toQueued(

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../../../platform/db/transaction.ts';
 import type { RevocableMessage } from '../../../messaging/fallback/ends.ts';
-import type { NewMessage } from '../../../messaging/messages/new/sql.ts';
+import type { Queued } from '../../../messaging/messages/new/announce.ts';
 import type { Lookups } from '../../../messaging/sending/prepare.ts';
 import * as db from './sql.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
@@ -21,10 +21,8 @@ export type Step = {
   readonly job: db.Job;
   readonly campaign: db.RunningCampaign;
   readonly tables: Lookups;
-  /** Connections that have messages to send once the step is committed. */
-  readonly wake: Set<number>;
-  /** The messages of each chunk that the step queues. */
-  readonly queued: (readonly NewMessage[])[];
+  /** The chunks that the step queues, to be announced once it is committed. */
+  readonly queued: Queued[];
   /** Messages to be revoked at their network once the step is committed. */
   readonly revocable: RevocableBatch[];
 };
@@ -43,7 +41,7 @@ const POLL_MS = MINUTE_MS;
 export type StepDeps = { readonly pool: Pool; readonly tables: Lookups };
 
 /** What is to be done when a step has been committed. */
-export type StepResult = Pick<Step, 'wake' | 'queued' | 'revocable'>;
+export type StepResult = Pick<Step, 'queued' | 'revocable'>;
 
 /**
  * Runs one step of a campaign: its actions in order, up to the first that did something. The shortest wait that any of
@@ -58,7 +56,7 @@ export function runStep(
   return transaction(pool, async (tx) => {
     const campaign = await db.claimRunningCampaign(tx, job);
     if (!campaign) return null;
-    const step: Step = { tx, job, campaign, tables, wake: new Set(), queued: [], revocable: [] };
+    const step: Step = { tx, job, campaign, tables, queued: [], revocable: [] };
     let waitMs = POLL_MS;
     for (const action of actionsOf(campaign)) {
       waitMs = Math.min(waitMs, await action(step));

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import type { RecentMessages } from '../../../messaging/messages/new/recent.ts';
-import type { Waker } from '../../../network/dispatch/wake.ts';
+import { announce, type AnnounceDeps } from '../../../messaging/messages/new/announce.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
 import type { Lookups } from '../../../messaging/sending/prepare.ts';
@@ -19,11 +18,9 @@ import { settleSpare } from '../run/reserve.ts';
 import { runStep, type StepResult, type Action } from '../run/step.ts';
 import * as db from '../run/sql.ts';
 
-export type CampaignRunnerDeps = {
+export type CampaignRunnerDeps = AnnounceDeps & {
   readonly pool: Pool;
   readonly tables: Lookups;
-  readonly waker: Waker;
-  readonly recentMessages: RecentMessages;
   readonly revoke: Revoke;
   /** While it returns true, nothing is done. */
   readonly paused: () => boolean;
@@ -67,9 +64,8 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
     }
   }
 
-  function afterCommit({ wake, queued, revocable }: StepResult): void {
-    for (const messages of queued) deps.recentMessages.put(messages);
-    for (const connectionId of wake) deps.waker.wake(connectionId);
+  function afterCommit({ queued, revocable }: StepResult): void {
+    announce(deps, queued);
     for (const messages of revocable) {
       const work = revokeAll(pool, deps.revoke, messages)
         .catch((err: unknown) => log.warn({ err }, 'messages could not be revoked at a network'))
