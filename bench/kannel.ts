@@ -4,11 +4,11 @@ import { kannelIsMissing, type RunningKannel, startKannel } from '../test/suppor
 import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { API } from './lib/backend.ts';
-import { countCosts } from './lib/costs.ts';
+import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import { cpuSecondsOf } from './lib/processes.ts';
 import type { NotRun, Report } from './lib/report.ts';
 import { sendRequests } from './lib/requests-process.ts';
-import { openStage, sendBulk, type Stage, until } from './lib/stage.ts';
+import { deliveredCount, openStage, sendBulk, type Stage, until } from './lib/stage.ts';
 import { BODY } from './lib/traffic.ts';
 import { type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
 
@@ -23,7 +23,10 @@ type Kind = 'kannel' | keyof typeof TARGETS;
 
 /** A load of `count` messages, the first with this number; resolves when the result of each is known. */
 type Load = (first: number, count: number) => Promise<void>;
-type Taken = { readonly seconds: number; readonly cpuSeconds: number; readonly messages: number };
+type Taken = { readonly seconds: number; readonly messages: number } & Used;
+type Used = { readonly cpuSeconds: number; readonly costs?: Costs };
+/** Begins to count what a load uses, and returns a function that ends it. */
+type Count = () => Promise<(messages: number) => Promise<Used>>;
 
 /**
  * Heliograph beside Kannel, as Debian packages it, in turns on one machine: the same SMSC process, the same load of one
@@ -63,17 +66,17 @@ export async function benchKannel(): Promise<Report | NotRun> {
 type Receivers = { readonly posts: ReceiverProcess; readonly callbacks: ReceiverProcess };
 
 async function compare(stage: Stage, kannel: RunningKannel, { posts, callbacks }: Receivers): Promise<Report> {
-  const ours = async (): Promise<(count: number) => Promise<number>> => {
+  const ours: Count = async () => {
     const costsOf = await countCosts(stage);
-    return async (count) => {
-      const { gatewayCpuMicrosPerMessage = 0, postgresCpuMicrosPerMessage = 0 } = await costsOf(count);
-      return ((gatewayCpuMicrosPerMessage + postgresCpuMicrosPerMessage) * count) / 1e6;
+    return async (messages) => {
+      const costs = await costsOf(messages);
+      return { cpuSeconds: (cpuMicrosOf(costs) * messages) / 1e6, costs };
     };
   };
-  const kannels = (): Promise<(count: number) => Promise<number>> => {
+  const kannels: Count = () => {
     const used = (): number => kannel.pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
     const before = used();
-    return Promise.resolve(() => Promise.resolve(used() - before));
+    return Promise.resolve(() => Promise.resolve({ cpuSeconds: used() - before }));
   };
   const loads: Readonly<Record<Kind, Load>> = {
     kannel: overKannel(kannel, callbacks),
@@ -84,17 +87,17 @@ async function compare(stage: Stage, kannel: RunningKannel, { posts, callbacks }
   let first = 0;
   const run = async (kind: Kind, share: number): Promise<Taken> => {
     const messages = Math.round((kind === 'bulk' ? BULK : SINGLES) * share);
-    const cpu = await (kind === 'kannel' ? kannels : ours)();
+    const end = await (kind === 'kannel' ? kannels : ours)();
     const start = performance.now();
     await loads[kind](first, messages);
     first += messages;
-    return { seconds: (performance.now() - start) / 1000, cpuSeconds: await cpu(messages), messages };
+    return { seconds: (performance.now() - start) / 1000, messages, ...(await end(messages)) };
   };
   const kinds = Object.keys(loads) as Kind[];
   for (const kind of kinds) await run(kind, 0.25);
   const taken: Record<Kind, Taken[]> = { kannel: [], singles: [], webhooks: [], bulk: [] };
   for (let round = 0; round < ROUNDS; round++) for (const kind of kinds) taken[kind].push(await run(kind, 1));
-  return reportOf(taken);
+  return reportOf(taken, memoryFigures(stage));
 }
 
 const sumOf = (taken: readonly Taken[], read: (one: Taken) => number): number =>
@@ -104,7 +107,7 @@ const perSecond = (taken: readonly Taken[]): number =>
 const cpuMicros = (taken: readonly Taken[]): number =>
   (sumOf(taken, ({ cpuSeconds }) => cpuSeconds) / sumOf(taken, ({ messages }) => messages)) * 1e6;
 
-function reportOf(taken: Readonly<Record<Kind, readonly Taken[]>>): Report {
+function reportOf(taken: Readonly<Record<Kind, readonly Taken[]>>, memory: Record<string, number>): Report {
   const rateOfKannel = perSecond(taken.kannel);
   const ratios = Object.entries(TARGETS).map(([kind, target]) => {
     const ratio = perSecond(taken[kind as keyof typeof TARGETS]) / rateOfKannel;
@@ -114,6 +117,7 @@ function reportOf(taken: Readonly<Record<Kind, readonly Taken[]>>): Report {
     [`${kind}.messagesPerSecond`, Math.round(perSecond(rounds))],
     [`${kind}.slowestRound`, Math.round(Math.min(...rounds.map((round) => perSecond([round]))))],
     [`${kind}.cpuMicrosPerMessage`, Math.round(cpuMicros(rounds))],
+    ...lastCosts(kind, rounds),
   ]);
   return {
     name: 'kannel',
@@ -121,12 +125,19 @@ function reportOf(taken: Readonly<Record<Kind, readonly Taken[]>>): Report {
     target: 1,
     figures: Object.fromEntries([
       ...figures,
+      ...Object.entries(memory),
       ...ratios.flatMap(({ kind, ratio }) => [
         [`${kind}.toKannel`, Math.round(ratio * 100) / 100],
         [`${kind}.target`, TARGETS[kind as keyof typeof TARGETS]],
       ]),
     ]),
   };
+}
+
+/** What the last round cost, which is the warmest. */
+function lastCosts(kind: string, rounds: readonly Taken[]): [string, number][] {
+  const costs = rounds.at(-1)?.costs;
+  return costs === undefined ? [] : Object.entries(costFigures(kind, costs));
 }
 
 /** The reported ends: mask 3 is delivered and failed (user guide, chapter 7, dlr-mask). */
@@ -161,14 +172,6 @@ function overSingles(stage: Stage): Load {
     await sendRequests({ url: stage.address, target, method: 'POST', headers, body, first, count, status: 200 });
     await until(async () => (await deliveredCount(stage)) >= before + count);
   };
-}
-
-/** Counted by the hour, as messages end: counting the messages themselves would take CPU time from what is measured. */
-async function deliveredCount({ pool }: Stage): Promise<number> {
-  const { rows } = await pool.query<{ delivered: string }>(
-    'SELECT coalesce(sum(delivered), 0) AS delivered FROM traffic_hour WHERE account_id = 1',
-  );
-  return Number(rows[0]?.delivered);
 }
 
 function withWebhooks(stage: Stage, posts: ReceiverProcess): Load {

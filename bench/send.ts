@@ -1,16 +1,19 @@
 import autocannon from 'autocannon';
+import { costFigures, type Costs, countCosts, memoryFigures } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
 import { startEmptyRoute } from './lib/empty-route.ts';
-import { openStage, until } from './lib/stage.ts';
+import { deliveredCount, openStage, type Stage, until } from './lib/stage.ts';
 
 const CONNECTIONS = 64;
 const SECONDS = 10;
 const WARM_UP_SECONDS = 3;
 
+type Loaded = autocannon.Result & { readonly costs: Costs };
+
 /**
  * The single-send endpoint, with every answer committed, compared with an empty validated POST route under the same
  * load. The connection is paused while the endpoint is measured, so that messages wait in the queue. Also measures the
- * rate while the carrier takes and confirms all messages at the same time.
+ * rate while the carrier takes and confirms all messages at the same time, and the costs of both. Each load runs warm.
  */
 export async function benchSend(): Promise<Report> {
   await using stage = await openStage();
@@ -20,16 +23,16 @@ export async function benchSend(): Promise<Report> {
     // A limit that is counted and never reached.
     await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
     const before = await load(empty.url, '');
-    const endToEnd = await load(url, stage.apiKey);
+    const endToEnd = await loadGateway(stage, url, () => untilDelivered(stage));
     await stage.operate('connection', 'pause', 'bench');
     await until(async () => (await stage.pool.query('SELECT 1 FROM connection_status')).rowCount === 0);
-    const own = await load(url, stage.apiKey);
+    const own = await loadGateway(stage, url, () => Promise.resolve());
     const after = await load(empty.url, '');
     const limit = (before.requests.average + after.requests.average) / 2;
     return {
       name: 'send',
       ratio: own.requests.average / limit,
-      target: 0.5,
+      target: 0.35,
       figures: {
         requestsPerSecond: Math.round(own.requests.average),
         emptyRoutePerSecond: Math.round(limit),
@@ -39,8 +42,9 @@ export async function benchSend(): Promise<Report> {
         withCarrierPerSecond: Math.round(endToEnd.requests.average),
         withCarrierP99Ms: endToEnd.latency.p99,
         failed: own.non2xx + own.errors + endToEnd.non2xx + endToEnd.errors,
-        gatewayPeakMb: stage.gateway.peakMb(),
-        gatewayMemoryTargetMb: 400,
+        ...own.costs,
+        ...memoryFigures(stage),
+        ...costFigures('withCarrier', endToEnd.costs),
       },
     };
   } finally {
@@ -51,6 +55,22 @@ export async function benchSend(): Promise<Report> {
 async function load(url: string, apiKey: string): Promise<autocannon.Result> {
   await run(url, apiKey, WARM_UP_SECONDS);
   return run(url, apiKey, SECONDS);
+}
+
+/** Loads the gateway; its costs include what `end` waits for. */
+async function loadGateway(stage: Stage, url: string, end: () => Promise<void>): Promise<Loaded> {
+  await run(url, stage.apiKey, WARM_UP_SECONDS);
+  await end();
+  const costsOf = await countCosts(stage);
+  const result = await run(url, stage.apiKey, SECONDS);
+  await end();
+  return { ...result, costs: await costsOf(result['2xx']) };
+}
+
+/** Waits until every message that was committed has its receipt. */
+async function untilDelivered(stage: Stage): Promise<void> {
+  const { rows } = await stage.pool.query<{ accepted: string }>('SELECT count(*) AS accepted FROM message');
+  await until(async () => (await deliveredCount(stage)) >= Number(rows[0]?.accepted));
 }
 
 const run = (url: string, apiKey: string, duration: number): Promise<autocannon.Result> =>

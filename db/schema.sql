@@ -32,7 +32,7 @@ CREATE TABLE account (
 );
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE account IS 'reference';
+COMMENT ON TABLE account IS 'shared';
 
 CREATE TABLE api_key (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE api_key (
 CREATE INDEX api_key_account ON api_key USING btree (account_id, id);
 ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON api_key AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE api_key IS 'reference';
+COMMENT ON TABLE api_key IS 'shared';
 
 CREATE TABLE api_key_value (
   key_hash bytea NOT NULL,
@@ -59,17 +59,17 @@ CREATE TABLE api_key_value (
   prefix text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   expires_at timestamp with time zone,
+  account_id bigint NOT NULL,
   CONSTRAINT api_key_value_pkey PRIMARY KEY (key_hash),
   CONSTRAINT api_key_value_key_hash_check CHECK ((length(key_hash) = 32)),
+  CONSTRAINT api_key_value_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT api_key_value_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_key(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX api_key_value_current ON api_key_value USING btree (api_key_id) WHERE (expires_at IS NULL);
 CREATE INDEX api_key_value_key ON api_key_value USING btree (api_key_id);
 ALTER TABLE api_key_value ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON api_key_value AS PERMISSIVE FOR ALL TO public USING ((EXISTS ( SELECT
-   FROM api_key k
-  WHERE (k.id = api_key_value.api_key_id))));
-COMMENT ON TABLE api_key_value IS 'reference';
+CREATE POLICY tenant ON api_key_value AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE api_key_value IS 'shared';
 
 CREATE TABLE app_user (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE app_user (
 CREATE INDEX app_user_account ON app_user USING btree (account_id, id);
 ALTER TABLE app_user ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON app_user AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE app_user IS 'reference';
+COMMENT ON TABLE app_user IS 'shared';
 
 CREATE TABLE audit_entry (
   account_id bigint NOT NULL,
@@ -107,7 +107,7 @@ CREATE INDEX audit_entry_action ON audit_entry USING btree (account_id, action, 
 CREATE INDEX audit_entry_subject ON audit_entry USING btree (account_id, subject, id);
 ALTER TABLE audit_entry ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON audit_entry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE audit_entry IS 'distributed';
+COMMENT ON TABLE audit_entry IS 'facts';
 
 CREATE TABLE bulk_request (
   account_id bigint NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE bulk_request (
 CREATE INDEX bulk_request_created ON bulk_request USING btree (created_at);
 ALTER TABLE bulk_request ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON bulk_request AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE bulk_request IS 'distributed';
+COMMENT ON TABLE bulk_request IS 'facts';
 
 CREATE TABLE campaign (
   account_id bigint NOT NULL,
@@ -181,7 +181,7 @@ CREATE INDEX campaign_created ON campaign USING btree (account_id, created_at, i
 CREATE INDEX campaign_failed ON campaign USING btree (account_id, completed_at) WHERE (status = 4);
 ALTER TABLE campaign ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign IS 'distributed';
+COMMENT ON TABLE campaign IS 'facts';
 
 CREATE TABLE campaign_batch (
   account_id bigint NOT NULL,
@@ -201,7 +201,7 @@ ALTER TABLE campaign_batch ALTER COLUMN message_ids SET STORAGE EXTERNAL;
 CREATE INDEX campaign_batch_due ON campaign_batch USING btree (account_id, campaign_id, due_at) WHERE (due_at IS NOT NULL);
 ALTER TABLE campaign_batch ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_batch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_batch IS 'distributed';
+COMMENT ON TABLE campaign_batch IS 'facts';
 
 CREATE TABLE campaign_hop (
   account_id bigint NOT NULL,
@@ -217,7 +217,7 @@ CREATE TABLE campaign_hop (
 );
 ALTER TABLE campaign_hop ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_hop AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_hop IS 'distributed';
+COMMENT ON TABLE campaign_hop IS 'facts';
 
 CREATE TABLE campaign_job (
   campaign_id bigint NOT NULL,
@@ -229,7 +229,7 @@ CREATE TABLE campaign_job (
 CREATE INDEX campaign_job_due ON campaign_job USING btree (due_at);
 ALTER TABLE campaign_job ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_job IS 'local';
+COMMENT ON TABLE campaign_job IS 'queue';
 
 CREATE TABLE campaign_lane (
   account_id bigint NOT NULL,
@@ -241,7 +241,7 @@ CREATE TABLE campaign_lane (
 );
 ALTER TABLE campaign_lane ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_lane AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_lane IS 'distributed';
+COMMENT ON TABLE campaign_lane IS 'facts';
 
 CREATE TABLE campaign_outcome (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -255,7 +255,7 @@ CREATE TABLE campaign_outcome (
 CREATE INDEX campaign_outcome_campaign ON campaign_outcome USING btree (campaign_id);
 ALTER TABLE campaign_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_outcome IS 'local';
+COMMENT ON TABLE campaign_outcome IS 'queue';
 
 CREATE TABLE campaign_policy (
   account_id bigint NOT NULL,
@@ -265,7 +265,7 @@ CREATE TABLE campaign_policy (
 );
 ALTER TABLE campaign_policy ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_policy AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_policy IS 'distributed';
+COMMENT ON TABLE campaign_policy IS 'facts';
 
 CREATE TABLE campaign_recipient (
   account_id bigint NOT NULL,
@@ -281,7 +281,7 @@ CREATE TABLE campaign_recipient (
 );
 ALTER TABLE campaign_recipient ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_recipient AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_recipient IS 'distributed';
+COMMENT ON TABLE campaign_recipient IS 'facts';
 
 CREATE TABLE campaign_run (
   account_id bigint NOT NULL,
@@ -303,7 +303,7 @@ CREATE TABLE campaign_run (
 );
 ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_run AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE campaign_run IS 'distributed';
+COMMENT ON TABLE campaign_run IS 'facts';
 
 CREATE TABLE client_message_id (
   account_id bigint NOT NULL,
@@ -317,7 +317,7 @@ CREATE TABLE client_message_id (
 CREATE INDEX client_message_id_age ON client_message_id USING brin (created_at);
 ALTER TABLE client_message_id ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON client_message_id AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE client_message_id IS 'distributed';
+COMMENT ON TABLE client_message_id IS 'facts';
 
 CREATE TABLE connection (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -334,7 +334,7 @@ CREATE TABLE connection (
   CONSTRAINT connection_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text)),
   CONSTRAINT connection_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
 );
-COMMENT ON TABLE connection IS 'reference';
+COMMENT ON TABLE connection IS 'shared';
 
 CREATE TABLE connection_down (
   connection_id bigint NOT NULL,
@@ -343,7 +343,7 @@ CREATE TABLE connection_down (
   CONSTRAINT connection_down_pkey PRIMARY KEY (connection_id),
   CONSTRAINT connection_down_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
 );
-COMMENT ON TABLE connection_down IS 'local';
+COMMENT ON TABLE connection_down IS 'queue';
 
 CREATE TABLE connection_error (
   connection_id bigint NOT NULL,
@@ -353,7 +353,7 @@ CREATE TABLE connection_error (
   CONSTRAINT connection_error_pkey PRIMARY KEY (connection_id, worker),
   CONSTRAINT connection_error_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
 );
-COMMENT ON TABLE connection_error IS 'local';
+COMMENT ON TABLE connection_error IS 'queue';
 
 CREATE TABLE connection_minute (
   connection_id bigint NOT NULL,
@@ -364,7 +364,7 @@ CREATE TABLE connection_minute (
   unknown bigint DEFAULT 0 NOT NULL,
   CONSTRAINT connection_minute_pkey PRIMARY KEY (connection_id, minute)
 );
-COMMENT ON TABLE connection_minute IS 'local';
+COMMENT ON TABLE connection_minute IS 'queue';
 
 CREATE TABLE connection_notice (
   connection_id bigint NOT NULL,
@@ -375,7 +375,7 @@ CREATE TABLE connection_notice (
   CONSTRAINT connection_notice_pkey PRIMARY KEY (connection_id, subject),
   CONSTRAINT connection_notice_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
 );
-COMMENT ON TABLE connection_notice IS 'local';
+COMMENT ON TABLE connection_notice IS 'queue';
 
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,
@@ -391,7 +391,7 @@ CREATE TABLE connection_status (
   last_error_at timestamp with time zone,
   CONSTRAINT connection_status_pkey PRIMARY KEY (connection_id, worker)
 );
-COMMENT ON TABLE connection_status IS 'local';
+COMMENT ON TABLE connection_status IS 'queue';
 
 CREATE TABLE contact (
   account_id bigint NOT NULL,
@@ -426,7 +426,7 @@ CREATE INDEX contact_search ON contact USING gin (lower(((((full_name || '
 '::text) || COALESCE(email, ''::text))) gin_trgm_ops);
 ALTER TABLE contact ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact IS 'distributed';
+COMMENT ON TABLE contact IS 'facts';
 
 CREATE TABLE contact_activity (
   account_id bigint NOT NULL,
@@ -438,7 +438,7 @@ CREATE TABLE contact_activity (
 ) WITH (fillfactor=50);
 ALTER TABLE contact_activity ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_activity AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_activity IS 'distributed';
+COMMENT ON TABLE contact_activity IS 'facts';
 
 CREATE TABLE contact_book (
   account_id bigint NOT NULL,
@@ -452,7 +452,7 @@ CREATE TABLE contact_book (
 );
 ALTER TABLE contact_book ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_book AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_book IS 'distributed';
+COMMENT ON TABLE contact_book IS 'facts';
 
 CREATE TABLE contact_import (
   account_id bigint NOT NULL,
@@ -477,7 +477,7 @@ CREATE TABLE contact_import (
 );
 ALTER TABLE contact_import ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_import AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_import IS 'distributed';
+COMMENT ON TABLE contact_import IS 'facts';
 
 CREATE TABLE contact_import_chunk (
   account_id bigint NOT NULL,
@@ -489,7 +489,7 @@ CREATE TABLE contact_import_chunk (
 ALTER TABLE contact_import_chunk ALTER COLUMN rows SET STORAGE EXTERNAL;
 ALTER TABLE contact_import_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_import_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_import_chunk IS 'distributed';
+COMMENT ON TABLE contact_import_chunk IS 'facts';
 
 CREATE TABLE contact_import_job (
   import_id bigint NOT NULL,
@@ -500,7 +500,7 @@ CREATE TABLE contact_import_job (
 );
 ALTER TABLE contact_import_job ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_import_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_import_job IS 'local';
+COMMENT ON TABLE contact_import_job IS 'queue';
 
 CREATE TABLE contact_import_reject (
   account_id bigint NOT NULL,
@@ -512,7 +512,7 @@ CREATE TABLE contact_import_reject (
 );
 ALTER TABLE contact_import_reject ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_import_reject AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_import_reject IS 'distributed';
+COMMENT ON TABLE contact_import_reject IS 'facts';
 
 CREATE TABLE contact_list (
   account_id bigint NOT NULL,
@@ -531,7 +531,7 @@ CREATE TABLE contact_list (
 CREATE INDEX contact_list_name ON contact_list USING btree (account_id, lower(name), id);
 ALTER TABLE contact_list ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_list AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_list IS 'distributed';
+COMMENT ON TABLE contact_list IS 'facts';
 
 CREATE TABLE contact_list_member (
   account_id bigint NOT NULL,
@@ -545,7 +545,7 @@ CREATE UNIQUE INDEX contact_list_member_id ON contact_list_member USING btree (a
 CREATE INDEX contact_list_member_name ON contact_list_member USING btree (account_id, list_id, name_key, contact_id);
 ALTER TABLE contact_list_member ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_list_member AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE contact_list_member IS 'distributed';
+COMMENT ON TABLE contact_list_member IS 'facts';
 
 CREATE TABLE conversation (
   account_id bigint NOT NULL,
@@ -576,7 +576,7 @@ CREATE INDEX conversation_search ON conversation USING gin (lower(((peer || '
 CREATE INDEX conversation_unread ON conversation USING btree (account_id, archived, last_at, chat_id) WHERE (unread > 0);
 ALTER TABLE conversation ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON conversation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE conversation IS 'distributed';
+COMMENT ON TABLE conversation IS 'facts';
 
 CREATE TABLE credit_balance (
   account_id bigint NOT NULL,
@@ -589,7 +589,7 @@ CREATE TABLE credit_balance (
 );
 ALTER TABLE credit_balance ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON credit_balance AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE credit_balance IS 'distributed';
+COMMENT ON TABLE credit_balance IS 'facts';
 
 CREATE TABLE credit_frozen (
   account_id bigint NOT NULL,
@@ -599,7 +599,7 @@ CREATE TABLE credit_frozen (
 );
 ALTER TABLE credit_frozen ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON credit_frozen AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE credit_frozen IS 'distributed';
+COMMENT ON TABLE credit_frozen IS 'facts';
 
 CREATE TABLE custom_field (
   account_id bigint NOT NULL,
@@ -615,7 +615,7 @@ CREATE TABLE custom_field (
 CREATE UNIQUE INDEX custom_field_name ON custom_field USING btree (account_id, lower(name));
 ALTER TABLE custom_field ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON custom_field AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE custom_field IS 'distributed';
+COMMENT ON TABLE custom_field IS 'facts';
 
 CREATE TABLE dispatch_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -646,12 +646,15 @@ CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (o
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
 ALTER TABLE dispatch_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON dispatch_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE dispatch_chunk IS 'local';
+COMMENT ON TABLE dispatch_chunk IS 'queue';
 
 CREATE TABLE expiry_progress (
-  done_to timestamp with time zone NOT NULL
+  done_to timestamp with time zone NOT NULL,
+  only_row boolean DEFAULT true NOT NULL,
+  CONSTRAINT expiry_progress_pkey PRIMARY KEY (only_row),
+  CONSTRAINT expiry_progress_only_row_check CHECK (only_row)
 );
-COMMENT ON TABLE expiry_progress IS 'local';
+COMMENT ON TABLE expiry_progress IS 'queue';
 
 CREATE TABLE export (
   account_id bigint NOT NULL,
@@ -678,7 +681,7 @@ CREATE TABLE export (
 CREATE INDEX export_expires ON export USING btree (expires_at) WHERE (status = 'COMPLETED'::text);
 ALTER TABLE export ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON export AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE export IS 'distributed';
+COMMENT ON TABLE export IS 'facts';
 
 CREATE TABLE export_job (
   export_id uuid NOT NULL,
@@ -690,7 +693,7 @@ CREATE TABLE export_job (
 );
 ALTER TABLE export_job ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON export_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE export_job IS 'local';
+COMMENT ON TABLE export_job IS 'queue';
 
 CREATE TABLE fence (
   one boolean DEFAULT true NOT NULL,
@@ -702,7 +705,7 @@ CREATE TABLE fence (
   CONSTRAINT fence_one_check CHECK (one),
   CONSTRAINT fence_state_check CHECK ((state = ANY (ARRAY['new'::text, 'open'::text, 'paused'::text, 'confirmed'::text])))
 );
-COMMENT ON TABLE fence IS 'local';
+COMMENT ON TABLE fence IS 'queue';
 
 CREATE TABLE fence_machine (
   machine uuid NOT NULL,
@@ -711,7 +714,7 @@ CREATE TABLE fence_machine (
   seen_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT fence_machine_pkey PRIMARY KEY (machine)
 );
-COMMENT ON TABLE fence_machine IS 'local';
+COMMENT ON TABLE fence_machine IS 'queue';
 
 CREATE TABLE file_removal (
   account_id bigint NOT NULL,
@@ -722,7 +725,7 @@ CREATE TABLE file_removal (
 CREATE INDEX file_removal_due ON file_removal USING btree (due_at);
 ALTER TABLE file_removal ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON file_removal AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE file_removal IS 'local';
+COMMENT ON TABLE file_removal IS 'queue';
 
 CREATE TABLE idempotency_key (
   account_id bigint NOT NULL,
@@ -735,7 +738,7 @@ CREATE TABLE idempotency_key (
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 ALTER TABLE idempotency_key ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON idempotency_key AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE idempotency_key IS 'distributed';
+COMMENT ON TABLE idempotency_key IS 'facts';
 
 CREATE TABLE inbound_message (
   account_id bigint NOT NULL,
@@ -757,7 +760,7 @@ CREATE TABLE inbound_message (
 CREATE INDEX inbound_message_age ON inbound_message USING brin (received_at);
 ALTER TABLE inbound_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbound_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbound_message IS 'distributed';
+COMMENT ON TABLE inbound_message IS 'facts';
 
 CREATE TABLE inbound_number (
   connection_id bigint NOT NULL,
@@ -771,7 +774,7 @@ CREATE TABLE inbound_number (
 );
 ALTER TABLE inbound_number ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbound_number AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbound_number IS 'reference';
+COMMENT ON TABLE inbound_number IS 'shared';
 
 CREATE TABLE inbound_part (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -788,7 +791,7 @@ CREATE TABLE inbound_part (
 );
 CREATE INDEX inbound_part_received ON inbound_part USING btree (received_at);
 CREATE INDEX inbound_part_set ON inbound_part USING btree (connection_id, source, destination, ref, total);
-COMMENT ON TABLE inbound_part IS 'local';
+COMMENT ON TABLE inbound_part IS 'queue';
 
 CREATE TABLE inbound_seen (
   connection_id bigint NOT NULL,
@@ -797,7 +800,7 @@ CREATE TABLE inbound_seen (
   CONSTRAINT inbound_seen_pkey PRIMARY KEY (connection_id, hash)
 );
 CREATE INDEX inbound_seen_forget ON inbound_seen USING btree (forget_at);
-COMMENT ON TABLE inbound_seen IS 'local';
+COMMENT ON TABLE inbound_seen IS 'queue';
 
 CREATE TABLE inbox (
   account_id bigint NOT NULL,
@@ -806,7 +809,7 @@ CREATE TABLE inbox (
 );
 ALTER TABLE inbox ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox IS 'distributed';
+COMMENT ON TABLE inbox IS 'facts';
 
 CREATE TABLE inbox_count (
   account_id bigint NOT NULL,
@@ -818,7 +821,7 @@ CREATE TABLE inbox_count (
 );
 ALTER TABLE inbox_count ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_count AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox_count IS 'distributed';
+COMMENT ON TABLE inbox_count IS 'facts';
 
 CREATE TABLE inbox_event (
   account_id bigint NOT NULL,
@@ -833,7 +836,7 @@ CREATE TABLE inbox_event (
 CREATE INDEX inbox_event_created ON inbox_event USING brin (created_at);
 ALTER TABLE inbox_event ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox_event IS 'distributed';
+COMMENT ON TABLE inbox_event IS 'facts';
 
 CREATE TABLE inbox_media (
   account_id bigint NOT NULL,
@@ -848,7 +851,7 @@ CREATE TABLE inbox_media (
 CREATE INDEX inbox_media_due ON inbox_media USING btree (due_at);
 ALTER TABLE inbox_media ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox_media IS 'local';
+COMMENT ON TABLE inbox_media IS 'queue';
 
 CREATE TABLE inbox_message (
   account_id bigint NOT NULL,
@@ -867,7 +870,7 @@ CREATE TABLE inbox_message (
 CREATE INDEX inbox_message_age ON inbox_message USING brin (at);
 ALTER TABLE inbox_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox_message IS 'distributed';
+COMMENT ON TABLE inbox_message IS 'facts';
 
 CREATE TABLE inbox_watch (
   account_id bigint NOT NULL,
@@ -880,7 +883,7 @@ CREATE TABLE inbox_watch (
 CREATE INDEX inbox_watch_due ON inbox_watch USING btree (due_at);
 ALTER TABLE inbox_watch ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_watch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE inbox_watch IS 'local';
+COMMENT ON TABLE inbox_watch IS 'queue';
 
 CREATE TABLE invitation (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -904,7 +907,7 @@ CREATE TABLE invitation (
 CREATE INDEX invitation_invited_by ON invitation USING btree (invited_by);
 ALTER TABLE invitation ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON invitation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE invitation IS 'reference';
+COMMENT ON TABLE invitation IS 'shared';
 
 CREATE TABLE ledger_entry (
   account_id bigint NOT NULL,
@@ -924,7 +927,7 @@ CREATE TABLE ledger_entry (
 );
 ALTER TABLE ledger_entry ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ledger_entry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE ledger_entry IS 'distributed';
+COMMENT ON TABLE ledger_entry IS 'facts';
 
 CREATE TABLE login_network (
   user_id bigint NOT NULL,
@@ -933,7 +936,7 @@ CREATE TABLE login_network (
   CONSTRAINT login_network_pkey PRIMARY KEY (user_id, network),
   CONSTRAINT login_network_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
 );
-COMMENT ON TABLE login_network IS 'reference';
+COMMENT ON TABLE login_network IS 'shared';
 
 CREATE TABLE lost_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -949,7 +952,7 @@ CREATE TABLE lost_chunk (
 );
 ALTER TABLE lost_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON lost_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE lost_chunk IS 'local';
+COMMENT ON TABLE lost_chunk IS 'queue';
 
 CREATE TABLE media (
   account_id bigint NOT NULL,
@@ -978,7 +981,7 @@ CREATE INDEX media_inbound ON media USING btree (created_at) WHERE (origin = 'IN
 CREATE INDEX media_uploads ON media USING btree (account_id, id DESC) WHERE (origin = 'UPLOAD'::text);
 ALTER TABLE media ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE media IS 'distributed';
+COMMENT ON TABLE media IS 'facts';
 
 CREATE TABLE media_copy (
   account_id bigint NOT NULL,
@@ -991,7 +994,7 @@ CREATE TABLE media_copy (
 );
 ALTER TABLE media_copy ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON media_copy AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE media_copy IS 'distributed';
+COMMENT ON TABLE media_copy IS 'facts';
 
 CREATE TABLE message (
   account_id bigint NOT NULL,
@@ -1021,7 +1024,7 @@ CREATE TABLE message (
 ) PARTITION BY RANGE (id);
 ALTER TABLE message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message IS 'distributed';
+COMMENT ON TABLE message IS 'facts';
 
 CREATE TABLE message_deadline (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1034,7 +1037,7 @@ ALTER TABLE message_deadline ALTER COLUMN ids SET STORAGE EXTERNAL;
 CREATE INDEX message_deadline_due ON message_deadline USING btree (due_at);
 ALTER TABLE message_deadline ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_deadline AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message_deadline IS 'local';
+COMMENT ON TABLE message_deadline IS 'queue';
 
 CREATE TABLE message_event (
   account_id bigint NOT NULL,
@@ -1049,7 +1052,7 @@ CREATE TABLE message_event (
 ) PARTITION BY RANGE (message_id);
 ALTER TABLE message_event ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message_event IS 'distributed';
+COMMENT ON TABLE message_event IS 'facts';
 
 CREATE TABLE message_fallback (
   account_id bigint NOT NULL,
@@ -1061,7 +1064,7 @@ CREATE TABLE message_fallback (
 CREATE INDEX message_fallback_due ON message_fallback USING btree (due_at);
 ALTER TABLE message_fallback ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_fallback AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message_fallback IS 'local';
+COMMENT ON TABLE message_fallback IS 'queue';
 
 CREATE TABLE message_part (
   account_id bigint NOT NULL,
@@ -1077,7 +1080,7 @@ CREATE TABLE message_part (
 CREATE INDEX message_part_carrier ON ONLY message_part USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
 ALTER TABLE message_part ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_part AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message_part IS 'distributed';
+COMMENT ON TABLE message_part IS 'facts';
 
 CREATE TABLE message_state (
   account_id bigint NOT NULL,
@@ -1105,7 +1108,7 @@ CREATE INDEX message_state_id ON ONLY message_state USING brin (id);
 CREATE INDEX message_state_submitted ON ONLY message_state USING brin (submitted_at);
 ALTER TABLE message_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE message_state IS 'distributed';
+COMMENT ON TABLE message_state IS 'facts';
 
 CREATE TABLE nameless_submit (
   account_id bigint NOT NULL,
@@ -1119,7 +1122,7 @@ CREATE TABLE nameless_submit (
 CREATE INDEX nameless_submit_destination ON nameless_submit USING btree (connection_id, destination);
 ALTER TABLE nameless_submit ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON nameless_submit AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE nameless_submit IS 'distributed';
+COMMENT ON TABLE nameless_submit IS 'facts';
 
 CREATE TABLE opt_out (
   account_id bigint NOT NULL,
@@ -1133,7 +1136,7 @@ CREATE TABLE opt_out (
 );
 ALTER TABLE opt_out ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE opt_out IS 'distributed';
+COMMENT ON TABLE opt_out IS 'facts';
 
 CREATE TABLE outgoing_mail (
   id uuid NOT NULL,
@@ -1147,7 +1150,7 @@ CREATE TABLE outgoing_mail (
 CREATE INDEX outgoing_mail_due ON outgoing_mail USING btree (due_at);
 ALTER TABLE outgoing_mail ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON outgoing_mail AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE outgoing_mail IS 'local';
+COMMENT ON TABLE outgoing_mail IS 'queue';
 
 CREATE TABLE passkey (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1171,7 +1174,7 @@ CREATE INDEX passkey_account ON passkey USING btree (account_id);
 CREATE INDEX passkey_user ON passkey USING btree (user_id);
 ALTER TABLE passkey ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON passkey AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE passkey IS 'reference';
+COMMENT ON TABLE passkey IS 'shared';
 
 CREATE TABLE passkey_challenge (
   challenge bytea NOT NULL,
@@ -1185,7 +1188,7 @@ CREATE TABLE passkey_challenge (
 );
 CREATE INDEX passkey_challenge_created ON passkey_challenge USING btree (created_at);
 CREATE INDEX passkey_challenge_user ON passkey_challenge USING btree (user_id);
-COMMENT ON TABLE passkey_challenge IS 'local';
+COMMENT ON TABLE passkey_challenge IS 'queue';
 
 CREATE TABLE password_reset (
   hash bytea NOT NULL,
@@ -1201,7 +1204,7 @@ CREATE TABLE password_reset (
 CREATE INDEX password_reset_user ON password_reset USING btree (user_id, created_at);
 ALTER TABLE password_reset ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON password_reset AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE password_reset IS 'reference';
+COMMENT ON TABLE password_reset IS 'shared';
 
 CREATE TABLE password_reset_request (
   username text NOT NULL,
@@ -1211,7 +1214,7 @@ CREATE TABLE password_reset_request (
   CONSTRAINT password_reset_request_language_check CHECK ((language = ANY (ARRAY['en'::text, 'it'::text]))),
   CONSTRAINT password_reset_request_username_check CHECK ((length(username) <= 200))
 );
-COMMENT ON TABLE password_reset_request IS 'local';
+COMMENT ON TABLE password_reset_request IS 'queue';
 
 CREATE TABLE pending_sign_in (
   token_hash bytea NOT NULL,
@@ -1229,7 +1232,7 @@ CREATE INDEX pending_sign_in_created ON pending_sign_in USING btree (created_at)
 CREATE INDEX pending_sign_in_user ON pending_sign_in USING btree (user_id);
 ALTER TABLE pending_sign_in ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON pending_sign_in AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE pending_sign_in IS 'reference';
+COMMENT ON TABLE pending_sign_in IS 'shared';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1244,7 +1247,7 @@ CREATE TABLE price (
   CONSTRAINT price_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
   CONSTRAINT price_unit_micros_check CHECK ((unit_micros >= 0))
 );
-COMMENT ON TABLE price IS 'reference';
+COMMENT ON TABLE price IS 'shared';
 
 CREATE TABLE receipt_batch (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1254,7 +1257,7 @@ CREATE TABLE receipt_batch (
   CONSTRAINT receipt_batch_pkey PRIMARY KEY (id)
 );
 ALTER TABLE receipt_batch ALTER COLUMN receipts SET STORAGE EXTERNAL;
-COMMENT ON TABLE receipt_batch IS 'local';
+COMMENT ON TABLE receipt_batch IS 'queue';
 
 CREATE TABLE receipt_unmatched (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1268,7 +1271,7 @@ CREATE TABLE receipt_unmatched (
   CONSTRAINT receipt_unmatched_reason_check CHECK ((reason = ANY (ARRAY['unknown'::text, 'ambiguous'::text])))
 );
 CREATE INDEX receipt_unmatched_due ON receipt_unmatched USING btree (next_try_at);
-COMMENT ON TABLE receipt_unmatched IS 'local';
+COMMENT ON TABLE receipt_unmatched IS 'queue';
 
 CREATE TABLE recovery_code (
   user_id bigint NOT NULL,
@@ -1282,7 +1285,7 @@ CREATE TABLE recovery_code (
 CREATE INDEX recovery_code_account ON recovery_code USING btree (account_id);
 ALTER TABLE recovery_code ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON recovery_code AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE recovery_code IS 'reference';
+COMMENT ON TABLE recovery_code IS 'shared';
 
 CREATE TABLE route (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1299,7 +1302,7 @@ CREATE TABLE route (
   CONSTRAINT route_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
   CONSTRAINT route_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
 );
-COMMENT ON TABLE route IS 'reference';
+COMMENT ON TABLE route IS 'shared';
 
 CREATE TABLE schema_migration (
   name text NOT NULL,
@@ -1307,7 +1310,7 @@ CREATE TABLE schema_migration (
   applied_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT schema_migration_pkey PRIMARY KEY (name)
 );
-COMMENT ON TABLE schema_migration IS 'local';
+COMMENT ON TABLE schema_migration IS 'queue';
 
 CREATE TABLE sender (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1337,7 +1340,7 @@ ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_update ON sender AS RESTRICTIVE FOR UPDATE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sender AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
-COMMENT ON TABLE sender IS 'reference';
+COMMENT ON TABLE sender IS 'shared';
 
 CREATE TABLE simulated_outcome (
   account_id bigint NOT NULL,
@@ -1349,7 +1352,7 @@ CREATE TABLE simulated_outcome (
 CREATE INDEX simulated_outcome_due ON simulated_outcome USING btree (due_at);
 ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE simulated_outcome IS 'distributed';
+COMMENT ON TABLE simulated_outcome IS 'facts';
 
 CREATE TABLE single_sign_on (
   account_id bigint NOT NULL,
@@ -1378,7 +1381,7 @@ CREATE TABLE single_sign_on (
 );
 ALTER TABLE single_sign_on ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE single_sign_on IS 'reference';
+COMMENT ON TABLE single_sign_on IS 'shared';
 
 CREATE TABLE single_sign_on_domain (
   domain text NOT NULL,
@@ -1390,7 +1393,7 @@ CREATE TABLE single_sign_on_domain (
 CREATE INDEX single_sign_on_domain_account ON single_sign_on_domain USING btree (account_id);
 ALTER TABLE single_sign_on_domain ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on_domain AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE single_sign_on_domain IS 'reference';
+COMMENT ON TABLE single_sign_on_domain IS 'shared';
 
 CREATE TABLE single_sign_on_state (
   hash bytea NOT NULL,
@@ -1413,7 +1416,7 @@ CREATE TABLE single_sign_on_state (
 CREATE INDEX single_sign_on_state_expiry ON single_sign_on_state USING btree (expires_at);
 ALTER TABLE single_sign_on_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE single_sign_on_state IS 'local';
+COMMENT ON TABLE single_sign_on_state IS 'queue';
 
 CREATE TABLE single_sign_on_user (
   account_id bigint NOT NULL,
@@ -1430,7 +1433,7 @@ CREATE TABLE single_sign_on_user (
 CREATE INDEX single_sign_on_user_user ON single_sign_on_user USING btree (user_id);
 ALTER TABLE single_sign_on_user ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on_user AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE single_sign_on_user IS 'reference';
+COMMENT ON TABLE single_sign_on_user IS 'shared';
 
 CREATE TABLE social_profile (
   account_id bigint NOT NULL,
@@ -1457,7 +1460,7 @@ CREATE TABLE social_profile (
 CREATE INDEX social_profile_refresh ON social_profile USING btree (refresh_at) WHERE (refresh_at IS NOT NULL);
 ALTER TABLE social_profile ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON social_profile AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE social_profile IS 'distributed';
+COMMENT ON TABLE social_profile IS 'facts';
 
 CREATE TABLE social_state (
   hash bytea NOT NULL,
@@ -1472,7 +1475,7 @@ CREATE TABLE social_state (
 CREATE INDEX social_state_expires ON social_state USING btree (expires_at);
 ALTER TABLE social_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON social_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE social_state IS 'local';
+COMMENT ON TABLE social_state IS 'queue';
 
 CREATE TABLE template (
   channel text NOT NULL,
@@ -1511,7 +1514,7 @@ ALTER TABLE template ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_update ON template AS RESTRICTIVE FOR UPDATE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 ALTER TABLE template ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON template AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
-COMMENT ON TABLE template IS 'reference';
+COMMENT ON TABLE template IS 'shared';
 
 CREATE TABLE totp_factor (
   user_id bigint NOT NULL,
@@ -1529,7 +1532,7 @@ CREATE TABLE totp_factor (
 CREATE INDEX totp_factor_account ON totp_factor USING btree (account_id);
 ALTER TABLE totp_factor ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON totp_factor AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE totp_factor IS 'reference';
+COMMENT ON TABLE totp_factor IS 'shared';
 
 CREATE TABLE traffic_day (
   account_id bigint NOT NULL,
@@ -1547,7 +1550,7 @@ CREATE TABLE traffic_day (
 );
 ALTER TABLE traffic_day ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON traffic_day AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE traffic_day IS 'distributed';
+COMMENT ON TABLE traffic_day IS 'facts';
 
 CREATE TABLE traffic_hour (
   account_id bigint NOT NULL,
@@ -1567,7 +1570,7 @@ CREATE INDEX traffic_hour_campaign ON traffic_hour USING btree (account_id, camp
 CREATE INDEX traffic_hour_open ON traffic_hour USING btree (account_id, hour) WHERE (shard >= 0);
 ALTER TABLE traffic_hour ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON traffic_hour AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE traffic_hour IS 'distributed';
+COMMENT ON TABLE traffic_hour IS 'facts';
 
 CREATE TABLE unknown_outcome (
   account_id bigint NOT NULL,
@@ -1584,7 +1587,7 @@ CREATE TABLE unknown_outcome (
 CREATE INDEX unknown_outcome_destination ON unknown_outcome USING btree (connection_id, destination);
 ALTER TABLE unknown_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON unknown_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE unknown_outcome IS 'distributed';
+COMMENT ON TABLE unknown_outcome IS 'facts';
 
 CREATE TABLE user_session (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1611,7 +1614,7 @@ CREATE INDEX user_session_account ON user_session USING btree (account_id, id);
 CREATE INDEX user_session_user ON user_session USING btree (user_id);
 ALTER TABLE user_session ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON user_session AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE user_session IS 'reference';
+COMMENT ON TABLE user_session IS 'shared';
 
 CREATE TABLE webhook_claim (
   account_id bigint NOT NULL,
@@ -1620,7 +1623,7 @@ CREATE TABLE webhook_claim (
 );
 ALTER TABLE webhook_claim ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_claim AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE webhook_claim IS 'local';
+COMMENT ON TABLE webhook_claim IS 'queue';
 
 CREATE TABLE webhook_delivery (
   account_id bigint NOT NULL,
@@ -1647,7 +1650,7 @@ CREATE INDEX webhook_delivery_message ON ONLY webhook_delivery USING btree (acco
 CREATE INDEX webhook_delivery_open ON ONLY webhook_delivery USING btree (account_id, state, id) WHERE (state <> 'DELIVERED'::text);
 ALTER TABLE webhook_delivery ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_delivery AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE webhook_delivery IS 'distributed';
+COMMENT ON TABLE webhook_delivery IS 'facts';
 
 CREATE TABLE webhook_endpoint (
   account_id bigint NOT NULL,
@@ -1673,7 +1676,7 @@ CREATE TABLE webhook_endpoint (
 );
 ALTER TABLE webhook_endpoint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_endpoint AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE webhook_endpoint IS 'reference';
+COMMENT ON TABLE webhook_endpoint IS 'shared';
 
 CREATE TABLE webhook_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1684,14 +1687,15 @@ CREATE TABLE webhook_outbox (
   message_ids uuid[] NOT NULL,
   at timestamp with time zone[] NOT NULL,
   errors text[] NOT NULL,
+  priority smallint DEFAULT 1 NOT NULL,
   CONSTRAINT webhook_outbox_pkey PRIMARY KEY (id),
   CONSTRAINT webhook_outbox_kind_check CHECK ((kind = ANY (ARRAY['DELIVERY'::text, 'READ'::text, 'INBOUND'::text])))
 );
 ALTER TABLE webhook_outbox ALTER COLUMN message_ids SET STORAGE EXTERNAL;
-CREATE INDEX webhook_outbox_account ON webhook_outbox USING btree (account_id, id);
+CREATE INDEX webhook_outbox_account ON webhook_outbox USING btree (account_id, priority, id);
 ALTER TABLE webhook_outbox ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_outbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE webhook_outbox IS 'local';
+COMMENT ON TABLE webhook_outbox IS 'queue';
 
 CREATE TABLE webhook_retry (
   account_id bigint NOT NULL,
@@ -1705,7 +1709,7 @@ CREATE INDEX webhook_retry_due ON webhook_retry USING btree (account_id, due_at)
 CREATE INDEX webhook_retry_message ON webhook_retry USING btree (account_id, message_id, seq);
 ALTER TABLE webhook_retry ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_retry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE webhook_retry IS 'local';
+COMMENT ON TABLE webhook_retry IS 'queue';
 
 CREATE TABLE worker_process (
   owner bigint NOT NULL,
@@ -1716,7 +1720,7 @@ CREATE TABLE worker_process (
   tasks jsonb DEFAULT '[]'::jsonb NOT NULL,
   CONSTRAINT worker_process_pkey PRIMARY KEY (owner)
 );
-COMMENT ON TABLE worker_process IS 'local';
+COMMENT ON TABLE worker_process IS 'queue';
 
 CREATE OR REPLACE FUNCTION search_contacts(pattern text, most bigint)
  RETURNS SETOF bigint

@@ -16,8 +16,12 @@ const TPS = 200;
 const SINGLES_PER_SECOND = 20;
 const TIMEOUT_MS = 20_000;
 const POLL_MS = 200;
-/** A single send that waits for this share of the time that the queue takes is in the queue itself. */
+/**
+ * A single send that lets this share of the queue go first is in the queue itself. Messages are counted and not seconds,
+ * which on a busy machine say more about the machine.
+ */
 const QUEUED_SHARE = 0.1;
+const NOT_QUEUED = 'no single send lets a tenth of the queue go first';
 const TWICE_IDLE = 'p99 stays within twice that of an idle gateway';
 
 export const fair: Proof = {
@@ -25,7 +29,7 @@ export const fair: Proof = {
   sabotage: {
     fault: 'all messages are queued in the order in which they arrive',
     file: new URL('./sabotage/fair.ts', import.meta.url),
-    breaks: ['no single send waits for a tenth of the time that the queue takes'],
+    breaks: [NOT_QUEUED],
     mode: 'tiny',
   },
   notYet: {
@@ -53,7 +57,6 @@ async function prove(run: Run): Promise<Findings> {
   run.log(`next to them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
 
   const { submits } = await stage.carrier.counts();
-  const queueMs = (queued / TPS) * 1000;
   const stillQueued = queued + 2 * singles - submits;
   const figures = {
     queued,
@@ -64,13 +67,12 @@ async function prove(run: Run): Promise<Findings> {
     busyP50Ms: busy.p50,
     busyP99Ms: busy.p99,
     busyMaxMs: busy.max,
-    queueMs,
+    wentFirst: busy.wentFirst,
     notSent: idle.notSent + busy.notSent,
   };
   return judge(figures, {
     [TWICE_IDLE]: busy.p99 <= 2 * idle.p99,
-    'no single send waits for a tenth of the time that the queue takes':
-      busy.notSent === 0 && busy.max < QUEUED_SHARE * queueMs,
+    [NOT_QUEUED]: busy.notSent === 0 && busy.wentFirst < QUEUED_SHARE * queued,
     'every single send reaches the carrier': figures.notSent === 0,
     'the queue never ran empty': stillQueued > 0,
   });
@@ -79,7 +81,8 @@ async function prove(run: Run): Promise<Findings> {
 const numbers = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => destinationOf(first + n));
 
-/** Sends single messages at random intervals; returns the latencies in ms from the request to the carrier. */
+/** Sends single messages at random intervals; returns the latencies in ms from the request to the carrier, and how
+ * many other messages the carrier got meanwhile, at most. */
 async function measure(run: Run, stage: Stage, client: Stage['client'], destinations: readonly string[]) {
   const sentAt = new Map<string, number>();
   const sends: Promise<unknown>[] = [];
@@ -89,22 +92,31 @@ async function measure(run: Run, stage: Stage, client: Stage['client'], destinat
     await delay(between(run, 0, (2 * 1000) / SINGLES_PER_SECOND));
   }
   await Promise.all(sends);
-  const latencies = await latenciesOf(stage, sentAt);
+  const waits = await waitsOf(stage, sentAt);
+  const latencies = waits.map(({ ms }) => ms);
   return {
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
     max: Math.max(0, ...latencies),
+    wentFirst: Math.max(0, ...waits.map(({ wentFirst }) => wentFirst)),
     notSent: sentAt.size - latencies.length,
   };
 }
 
+type Wait = { readonly ms: number; readonly wentFirst: number };
+
 /** Waits until the carrier has all of them, up to a deadline. */
-async function latenciesOf({ carrier }: Stage, sentAt: ReadonlyMap<string, number>): Promise<number[]> {
+async function waitsOf({ carrier }: Stage, sentAt: ReadonlyMap<string, number>): Promise<Wait[]> {
   const deadline = performance.now() + TIMEOUT_MS;
   for (;;) {
-    const taken = takenByDestination(await carrier.ledger());
-    const latencies = [...sentAt].flatMap(([number, at]) => taken.get(number)?.map((submit) => submit.at - at) ?? []);
-    if (latencies.length >= sentAt.size || performance.now() > deadline) return latencies;
+    const ledger = await carrier.ledger();
+    const taken = takenByDestination(ledger);
+    const others = ledger.submits.flatMap(({ at, destination }) => (sentAt.has(`+${destination}`) ? [] : [at]));
+    const wentFirst = (from: number, to: number): number => others.filter((at) => at >= from && at < to).length;
+    const waits = [...sentAt].flatMap(
+      ([number, from]) => taken.get(number)?.map(({ at }) => ({ ms: at - from, wentFirst: wentFirst(from, at) })) ?? [],
+    );
+    if (waits.length >= sentAt.size || performance.now() > deadline) return waits;
     await delay(POLL_MS);
   }
 }

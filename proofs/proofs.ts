@@ -9,6 +9,7 @@ import { crashCampaign } from './crash/campaign.ts';
 import { csv } from './csv/index.ts';
 import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
+import { failover } from './failover.ts';
 import { fair } from './fair.ts';
 import { fallback } from './fallback/index.ts';
 import { fallbackSends } from './fallback/sends.ts';
@@ -39,6 +40,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,
   'crash --campaign': crashCampaign,
+  failover,
   'crash --policy resubmit': resubmit,
   accept,
   settle,

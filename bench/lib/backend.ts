@@ -3,17 +3,19 @@ import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { type Running, runCommand } from './processes.ts';
+import { type Probed, runProbed } from './processes.ts';
 
 /** A gateway with its own database, and the account that uses it. */
 export type Backend = AsyncDisposable & {
-  readonly gateway: Running;
+  readonly gateway: Probed;
   readonly address: string;
   readonly apiKey: string;
   readonly accountId: number;
   readonly dataDir: string;
   readonly connectionString: string;
   readonly db: pg.Client;
+  /** Stops the gateway and its PostgreSQL. The data stay until the disposal. */
+  stop(): Promise<void>;
   /** Sends a request under /api/partner-gateway/v1 and returns the answer. Throws unless it succeeds. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
   /** Returns the time in ms that a GET takes, until the answer is read completely. */
@@ -23,13 +25,17 @@ export type Backend = AsyncDisposable & {
 /** The base path of the accounts' API. */
 export const API = '/api/partner-gateway/v1';
 
+/** Starts a gateway, without a carrier, on a data folder; resolves when it is ready. */
+export const startGateway = (dataDir: string, more: Record<string, string> = {}): Promise<Probed> =>
+  runProbed(['serve'], { PORT: '0', SANDBOX: 'off', ...more }, dataDir);
+
 /**
  * Starts a gateway with its own database and without a carrier.
  * @param more environment variables of the gateway
  */
 export async function openBackend(more: Record<string, string> = {}): Promise<Backend> {
   const dataDir = await temporaryFolder('heliograph-bench-');
-  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off', ...more });
+  const gateway = await startGateway(dataDir, more);
   const server = await attachEmbedded({ dataDir, log: silentLog });
   const db = new pg.Client({ connectionString: server.connectionString });
   await db.connect();
@@ -47,6 +53,13 @@ export async function openBackend(more: Record<string, string> = {}): Promise<Ba
     return text;
   }
 
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    await db.end();
+    await server.release();
+    await gateway.stop();
+  }
+
   return {
     gateway,
     address,
@@ -61,10 +74,9 @@ export async function openBackend(more: Record<string, string> = {}): Promise<Ba
       await request('GET', path);
       return performance.now() - start;
     },
+    stop: () => (stopped ??= stop()),
     async [Symbol.asyncDispose]() {
-      await db.end();
-      await server.release();
-      await gateway.stop();
+      await (stopped ??= stop());
       await removeDataDir(dataDir);
     },
   };

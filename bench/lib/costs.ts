@@ -6,18 +6,29 @@ import type { Backend } from './backend.ts';
 const TICKS_PER_SECOND = 100;
 
 /** What a load has cost a gateway and its database, each per message. */
-export type Costs = Readonly<Record<string, number>>;
+export type Costs = Readonly<
+  Record<
+    | 'gatewayCpuMicrosPerMessage'
+    | 'postgresCpuMicrosPerMessage'
+    | 'garbageKbPerMessage'
+    | 'statementsPer1000Messages'
+    | 'commitsPer1000Messages'
+    | 'walOctetsPerMessage',
+    number
+  >
+>;
 
 /**
  * Begins to count what a load costs, and returns a function that ends it. Counts the CPU time of all threads of the
- * gateway and of all processes of its PostgreSQL, what PostgreSQL writes to its log, its commits, and the gateway's peak
- * memory since its start.
+ * gateway and of all processes of its PostgreSQL, what the gateway allocates on its heap, its statements, what
+ * PostgreSQL writes to its log, and its commits (also those of the bench).
  */
 export async function countCosts(backend: Backend): Promise<(messages: number) => Promise<Costs>> {
   const postmaster = Number(readFileSync(join(backend.dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const read = async () => ({
     gateway: backend.gateway.cpuSeconds(),
     postgres: treeCpuSeconds(postmaster),
+    ...(await backend.gateway.work()),
     ...(await readCounters(backend)),
   });
   const before = await read();
@@ -28,13 +39,38 @@ export async function countCosts(backend: Backend): Promise<(messages: number) =
     return {
       gatewayCpuMicrosPerMessage: per('gateway', 1e6),
       postgresCpuMicrosPerMessage: per('postgres', 1e6),
-      walOctetsPerMessage: per('wal', 1),
+      garbageKbPerMessage: per('allocatedOctets', 1e-3),
+      statementsPer1000Messages: per('statements', 1000),
       commitsPer1000Messages: per('commits', 1000),
-      gatewayPeakMb: backend.gateway.peakMb(),
-      gatewayMemoryTargetMb: 400,
+      walOctetsPerMessage: per('wal', 1),
     };
   };
 }
+
+/** The CPU time of a load in the gateway and in PostgreSQL together, in µs per message. */
+export const cpuMicrosOf = ({ gatewayCpuMicrosPerMessage, postgresCpuMicrosPerMessage }: Costs): number =>
+  gatewayCpuMicrosPerMessage + postgresCpuMicrosPerMessage;
+
+/** Runs `work` in this process and returns what it used per message of the CPU time of all its threads, in µs. */
+export async function ownCpuMicros<T>(
+  messages: number,
+  work: () => Promise<T>,
+): Promise<{ result: T; cpuMicros: number }> {
+  const before = process.cpuUsage();
+  const result = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { result, cpuMicros: Math.round(((user + system) / messages) * 10) / 10 };
+}
+
+/** The costs of one of several loads of a bench, with its name before each figure. */
+export const costFigures = (name: string, costs: Costs): Record<string, number> =>
+  Object.fromEntries(Object.entries(costs).map(([key, value]) => [`${name}.${key}`, value]));
+
+/** The peak memory of the gateway since its start. */
+export const memoryFigures = ({ gateway }: Backend): Record<string, number> => ({
+  gatewayPeakMb: gateway.peakMb(),
+  gatewayMemoryTargetMb: 400,
+});
 
 async function readCounters({ db }: Backend): Promise<{ wal: number; commits: number }> {
   const { rows } = await db.query<{ wal: string; commits: string }>(

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { probedPids, type Work, workOf } from './probe.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'app', 'main.ts');
+const PROBE = join(import.meta.dirname, 'probe.ts');
 /** The flags of `npm start` and the container image. */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
 
@@ -20,9 +22,31 @@ export type Running = {
   stop(): Promise<void>;
 };
 
+/** A command whose CPU time, memory and work are those of all its processes. */
+export type Probed = Running & { work(): Promise<Work> };
+
 /** Runs a command of the program as a process of its own; resolves when it has printed with --json that it is ready. */
-export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
-  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, '--json', ...args], {
+export const runCommand = (args: readonly string[], env: Record<string, string> = {}): Promise<Running> =>
+  run([MAIN, '--json', ...args], env);
+
+/** The same with a probe that counts its work. */
+export async function runProbed(
+  args: readonly string[],
+  env: Record<string, string>,
+  dataDir: string,
+): Promise<Probed> {
+  const running = await run(['--import', PROBE, MAIN, '--json', ...args], { ...env, DATA_DIR: dataDir });
+  const sum = (of: (pid: number) => number): number => probedPids(dataDir).reduce((all, pid) => all + of(pid), 0);
+  return {
+    ...running,
+    peakMb: () => sum(peakMbOf),
+    cpuSeconds: () => sum(cpuSecondsOf),
+    work: () => workOf(dataDir),
+  };
+}
+
+async function run(args: readonly string[], env: Record<string, string>): Promise<Running> {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...args], {
     env: { ...process.env, LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -26,7 +26,7 @@ const numberOf = (n: number): string => destinationOf(n).slice(1);
  * Resolves when all have theirs. Throws when an answer has another status.
  */
 export async function sendRequests(requests: Requests): Promise<void> {
-  const child = fork(import.meta.filename, ['send', JSON.stringify(requests)], { execArgv: [] });
+  const child = fork(import.meta.filename, [JSON.stringify(requests)], { execArgv: [] });
   const [failure] = (await once(child, 'message')) as [string];
   await once(child, 'exit');
   if (failure !== '') throw new Error(failure);
@@ -74,8 +74,8 @@ function exchange(socket: Socket, request: string, status: number): Promise<void
   return promise.finally(() => socket.off('data', onData).off('close', onClose));
 }
 
-if (process.argv[2] === 'send') {
-  const failure = await send(JSON.parse(process.argv[3] ?? '') as Requests).then(
+if (import.meta.main) {
+  const failure = await send(JSON.parse(process.argv[2] ?? '') as Requests).then(
     () => '',
     (error: unknown) => String(error),
   );

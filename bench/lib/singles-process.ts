@@ -18,7 +18,7 @@ const FIRST_DESTINATION = 5_000_000;
  * series, waits for its last answers and returns what it has measured. Throws unless each message was accepted.
  */
 export async function startSingles(singles: Singles): Promise<() => Promise<Sent>> {
-  const child = fork(import.meta.filename, ['send', JSON.stringify(singles)], { execArgv: [] });
+  const child = fork(import.meta.filename, [JSON.stringify(singles)], { execArgv: [] });
   await nextMessage(child);
   return async () => {
     child.send('end');
@@ -68,8 +68,8 @@ async function send(singles: Singles): Promise<void> {
   process.disconnect?.();
 }
 
-if (process.argv[2] === 'send')
-  await send(JSON.parse(process.argv[3] ?? '') as Singles).catch((error: unknown) => {
+if (import.meta.main)
+  await send(JSON.parse(process.argv[2] ?? '') as Singles).catch((error: unknown) => {
     process.send?.({ failure: String(error) });
     process.disconnect?.();
   });

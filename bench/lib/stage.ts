@@ -32,7 +32,9 @@ export async function openStage(more: Record<string, string> = {}): Promise<Stag
   opened.defer(carrier.stop);
   const backend = opened.use(await openBackend(more));
   const pool = createPool(backend.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
-  opened.defer(() => pool.end());
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= pool.end().then(backend.stop));
+  opened.defer(stop);
   const operate = async (...args: string[]): Promise<void> =>
     (await runCommand(args, { DATA_DIR: backend.dataDir })).stop();
   const link = ['--host', '127.0.0.1', '--port', String(carrier.ready['port'])];
@@ -42,7 +44,7 @@ export async function openStage(more: Record<string, string> = {}): Promise<Stag
   await operate('credit', 'add', 'Demo', '1000000');
   await until(async () => (await count(pool, 'SELECT count(*) FROM connection_status WHERE binds_up = 2')) === 1);
   const all = opened.move();
-  return { ...backend, carrier, pool, operate, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { ...backend, carrier, pool, operate, stop, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** Waits until a condition holds. Throws after five minutes. */
@@ -56,6 +58,18 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
 
 const count = async (pool: Pool, query: string, values: unknown[] = []): Promise<number> =>
   (await pool.query<{ count: number }>(query, values)).rows[0]?.count ?? 0;
+
+/**
+ * How many messages of the account have been delivered, counted by the hour, as messages end: counting the messages
+ * themselves would take CPU time from what is measured.
+ */
+export async function deliveredCount({ pool, accountId }: Stage): Promise<number> {
+  const { rows } = await pool.query<{ delivered: string }>(
+    'SELECT coalesce(sum(delivered), 0) AS delivered FROM traffic_hour WHERE account_id = $1',
+    [accountId],
+  );
+  return Number(rows[0]?.delivered);
+}
 
 /**
  * Sends messages in bulk and waits until each has its receipt. Counting all of them again and again would take a fifth

@@ -22,7 +22,7 @@ export type ReceiverProcess = {
  * never answers.
  */
 export async function startReceiver(scheme: 'https' | 'http' = 'https'): Promise<ReceiverProcess> {
-  const child = fork(import.meta.filename, ['receive', scheme], { execArgv: [] });
+  const child = fork(import.meta.filename, [scheme], { execArgv: [] });
   const port = Number(await nextMessage(child));
   return {
     port,
@@ -69,4 +69,4 @@ function receive(scheme: string | undefined): void {
   });
 }
 
-if (process.argv[2] === 'receive') receive(process.argv[3]);
+if (import.meta.main) receive(process.argv[2]);

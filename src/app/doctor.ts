@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { examine, type Finding } from '../operations/diagnosis/examine.ts';
+import { examine } from '../operations/diagnosis/examine.ts';
+import type { Finding } from '../operations/diagnosis/finding.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import { createNodeServer } from '../platform/http/server.ts';
 

@@ -1,6 +1,7 @@
 import type { Config } from '../platform/config.ts';
 import { startEmbedded } from '../platform/db/embedded/embedded.ts';
 import { acquireServeLock } from '../platform/db/embedded/serve-lock.ts';
+import { waitForPrimary } from '../platform/db/servers.ts';
 import { StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
 import type { Stopping } from './stop.ts';
@@ -17,8 +18,10 @@ export type OpenDatabase = {
  * when another program runs on the same DATA_DIR. The embedded server stops also when the process is halted.
  */
 export async function openDatabase(config: Config, log: Log, stopping: Stopping): Promise<OpenDatabase> {
-  if (config.databaseUrl !== undefined)
+  if (config.databaseUrl !== undefined) {
+    await waitForPrimary(config.databaseUrl);
     return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
+  }
   const server = await startEmbedded({ dataDir: config.dataDir, log, signal: stopping.signal });
   const lock = await acquireServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {

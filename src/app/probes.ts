@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
 import { listConnectionStatus } from '../network/connections/sql.ts';
+import { findWritability } from '../platform/db/replication.ts';
 import type { Probe } from '../platform/http/health.ts';
+import type { Member } from './member.ts';
 
 /** Creates the checks of /health/ready: the database, and what accepted messages may be waiting for. */
 export const createProbes = (pool: Pool): Probe[] => [
@@ -9,8 +11,11 @@ export const createProbes = (pool: Pool): Probe[] => [
     name: 'database',
     critical: true,
     async check() {
-      await pool.query({ text: 'SELECT 1', values: [] });
-      return { ok: true, detail: 'answers' };
+      const { readOnly, waitingCommits } = await findWritability(pool);
+      if (readOnly) return { ok: false, detail: 'accepts no writes' };
+      if (waitingCommits > 0)
+        return { ok: false, detail: `${waitingCommits} commits have waited for a standby for 2 s or more` };
+      return { ok: true, detail: 'accepts writes' };
     },
   },
   {
@@ -35,3 +40,14 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
 ];
+
+/** Creates the check of a program of several processes: whether all of them run. One that ended is started again. */
+export const createPeersProbe = ({ peers }: Pick<Member, 'peers'>): Probe => ({
+  name: 'processes',
+  // Not critical: the others serve.
+  critical: false,
+  async check() {
+    const { running, wanted } = peers();
+    return { ok: running === wanted, detail: `${running} of ${wanted} run` };
+  },
+});

@@ -1,10 +1,15 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
+import { KEYS } from '../platform/setting-table.ts';
 import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
 import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
+import { runMember } from './processes/run-member.ts';
+import { type ManyProcesses, serveMany } from './processes/serve-many.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
 import { exitSoon, followStopSignals } from './stop.ts';
+
+const SERVE: Roles = { api: true, worker: true, sandbox: true };
 
 /** `serve`, `api`, `worker` and `sandbox`, which run until they are stopped, and `migrate`. */
 export function registerServeCommands(program: Command, context: CommandContext): void {
@@ -14,9 +19,18 @@ export function registerServeCommands(program: Command, context: CommandContext)
       .description(description)
       .action(() => run(context.config(), roles, context));
   };
-  role('serve', 'run everything in one process', { api: true, worker: true, sandbox: true });
+  program
+    .command('serve')
+    .description('run everything: in one process, or in several at one address')
+    .option('--processes <n>', 'number of processes, in place of the setting PROCESSES', parseProcesses)
+    .action(({ processes }: { processes?: Config['processes'] }) => {
+      const config = context.config();
+      return run({ ...config, processes: processes ?? config.processes }, SERVE, context);
+    });
   role('api', 'run only the HTTP API and the console', { api: true, worker: false, sandbox: false });
   role('worker', 'run only the carrier connections and background work', { api: false, worker: true, sandbox: false });
+
+  program.command('serve-process', { hidden: true }).action(() => runMember(context.config()).finally(exitSoon));
 
   program
     .command('migrate')
@@ -62,14 +76,26 @@ type SandboxFlags = {
   ledger?: string;
 };
 
+function parseProcesses(value: string): Config['processes'] {
+  try {
+    return KEYS.PROCESSES.parse(value);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
   const stopping = followStopSignals();
+  const count = roles === SERVE ? config.processes : 1;
   try {
-    const program = await startProgram(config, roles, stopping);
-    const { address, health, demo } = program;
-    context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
-    await stopping.stopped;
-    await program.stop();
+    const program: Program & Partial<ManyProcesses> =
+      count > 1 ? await serveMany(config, count, stopping) : await startProgram(config, roles, { stopping });
+    const { address, health, demo, stop } = program;
+    const pids = program.pids && { processes: program.pids() };
+    context.report({ address, health, demo: demo ?? null, ...pids }, () => welcome(config, program));
+    const failure = await Promise.race([stopping.stopped, ...(program.failed ? [program.failed] : [])]);
+    await stop();
+    if (failure) throw failure;
   } catch (error) {
     // Stopped while it started: that is no failure.
     if (error !== stopping.signal.reason) throw error;
@@ -78,10 +104,12 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
   }
 }
 
-function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {
+function welcome({ dataDir, databaseUrl }: Config, program: Program & Partial<ManyProcesses>): string {
+  const { address, health, demo } = program;
   if (address === null)
     return `The Heliograph worker is running${health === null ? '' : ` (health: ${health}/health/ready)`}. Ctrl+C stops it.`;
-  const head = `Heliograph is running: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
+  const many = program.pids ? ` in ${program.pids().length} processes` : '';
+  const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo, address)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
 }

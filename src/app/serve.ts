@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { createHub } from '../engagement/inbox/stream/hub.ts';
 import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
@@ -14,13 +12,8 @@ import { createReceivers, type Receivers } from '../network/connections/receiver
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { createWaker, type Waker } from '../network/dispatch/wake.ts';
 import { createRouter } from '../network/routing/router.ts';
-import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
+import type { NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
-import { MIGRATIONS_DIR, migrate } from '../platform/db/migrate.ts';
-import { ensurePartitions } from '../platform/db/partitions.ts';
-import { createPool } from '../platform/db/pool.ts';
-import { readOrCreate } from '../platform/db/private-file.ts';
-import { isDatabaseStarting } from '../platform/db/startup-error.ts';
 import { openWorkerSession } from '../platform/db/worker-session.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { listen } from '../platform/http/listen.ts';
@@ -28,29 +21,19 @@ import { createServer } from '../platform/http/server.ts';
 import { closeWithin } from '../platform/http/shutdown.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
-import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { startLoop } from '../platform/lib/background/loop.ts';
-import type { SecretKey } from '../platform/lib/secret-box.ts';
-import { type AppLog, createLog } from '../platform/log.ts';
-import { collectProcessMetrics, createMetrics, type Metrics } from '../platform/metrics.ts';
-import { type Outbound, createOutbound } from '../platform/outbound/outbound.ts';
-import { loadSecretKey } from '../platform/secret-key.ts';
-import { openStorage } from '../platform/storage/open.ts';
-import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
-import type { Storage } from '../platform/storage/storage.ts';
-import {
-  assignSandboxNumbers,
-  retireSandbox,
-  type Sandbox,
-  startSandbox,
-  isSandboxWanted,
-} from '../simulators/sandbox/sandbox.ts';
+import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from '../platform/metrics.ts';
+import { startCallbackServer } from '../simulators/sandbox/callback-server.ts';
+import { remotePage } from '../simulators/sandbox/remote-page.ts';
+import type { Sandbox } from '../simulators/sandbox/sandbox.ts';
 import { buildApi } from './api.ts';
+import { type Base, createDemo, missSandbox, openBase, openSandbox } from './base.ts';
 import { FOLLOWERS } from './followers.ts';
 import { registerGauges } from './gauges.ts';
-import { openDatabase } from './open-database.ts';
-import { createProbes } from './probes.ts';
-import { type Closers, createClosers, NEVER_STOPPING, type Stopping, unlessAborted } from './stop.ts';
+import type { Member } from './member.ts';
+import { createPeersProbe, createProbes } from './probes.ts';
+import { startWith } from './start.ts';
+import { type Closers, NEVER_STOPPING, type Stopping } from './stop.ts';
 import { startWorker } from './worker.ts';
 
 /** The parts of the program that one process runs; `serve` runs all of them. */
@@ -78,129 +61,45 @@ const ROUTES_MS = 10_000;
 
 const STOP_HTTP_MS = 3000;
 
-/** How long PostgreSQL may take to start, or to recover from a crash, while this program starts. */
-const DATABASE_START_MS = 30_000;
-const DATABASE_RETRY_MS = 500;
-/** How long what is being opened may take to notice that the start was broken off. */
-const OPENING_MS = 3000;
-
-/**
- * Starts the program. While its database is still starting, as after a crash of the whole machine, the start is repeated
- * from the beginning for up to 30 seconds. When `stopping.signal` is aborted before the program runs, everything that was
- * opened is closed, and this rejects.
- */
-export async function startProgram(config: Config, roles: Roles, stopping = NEVER_STOPPING): Promise<Program> {
-  const deadline = performance.now() + DATABASE_START_MS;
-  for (;;) {
-    try {
-      return await startOnce(config, roles, stopping);
-    } catch (error) {
-      if (!isDatabaseStarting(error) || performance.now() > deadline) throw error;
-      await delay(DATABASE_RETRY_MS, undefined, { signal: stopping.signal });
-    }
-  }
-}
-
-/**
- * Opens database, schema, sandbox carriers, worker and API, in this order. Everything is closed in the reverse order, also
- * when a later step fails.
- */
-async function startOnce(config: Config, roles: Roles, stopping: Stopping): Promise<Program> {
-  const closers = createClosers();
-  const opening = open(config, roles, closers, stopping);
-  try {
-    return { ...(await unlessAborted(opening, stopping.signal)), stop: closers.closeAll };
-  } catch (error) {
-    await closers.closeAll().catch(() => undefined);
-    // What was opened after the start was broken off is closed, too.
-    await endsWithin(opening, OPENING_MS).catch(() => undefined);
-    await closers.closeAll().catch(() => undefined);
-    throw error;
-  }
-}
-
-/** What all roles need. */
-type Base = {
-  readonly config: Config;
-  readonly log: AppLog;
-  readonly secretKey: SecretKey;
-  readonly connectionString: string;
-  readonly pool: Pool;
-  readonly outbound: Outbound;
-  readonly storage: Storage;
-  readonly links: LinkSigner;
-  /** Registers how something that was opened is closed; the name is for people. */
-  readonly onStop: Closers['add'];
+/** How the program runs besides its settings. */
+export type Circumstances = {
+  readonly stopping?: Stopping;
+  /** For a program of several processes: this one of them. */
+  readonly member?: Member;
 };
 
-type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
+/** Starts the program, as `startWith` does, with these roles in this process. */
+export const startProgram = (
+  config: Config,
+  roles: Roles,
+  { stopping = NEVER_STOPPING, member }: Circumstances = {},
+): Promise<Program> => startWith(stopping, (closers) => open(config, roles, { closers, stopping, member }));
 
+/**
+ * Opens sandbox carriers, worker and API on the database, in this order.
+ */
 async function open(
   config: Config,
   roles: Roles,
-  closers: Closers,
-  stopping: Stopping,
+  { closers, stopping, member }: { closers: Closers; stopping: Stopping; member: Member | undefined },
 ): Promise<Omit<Program, 'stop'>> {
-  const { base: opened, embedded } = await openBase(config, closers, stopping);
-  const sandbox = roles.sandbox ? await openSandbox(opened) : await missSandbox(opened);
-  const base = sandbox ? { ...opened, config: { ...config, social: sandbox.social.apps } } : opened;
-  const demo = embedded && roles.api ? await createDemo(config, base.pool) : undefined;
-  if (demo && sandbox) await assignSandboxNumbers(base.pool, demo);
+  const { base: opened, embedded } = await openBase(config, closers, { stopping, processNumber: member?.number });
+  const sandbox = member ? null : roles.sandbox ? await openSandbox(opened) : await missSandbox(opened);
+  const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
+  const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
+  const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
   stopping.signal.throwIfAborted();
-  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: sandbox !== null });
+  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined });
   else await followRouteChanges(base, routing);
   stopping.signal.throwIfAborted();
-  const address = roles.api ? await openApi(base, { waker, recentMessages, routing, sandbox }) : null;
+  const address = roles.api ? await openApi(base, { waker, recentMessages, routing, sandbox, member }) : null;
   return { address, health: roles.api ? null : await openHealth(base), demo };
 }
 
-async function openBase(
-  config: Config,
-  { add: onStop, addDatabase }: Closers,
-  stopping: Stopping,
-): Promise<{ base: Base; embedded: boolean }> {
-  const log = createLog(config.logLevel, pino.destination(2));
-  const secretKey = await loadSecretKey(config);
-  const { connectionString, embedded, close } = await openDatabase(config, log, stopping);
-  addDatabase(close);
-  stopping.signal.throwIfAborted();
-  const pool = createPool(connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
-  onStop('pool', () => pool.end());
-  await migrate(pool, { dir: MIGRATIONS_DIR, log });
-  await ensurePartitions(pool, systemClock.now());
-  const outlet = await createOutbound(config);
-  onStop('webhooks', outlet.poster.close);
-  const storage = await openStorage(config);
-  onStop('storage', storage.close);
-  const links = createLinkSigner(secretKey);
-  return {
-    base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
-    embedded,
-  };
-}
-
-/** Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them. */
-async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
-  if (!(await isSandboxWanted(base.config, base.pool))) {
-    await retireSandbox(base.pool);
-    return null;
-  }
-  const sandbox = await startSandbox(base);
-  onStop('sandbox', sandbox.close);
-  return sandbox;
-}
-
-/** Says that simulated carriers and networks are missing here, where somebody may look for them. */
-async function missSandbox({ config, pool, log }: Base): Promise<null> {
-  if (await isSandboxWanted(config, pool))
-    log.warn(
-      'no sandbox in this process: simulated carriers and social networks run only in the command serve; SANDBOX=off hides this',
-    );
-  return null;
-}
+type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
 
 async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
   const router = createRouter(pool);
@@ -258,13 +157,14 @@ type ApiParts = {
   readonly recentMessages: RecentMessages | null;
   readonly routing: Routing;
   readonly sandbox: Sandbox | null;
+  readonly member: Member | undefined;
 };
 
 async function openApi(
   { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
-  { waker, recentMessages, routing, sandbox }: ApiParts,
+  { waker, recentMessages, routing, sandbox, member }: ApiParts,
 ): Promise<string> {
-  const metrics = openMetrics(pool);
+  const metrics = openMetrics(pool, member);
   const { authenticate, checkPassword, signInLimits, close, ...counts } = createAuthenticator({ pool, log });
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
@@ -285,12 +185,12 @@ async function openApi(
     log,
     metrics,
     clock: systemClock,
-    probes: createProbes(pool),
+    probes: member ? [...createProbes(pool), createPeersProbe(member)] : createProbes(pool),
     authenticate,
     checkPassword,
     signInLimits,
     receivers,
-    storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }),
+    storeCallback: createCallbackStore({ pool, clock: systemClock, log, ...FOLLOWERS }),
     accept: createAccept({ pool, tables, waker, recentMessages }),
     tables,
     answers: createAnswerStore({ pool, secretKey }),
@@ -299,15 +199,15 @@ async function openApi(
     storage,
     links,
     inboxHub,
-    socialPage: sandbox?.social.page ?? null,
+    socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
     onTemplatesChange: FOLLOWERS.onTemplatesChange,
   });
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
-  if (sandbox) {
-    onStop('callbacks of the sandbox', sandbox.stopCallbacks);
-    await sandbox.startCallbacks(app.routing);
-  }
+  const callbackPort = sandbox?.callbackPort ?? member?.sandbox?.callbackPort;
+  if (callbackPort !== undefined)
+    onStop('callbacks of the sandbox', await startCallbackServer(app.routing, callbackPort));
+  await sandbox?.startCallbacks();
   return address;
 }
 
@@ -322,16 +222,16 @@ async function openHealth({ config, pool, log, onStop }: Base): Promise<string |
   return origin;
 }
 
-function openMetrics(pool: Pool): Metrics {
+/** What a program of several processes shows is the same whichever of them answers; gauges of the database appear once. */
+function openMetrics(pool: Pool, member?: Member): Metrics {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
-  registerGauges(metrics.registry, pool);
-  return metrics;
-}
-
-/** Creates the demo account on a first start. Its credentials are saved before they are shown, so a crash does not lose them. */
-async function createDemo(config: Config, pool: Pool): Promise<NewAccount | undefined> {
-  const demo = await createDemoAccount(pool);
-  if (demo) await readOrCreate(join(config.dataDir, 'demo.json'), () => `${JSON.stringify(demo, null, 2)}\n`);
-  return demo;
+  const database = member ? new Registry() : metrics.registry;
+  registerGauges(database, pool);
+  if (!member) return metrics;
+  member.onReport(() => reportOf(metrics, member.number));
+  return {
+    ...metrics,
+    scrape: async () => `${await showReports(await member.collectReports())}\n${await database.metrics()}`,
+  };
 }

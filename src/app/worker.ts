@@ -19,8 +19,7 @@ import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
 import { loadRecentJobs } from '../messaging/messages/load.ts';
 import type { RecentMessages } from '../messaging/messages/new/recent.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
-import { createReceiptInbox } from '../messaging/receipts/inbox.ts';
-import { createRecentBatches } from '../messaging/receipts/recent.ts';
+import { createReceiptIntake, type TakeReceipt } from '../messaging/receipts/intake.ts';
 import { receiptTasks } from '../messaging/receipts/tasks.ts';
 import { createRestoreGuard, type RestoreGuard } from '../messaging/restore-guard/guard.ts';
 import { restoreGuardTasks } from '../messaging/restore-guard/tasks.ts';
@@ -101,14 +100,21 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const now = (): Date => deps.clock.now();
   const guard = createRestoreGuard({ dataDir: config.dataDir, pool, owner: () => owner, log });
   const receiptsStored = createSignal();
-  const recent = createRecentBatches();
-  const supervisor = supervise(deps, { owner, guard, recent, onReceiptsStored: receiptsStored.raise });
+  const receiptsParked = createSignal();
+  const takeReceipt = createReceiptIntake({
+    pool,
+    now,
+    log,
+    onStored: receiptsStored.raise,
+    onParked: receiptsParked.raise,
+  });
+  const supervisor = supervise(deps, { owner, guard, takeReceipt });
   const revoke: Revoke = {
     reaches: supervisor.runs,
     ask: (message) => supervisor.revoke(message.connectionId, message),
   };
   const paused = guard.paused;
-  const parts = { ...deps, ...FOLLOWERS, owner, now, paused, recent, receiptsStored, revoke, supervisor };
+  const parts = { ...deps, ...FOLLOWERS, owner, now, paused, receiptsStored, receiptsParked, revoke, supervisor };
   const accept = createAccept(deps);
 
   // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
@@ -188,15 +194,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 type SuperviseParts = {
   readonly owner: number;
   readonly guard: RestoreGuard;
-  readonly recent: ReturnType<typeof createRecentBatches>;
-  readonly onReceiptsStored: () => void;
+  readonly takeReceipt: TakeReceipt;
 };
 
-/** Runs a carrier and a pump for each connection. What carriers report goes into the durable inboxes. */
-function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }: SuperviseParts): Supervisor {
+/** Runs a carrier and a pump for each connection. What carriers report is committed before they are answered. */
+function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
-  const storeReceipt = createReceiptInbox(pool, onReceiptsStored, recent);
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
   const resolver = withMedia({ pool, storage: deps.storage, links, clock }, createResolver(pool));
@@ -221,9 +225,19 @@ function supervise(deps: WorkerDeps, { owner, guard, recent, onReceiptsStored }:
         log,
       });
       const off = waker.onWake(connection.id, pump.wake);
-      return { ...pump, stop: (deadlineMs: number) => pump.stop(deadlineMs).finally(off) };
+      return {
+        ...pump,
+        shareRate(workers: number) {
+          pump.shareRate(workers);
+          waker.setShared(connection.id, workers > 1);
+        },
+        stop(deadlineMs: number) {
+          waker.setShared(connection.id, true);
+          return pump.stop(deadlineMs).finally(off);
+        },
+      };
     },
-    onReceipt: (connectionId, receipt) => storeReceipt({ connectionId, receipt }),
+    onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
     onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
   });
 }

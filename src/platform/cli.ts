@@ -6,6 +6,7 @@ import { hasCluster } from './db/embedded/cluster.ts';
 import { attachEmbedded } from './db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from './db/migrate.ts';
 import { createPool } from './db/pool.ts';
+import { waitForPrimary } from './db/servers.ts';
 import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { silentLog } from './lib/log.ts';
 
@@ -79,7 +80,10 @@ async function withDatabase<T>(
   work: (pool: Pool) => Promise<T>,
   create: boolean,
 ): Promise<T> {
-  if (databaseUrl !== undefined) return withPool(databaseUrl, work);
+  if (databaseUrl !== undefined) {
+    await waitForPrimary(databaseUrl);
+    return withPool(databaseUrl, work);
+  }
   if (!create && !(await hasCluster(dataDir)))
     throw new StartupError(
       `There is no installation in ${resolve(dataDir)}: set DATA_DIR or DATABASE_URL as for the program, or create one with serve or migrate.`,

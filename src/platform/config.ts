@@ -11,12 +11,16 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Config = {
   readonly host: string;
   readonly port: number;
+  /** How many processes `serve` runs in. */
+  readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
   readonly workerPort: number | undefined;
   /** Absolute path. */
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Standbys that long reads may use; one or several hosts. */
+  readonly databaseUrlRead: string | undefined;
   /** Maximum number of PostgreSQL connections per process. */
   readonly databasePool: number;
   /** Absolute paths of PEM files; undefined: plain HTTP. */
@@ -126,9 +130,11 @@ function readAll(read: Read): Config {
   return {
     host,
     port,
+    processes: read('PROCESSES', KEYS.PROCESSES),
     workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
+    databaseUrlRead: read('DATABASE_URL_READ', KEYS.DATABASE_URL_READ) || undefined,
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
     tls,
     trustProxy: read('TRUST_PROXY', KEYS.TRUST_PROXY),

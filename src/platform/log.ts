@@ -21,12 +21,13 @@ const TEXTS: ReadonlySet<string> = words('reason detail fault');
 
 /**
  * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a
- * line break in a value cannot start a new line; phone numbers are masked, also in error texts.
+ * line break in a value cannot start a new line; phone numbers are masked, also in error texts. With `processNumber`,
+ * every line has it as `process`: for a program of several processes, which share one log.
  */
-export function createLog(level: LogLevel, destination?: DestinationStream): AppLog {
+export function createLog(level: LogLevel, destination?: DestinationStream, processNumber?: number): AppLog {
   const options = {
     level,
-    base: null,
+    base: processNumber === undefined ? null : { process: processNumber },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: allowed },
     serializers: { err: describeError },

@@ -3,6 +3,7 @@ import type { Platform } from './lib/social-platform.ts';
 import { trimCharacter } from './lib/trim.ts';
 import {
   addressBlocks,
+  databaseUrl,
   integer,
   mailAddress,
   matching,
@@ -61,6 +62,12 @@ export const KEYS = {
     parse: text,
   },
   PORT: { type: 'number', fallback: '8080', help: 'Port to listen on; 0 picks a free one.', parse: integer(0, 65535) },
+  PROCESSES: {
+    type: 'number',
+    fallback: '1',
+    help: 'Number of processes that `serve` runs in, at one address; `serve --processes` takes precedence. With more than one, another process supervises them. Each works as `api` and `worker` do together: it opens all binds of each connection, and takes 200 to 350 MB of memory. On two cores, more than one is slower.',
+    parse: integer(1, 64),
+  },
   WORKER_PORT: {
     type: 'number',
     fallback: '',
@@ -76,8 +83,14 @@ export const KEYS = {
   DATABASE_URL: {
     type: 'URL',
     fallback: '',
-    help: 'URL of your own PostgreSQL 18. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
-    parse: url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database'),
+    help: 'URL of your own PostgreSQL 18; with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
+    parse: databaseUrl,
+  },
+  DATABASE_URL_READ: {
+    type: 'URL',
+    fallback: '',
+    help: 'URL of one or more standbys of DATABASE_URL, with the same user, from which exports are read: host1:5432,host2:5432. If empty, or while none is as new as the request, they are read from the primary.',
+    parse: databaseUrl,
   },
   DATABASE_POOL: {
     type: 'number',

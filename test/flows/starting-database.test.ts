@@ -30,6 +30,8 @@ async function startSlowly(url: string, count: number) {
   await once(server, 'listening');
   const address = server.address();
   const own = new URL(url);
+  // Not the server's socket.
+  own.search = '';
   own.port = String(typeof address === 'object' ? address?.port : '');
   return { url: own.href, refused: () => Math.min(refused, count), close: () => server.close() };
 }

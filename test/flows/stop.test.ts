@@ -79,6 +79,8 @@ async function relayTo(url: string) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const own = new URL(url);
+  // Without the parameter that names the socket.
+  own.search = '';
   own.port = String((server.address() as AddressInfo).port);
   const cut = (): void => {
     server.close();

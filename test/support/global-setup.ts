@@ -44,7 +44,7 @@ async function removeAbandoned(): Promise<void> {
 
 async function createTemplate(clusterUrl: string): Promise<void> {
   await runOn(clusterUrl, `CREATE DATABASE ${TEMPLATE}`);
-  const pool = createPool(databaseUrl(clusterUrl, TEMPLATE), { max: 1, applicationName: 'migrate', log: silentLog });
+  const pool = createPool(databaseUrl(clusterUrl, TEMPLATE), { max: 2, applicationName: 'migrate', log: silentLog });
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
   await ensurePartitions(pool, new Date());
   await pool.end();

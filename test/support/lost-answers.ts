@@ -1,12 +1,23 @@
 import net from 'node:net';
 
-/** A relay in front of the database that loses the answer to a COMMIT: the worst moment for a connection to end. */
+/** A relay in front of the database that loses the answer to a commit: the worst moment for a connection to end. */
 export type LostAnswers = AsyncDisposable & {
   readonly connectionString: string;
-  /** Discards the answer to the next COMMIT and closes its connection. */
+  /** Discards the answer to the next transaction of several statements and closes its connection. */
   loseNext(): void;
   lost(): number;
 };
+
+const EXECUTE = Buffer.from('45000000090000000000', 'hex');
+const SYNC = Buffer.from('5300000004', 'hex');
+
+/** Whether these octets hold a COMMIT, or two statements and a Sync behind them (src/platform/db/pipeline.ts). */
+function endsTransaction(octets: Buffer): boolean {
+  const first = octets.indexOf(EXECUTE);
+  const second = octets.indexOf(EXECUTE, first + EXECUTE.length);
+  const isPipeline = first >= 0 && second >= 0 && octets.indexOf(SYNC, first) > second;
+  return isPipeline || octets.includes('COMMIT');
+}
 
 export async function startLostAnswers(connectionString: string): Promise<LostAnswers> {
   const target = new URL(connectionString);
@@ -24,8 +35,8 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
       }
     };
     for (const socket of [client, server]) sockets.add(socket.on('error', end).on('close', end));
-    client.on('data', (octets) => {
-      if (armed && octets.includes('COMMIT')) [armed, cut] = [false, true];
+    client.on('data', (octets: Buffer) => {
+      if (armed && endsTransaction(octets)) [armed, cut] = [false, true];
       server.write(octets);
     });
     server.on('data', (octets) => {
@@ -40,6 +51,8 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
   const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
   const url = new URL(connectionString);
+  // Without the parameter that names the socket.
+  url.search = '';
   url.hostname = '127.0.0.1';
   url.port = String(address.port);
   return {

@@ -5,10 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
+/** `processes` are the ids of the processes that `serve` runs in, if there are several. */
+type Ready = { readonly address: string | null; readonly processes?: readonly number[] };
+
 /** A command of the program that runs until it is stopped, in a process of its own. */
 export type ServeProcess = {
   /** Resolves with what it prints once it runs; null when it ends before. */
-  readonly ready: Promise<{ readonly address: string | null } | null>;
+  readonly ready: Promise<Ready | null>;
+  readonly pid: number;
   /** Resolves when it has ended, with its exit code and how long that took since the first signal. */
   readonly ended: Promise<{ readonly code: number | null; readonly ms: number }>;
   signal(name: NodeJS.Signals): void;
@@ -34,6 +38,7 @@ export function startServeProcess(
   });
   return {
     ready: firstLine(child),
+    pid: child.pid ?? 0,
     ended: once(child, 'exit').then(([code]) => ({ code, ms: performance.now() - (signalledAt ?? 0) })),
     signal(name) {
       signalledAt ??= performance.now();
@@ -44,7 +49,7 @@ export function startServeProcess(
   };
 }
 
-async function firstLine({ stdout }: ChildProcess): Promise<{ address: string | null } | null> {
+async function firstLine({ stdout }: ChildProcess): Promise<Ready | null> {
   if (stdout) for await (const line of createInterface(stdout)) return JSON.parse(line);
   return null;
 }

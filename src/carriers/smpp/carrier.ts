@@ -2,11 +2,12 @@ import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.
 import type { Outcome } from '../outcome.ts';
 import { createConcatRefs } from './concat-refs.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
-import { encodeSubmission, type Frames } from './encode-submission.ts';
+import type { Frames } from './encode-submission.ts';
 import { createPool } from './pool.ts';
 import { type BindKind, createSession, type Session, TIMING, type Timing } from './session.ts';
 import type { SmppSettings } from './settings.ts';
 import { STATUS } from './status.ts';
+import { createSubmissionEncoder } from './submission-encoder.ts';
 import { EXPIRED_OUTCOME, sendParts } from './submit.ts';
 
 const BIND_KINDS: Record<SmppSettings['bind'], readonly BindKind[]> = {
@@ -33,7 +34,7 @@ export function createSmppCarrier(
   secret: { readonly password: string },
   timing: Partial<Timing> = {},
 ): Carrier {
-  const nextRef = createConcatRefs();
+  const encode = createSubmissionEncoder(settings, createConcatRefs());
   let host: CarrierHost | null = null;
   let deliveries: Deliveries | null = null;
 
@@ -75,7 +76,7 @@ export function createSmppCarrier(
 
   function framesOf(submission: Submission): Frames | Outcome {
     try {
-      return encodeSubmission(submission, settings, nextRef);
+      return encode(submission);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       return { kind: 'refused', status: 'REJECTED', code: 'NOT_ENCODABLE', text, carrierIds: [] };

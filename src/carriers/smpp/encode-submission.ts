@@ -31,11 +31,11 @@ export function encodeSubmission(
   submission: Submission,
   settings: SmppSettings,
   nextRef: (destination: string) => number,
+  validity = validityPeriod(submission.validUntil, settings.validity),
 ): Frames {
   const parts = partsOf(submission, settings, nextRef);
   const source = sourceAddress(submission.sender, settings);
   const destination = destinationAddress(submission.destination, settings);
-  const validity = validityPeriod(submission.validUntil, settings.validity);
   const encode = (part: Part): Buffer =>
     encodePdu({
       command: 'submit_sm',
@@ -142,7 +142,8 @@ function sarTlvs({ ref, total, seq }: PartPosition): Tlvs {
   ]);
 }
 
-function validityPeriod(validUntil: Date | null, form: SmppSettings['validity']): string {
+/** Returns the validity_period of a message, in the form that its carrier wants. */
+export function validityPeriod(validUntil: Date | null, form: SmppSettings['validity']): string {
   if (validUntil === null || form === 'empty') return '';
   return form === 'absolute' ? absoluteTime(validUntil) : relativeTime(validUntil.getTime() - Date.now());
 }

@@ -82,6 +82,6 @@ export function createFrameReader(options: { maxLength?: number } = {}): FrameRe
 
 /** Reads a big-endian integer; the four octets must exist. */
 function uint32(bytes: Uint8Array, offset: number): number {
-  const [a = 0, b = 0, c = 0, d = 0] = [bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
-  return a * 0x1000000 + ((b << 16) | (c << 8) | d);
+  const octet = (at: number): number => bytes[offset + at] ?? 0;
+  return octet(0) * 0x1000000 + ((octet(1) << 16) | (octet(2) << 8) | octet(3));
 }

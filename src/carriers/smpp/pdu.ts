@@ -186,7 +186,9 @@ const NAMES: ReadonlyMap<number, CommandName> = new Map(
   (Object.keys(COMMAND) as CommandName[]).map((name) => [COMMAND[name], name]),
 );
 
-const HEADER_OCTETS = 16;
+/** The size of a PDU's header, and where its command_length stands. */
+export const HEADER_OCTETS = 16;
+export const COMMAND_LENGTH_AT = 0;
 const RESPONSE_BIT = 0x80000000;
 const NOTHING = Buffer.alloc(0);
 
@@ -201,7 +203,7 @@ export function encodePdu(pdu: Pdu): Buffer {
   const codec = codecOf(pdu.command);
   const length = headerOnly ? HEADER_OCTETS : HEADER_OCTETS + codec.size(pdu);
   const bytes = Buffer.allocUnsafe(length);
-  bytes.writeUInt32BE(length, 0);
+  bytes.writeUInt32BE(length, COMMAND_LENGTH_AT);
   bytes.writeUInt32BE(commandId, 4);
   bytes.writeUInt32BE(pdu.status, 8);
   bytes.writeUInt32BE(pdu.sequence, 12);
@@ -217,7 +219,8 @@ export function encodePdu(pdu: Pdu): Buffer {
 export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   const bytes = Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length);
   if (bytes.length < HEADER_OCTETS) return failure(bytes, 'malformed', 'shorter than a header');
-  if (bytes.readUInt32BE(0) !== bytes.length) return failure(bytes, 'malformed', 'command_length is not the length');
+  if (bytes.readUInt32BE(COMMAND_LENGTH_AT) !== bytes.length)
+    return failure(bytes, 'malformed', 'command_length is not the length');
   const command = NAMES.get(bytes.readUInt32BE(4));
   if (command === undefined) return failure(bytes, 'unknown_command', 'unknown command_id');
 

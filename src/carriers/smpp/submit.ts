@@ -13,22 +13,17 @@ const RETRY_LATER_MS = 5000;
  * the outcome (protocol sheet smpp, sections 3, 4 and 11). When the first part is not taken, the message is returned as
  * `retry`. Later parts are repeated here: returning a partly taken message would send its first parts twice.
  */
-export function sendParts(
-  pool: Pool,
-  slot: Slot,
-  [first, ...later]: Frames,
-  validUntil: Date | null,
-): Promise<Outcome> {
+export function sendParts(pool: Pool, slot: Slot, frames: Frames, validUntil: Date | null): Promise<Outcome> {
   return new Promise((resolve) => {
     const end = (outcome: Outcome): void => {
       pool.release(slot);
       resolve(outcome);
     };
     // Most messages have one part: this is the only promise that they cost.
-    sendPart(pool, slot, first, (result) => {
+    sendPart(pool, slot, frames[0], (result) => {
       if (result.kind !== 'accepted') end(outcomeOf(result, [], pool));
-      else if (later.length === 0) end({ kind: 'accepted', carrierIds: [result.carrierId] });
-      else void sendRemainingParts(pool, slot, later, validUntil, [result.carrierId]).then(end);
+      else if (frames.length === 1) end({ kind: 'accepted', carrierIds: [result.carrierId] });
+      else void sendRemainingParts(pool, slot, frames.slice(1), validUntil, [result.carrierId]).then(end);
     });
   });
 }

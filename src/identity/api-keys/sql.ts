@@ -22,7 +22,7 @@ const KEY = columns({
 export type KeyRow = RowOf<typeof KEY>;
 
 const FROM_KEYS = sql`FROM api_key k
-  JOIN api_key_value v ON v.api_key_id = k.id AND v.expires_at IS NULL
+  JOIN api_key_value v ON v.account_id = k.account_id AND v.api_key_id = k.id AND v.expires_at IS NULL
   JOIN account a ON a.id = k.account_id
   LEFT JOIN app_user u ON u.id = k.user_id`;
 
@@ -53,7 +53,8 @@ export const findKeyByHash = (db: Db, input: { accountId: number; hash: Buffer }
     sql`SELECT ${KEY} ${FROM_KEYS}
       WHERE k.account_id = ${input.accountId} AND k.id =
         (SELECT api_key_id FROM api_key_value
-         WHERE key_hash = ${input.hash} AND (expires_at IS NULL OR expires_at > now()))`,
+         WHERE account_id = ${input.accountId} AND key_hash = ${input.hash}
+           AND (expires_at IS NULL OR expires_at > now()))`,
   );
 
 /** Finds a key and locks it until the transaction ends, so that concurrent rotations of it run one after the other. */
@@ -91,8 +92,8 @@ export const insertKeyValue = (
 ): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO api_key_value (key_hash, api_key_id, prefix)
-      SELECT ${input.hash}, id, ${input.prefix} FROM api_key
+    sql`INSERT INTO api_key_value (key_hash, account_id, api_key_id, prefix)
+      SELECT ${input.hash}, account_id, id, ${input.prefix} FROM api_key
       WHERE account_id = ${input.accountId} AND id = ${input.keyId}`,
   );
 
@@ -103,19 +104,16 @@ export const moveValueToGrace = (
 ): Promise<number> =>
   exec(
     db,
-    sql`UPDATE api_key_value v SET expires_at = now() + make_interval(secs => ${input.graceSeconds})
-      FROM api_key k
-      WHERE k.account_id = ${input.accountId} AND k.id = ${input.keyId}
-        AND v.api_key_id = k.id AND v.expires_at IS NULL`,
+    sql`UPDATE api_key_value SET expires_at = now() + make_interval(secs => ${input.graceSeconds})
+      WHERE account_id = ${input.accountId} AND api_key_id = ${input.keyId} AND expires_at IS NULL`,
   );
 
 /** Deletes earlier values of a key whose grace period is over. */
 export const deleteEndedValues = (db: Db, input: { accountId: number; keyId: number }): Promise<number> =>
   exec(
     db,
-    sql`DELETE FROM api_key_value v USING api_key k
-      WHERE k.account_id = ${input.accountId} AND k.id = ${input.keyId}
-        AND v.api_key_id = k.id AND v.expires_at <= now()`,
+    sql`DELETE FROM api_key_value
+      WHERE account_id = ${input.accountId} AND api_key_id = ${input.keyId} AND expires_at <= now()`,
   );
 
 /** Deletes a key with all its values: the next lookup finds none of them. */

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
-import { newId } from '../../platform/lib/ids.ts';
+import { newOrderedId } from '../../platform/lib/ids.ts';
 import { type ActorKind, insertAuditEntry } from './sql.ts';
 
 /** The author of a change as recorded in the audit log: an actor, an operator at the command line, or the program. */
@@ -23,7 +23,7 @@ export type AuditEvent = {
 export async function recordAudit(tx: Db, author: Author, { action, subject, detail = {} }: AuditEvent): Promise<void> {
   const { accountId, kind, keyId, userId, username } = author;
   const actor = { actorKind: kind, keyId, userId, username };
-  await insertAuditEntry(tx, { accountId, id: newId(), ...actor, action, subject, detail });
+  await insertAuditEntry(tx, { accountId, id: newOrderedId(), ...actor, action, subject, detail });
 }
 
 /** The account id of audit entries about the gateway itself, which belong to no account. */

@@ -61,7 +61,9 @@ beforeAll(async () => {
   await program.start();
 });
 afterAll(() => program[Symbol.asyncDispose]());
-beforeEach(() => reset(program.pool, sql`TRUNCATE receipt_batch, inbound_message, inbound_seen, opt_out`));
+beforeEach(() =>
+  reset(program.pool, sql`TRUNCATE receipt_batch, receipt_unmatched, inbound_message, inbound_seen, opt_out`),
+);
 
 const post = (path: string, text: string, headers: Record<string, string>): Promise<Answer> =>
   program.clientOf('').request('POST', `/api/callbacks/${path}`, { body: text, headers });
@@ -116,7 +118,16 @@ function postRcs(event: string, token = CLIENT_TOKEN): Promise<Answer> {
 }
 
 const inbounds = () => listInboundMessages(program.pool, { accountId: account.accountId, limit: 100 });
-const receipts = async () => (await deleteReceiptBatches(program.pool, 1000)).flatMap((batch) => batch.receipts);
+
+/** Takes the receipts that are committed: they are parked, because they match no message, or in the inbox. */
+async function receipts(): Promise<unknown[]> {
+  const inbox = await deleteReceiptBatches(program.pool, 1000);
+  const parked = await many<{ id: number; receipt: unknown }>(
+    program.pool,
+    sql`DELETE FROM receipt_unmatched RETURNING id, receipt`,
+  );
+  return [...inbox.flatMap((batch) => batch.receipts), ...parked.sort((a, b) => a.id - b.id).map((row) => row.receipt)];
+}
 
 test('the handshake of Meta is answered with its challenge, and only with the right token', async () => {
   const { status, body, headers } = await shakeHands('hello-meta');
@@ -149,8 +160,10 @@ test('statuses and messages are committed before they are acknowledged', async (
 test('a callback that cannot be committed is not acknowledged, and the next attempt stores it', async () => {
   const body = whatsappBody({ statuses: [statusOf('wamid.2', 'read')] });
   await exec(program.pool, sql`ALTER TABLE receipt_batch RENAME TO gone`);
+  await exec(program.pool, sql`ALTER TABLE receipt_unmatched RENAME TO gone_too`);
   expect((await postWhatsapp(body)).status).toBeGreaterThanOrEqual(500);
   await exec(program.pool, sql`ALTER TABLE gone RENAME TO receipt_batch`);
+  await exec(program.pool, sql`ALTER TABLE gone_too RENAME TO receipt_unmatched`);
   expect((await postWhatsapp(body)).status).toBe(200);
   expect(await receipts()).toMatchObject([{ carrierIds: ['wamid.2'], state: 'READ' }]);
 });

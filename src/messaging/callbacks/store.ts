@@ -3,8 +3,9 @@ import type { Inbound, Receipt } from '../../carriers/events.ts';
 import { AppError } from '../../platform/errors.ts';
 import { createInboundInbox, type OnInbound } from '../inbound/receive.ts';
 import { receiveSubscriptions } from '../inbound/subscriptions.ts';
+import type { Clock } from '../../platform/lib/clock.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { createReceiptInbox } from '../receipts/inbox.ts';
+import { createReceiptIntake } from '../receipts/intake.ts';
 import { notifyReceipts } from '../receipts/sql.ts';
 import { insertNotices } from '../../network/connections/notices/sql.ts';
 import type { OnTemplatesChange } from '../../network/templates/network.ts';
@@ -13,6 +14,7 @@ import type { CallbackAnswer } from '../../network/connections/kinds/callback.ts
 
 export type CallbackStoreDeps = {
   readonly pool: Pool;
+  readonly clock: Clock;
   readonly log: Log;
   readonly onInbound: OnInbound;
   readonly onTemplatesChange: OnTemplatesChange;
@@ -28,16 +30,23 @@ export type StoreCallback = (connectionId: number, events: CallbackEvents) => Pr
 const MAX_WAITING = 20_000;
 
 /**
- * Creates the store of callbacks, which puts their events into the same inboxes as those of SMPP. Workers process the
- * receipts, whichever process has stored them, and are woken once for all that are committed together.
+ * Creates the store of callbacks, which commits their events in the same way as those of SMPP. Workers are woken for the
+ * receipts that are left to them, once for all that are committed together.
  */
-export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }: CallbackStoreDeps): StoreCallback {
-  const wakeWorkers = (): void => {
-    notifyReceipts(pool).catch((err: unknown) =>
+export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
+  const { pool, clock, log, onInbound, onTemplatesChange } = deps;
+  const wakeWorkers = (left: 'stored' | 'parked') => (): void => {
+    notifyReceipts(pool, left).catch((err: unknown) =>
       log.warn({ err }, 'cannot wake workers for receipts: they are processed later'),
     );
   };
-  const storeReceipt = createReceiptInbox(pool, wakeWorkers);
+  const takeReceipt = createReceiptIntake({
+    pool,
+    now: () => clock.now(),
+    log,
+    onStored: wakeWorkers('stored'),
+    onParked: wakeWorkers('parked'),
+  });
   const storeInbound = createInboundInbox({ pool, onInbound });
   let waiting = 0;
 
@@ -47,7 +56,7 @@ export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }:
     waiting += count;
     try {
       await Promise.all([
-        ...receipts.map((receipt: Receipt) => storeReceipt({ connectionId, receipt })),
+        ...receipts.map((receipt: Receipt) => takeReceipt({ connectionId, receipt })),
         ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound })),
         receiveSubscriptions(pool, connectionId, subscriptions),
         insertNotices(pool, { connectionId, notices }),

@@ -4,80 +4,136 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
 import { matchUnknowns } from '../unknown-outcomes/match-unknowns.ts';
 import { type Match, matchReceipts } from './match.ts';
-import { createRecentBatches, type RecentBatches } from './recent.ts';
 import * as db from './sql.ts';
 
 const MAX_BATCHES = 8;
 const MAX_PARKED = 1000;
+/** Parked receipts are tried a thousand at a time, then 32, then one. */
+const FEWER = 32;
 const FIRST_RETRY_MS = 100;
+/** How long a statement may take while a carrier waits: rows may be locked, or the database be busy. */
+const MAX_STATEMENT_MS = 2000;
 
-type Arrived = { readonly connectionId: number; readonly receipt: Receipt; readonly receivedAt: Date };
+/** A receipt, the connection that it came over, and when. */
+export type Arrived = { readonly connectionId: number; readonly receipt: Receipt; readonly receivedAt: Date };
+type Rest<A extends Arrived> = { readonly arrived: A; readonly reason: db.Unmatched['reason'] };
 /** Receipts divided into those that matched a message and the others with the reason. */
 type Matched<A extends Arrived> = {
   readonly found: A[];
-  readonly rest: { readonly arrived: A; readonly reason: db.Unmatched['reason'] }[];
+  readonly receipts: MatchedReceipt[];
+  readonly rest: Rest<A>[];
 };
 
 /**
- * Processes the inbox: takes batches, matches their receipts, moves the messages, and parks receipts that match none,
- * in one transaction.
+ * Settles receipts that have just arrived: matches them, moves the messages, and parks receipts that match none, in one
+ * transaction. Rejects when a statement takes more than two seconds, and then nothing has changed.
  *
- * @param options.recent batches that need not be read again
- * @param options.onParked called when parked receipts are to be tried again soon
+ * @returns the number of receipts that were parked
+ */
+export function settleReceipts(pool: Pool, arrived: readonly Arrived[], now: Date): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const [, parked] = await Promise.all([db.setStatementTimeoutMs(tx, MAX_STATEMENT_MS), settle(tx, arrived, now)]);
+    return parked;
+  });
+}
+
+async function settle(tx: PoolClient, arrived: readonly Arrived[], now: Date): Promise<number> {
+  const { receipts, rest } = await matchAll(arrived, (id, own) => match(tx, id, own, now));
+  const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
+  if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
+  if (receipts.length > 0) await receiveReceipts(tx, receipts);
+  return unmatched.length;
+}
+
+type Left = {
+  /** Called when parked receipts are to be tried again soon. */
+  readonly onParked?: () => void;
+  /** Called with what keeps receipts from being settled. They stay parked. */
+  readonly onFailure?: (error: unknown) => void;
+};
+
+/**
+ * Processes the inbox, where receipts are that could not be settled when they arrived: takes batches and settles their
+ * receipts in one transaction. When that fails, it tries the oldest batch alone, and parks its receipts when that
+ * fails too, so that a receipt which cannot be processed holds up no others.
+ *
  * @returns the number of receipts
  */
-export async function processReceipts(
-  pool: Pool,
-  now: () => Date,
-  { recent = createRecentBatches(), onParked }: { recent?: RecentBatches; onParked?: () => void } = {},
-): Promise<number> {
-  const { taken, count, parked } = await transaction(pool, async (tx) => {
-    const batches = await db.deleteReceiptBatches(tx, MAX_BATCHES, recent.batches());
-    const arrived = batches.flatMap(({ receipts, connectionId, receivedAt }) =>
-      receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
-    );
-    const { rest } = await matchAndMove(tx, arrived, (id, own) => match(tx, id, own, now()));
-    const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
-    if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
-    return { taken: batches.map(({ id }) => id), count: arrived.length, parked: unmatched.length };
-  });
-  recent.forget(taken);
-  if (parked > 0) onParked?.();
+export async function processReceipts(pool: Pool, now: () => Date, left: Left = {}): Promise<number> {
+  const { count, parked } = await processBatches(pool, now, MAX_BATCHES)
+    .catch(() => processBatches(pool, now, 1))
+    .catch((error: unknown) => parkOldestBatch(pool).finally(() => left.onFailure?.(error)));
+  if (parked > 0) left.onParked?.();
   return count;
 }
 
+type Processed = { readonly count: number; readonly parked: number };
+
+function processBatches(pool: Pool, now: () => Date, limit: number): Promise<Processed> {
+  return transaction(pool, async (tx) => {
+    const arrived = arrivedIn(await db.deleteReceiptBatches(tx, limit));
+    return { count: arrived.length, parked: await settle(tx, arrived, now()) };
+  });
+}
+
+function parkOldestBatch(pool: Pool): Promise<Processed> {
+  return transaction(pool, async (tx) => {
+    const arrived = arrivedIn(await db.deleteReceiptBatches(tx, 1));
+    const rows = arrived.map((a) => ({ ...a, reason: 'unknown' as const, retryMs: FIRST_RETRY_MS }));
+    if (rows.length > 0) await db.insertUnmatched(tx, rows);
+    return { count: rows.length, parked: rows.length };
+  });
+}
+
+const arrivedIn = (batches: readonly db.ReceiptBatch[]): Arrived[] =>
+  batches.flatMap(({ receipts, connectionId, receivedAt }) =>
+    receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
+  );
+
 /**
- * Retries the parked receipts that are due: a receipt may arrive before the response to its submit is recorded.
+ * Retries the parked receipts that are due: a receipt may arrive before the response to its submit is recorded. When
+ * that fails, it tries fewer, and in the end only the one that has been due longest, which is postponed when it fails.
  *
  * @returns the number of receipts
  */
-export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
+export function retryUnmatched(pool: Pool, now: () => Date, left: Left = {}, limit = MAX_PARKED): Promise<number> {
+  return retryOldest(pool, now, limit).catch((error: unknown) =>
+    limit > 1
+      ? retryUnmatched(pool, now, left, Math.ceil(limit / FEWER))
+      : postponeOldest(pool).finally(() => left.onFailure?.(error)),
+  );
+}
+
+function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<number> {
   return transaction(pool, async (tx) => {
-    const parked = await db.claimUnmatched(tx, MAX_PARKED);
-    const { found, rest } = await matchAndMove(tx, parked, (id, own) => matchWithUnknowns(tx, id, own, now()));
+    const parked = await db.claimUnmatched(tx, limit);
+    const { found, receipts, rest } = await matchAll(parked, (id, own) => matchWithUnknowns(tx, id, own, now()));
     const foundIds = found.map(({ id }) => id);
     if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
     if (later.length > 0) await db.updateUnmatchedRetry(tx, later);
+    if (receipts.length > 0) await receiveReceipts(tx, receipts);
+    return parked.length;
+  });
+}
+
+function postponeOldest(pool: Pool): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const parked = await db.claimUnmatched(tx, 1);
+    if (parked.length > 0) await db.updateUnmatchedRetry(tx, parked);
     return parked.length;
   });
 }
 
 type Matcher = (connectionId: number, arrived: readonly Arrived[]) => Promise<Match[]>;
 
-/** Matches receipts of any connections and moves their messages. */
-async function matchAndMove<A extends Arrived>(
-  tx: PoolClient,
-  arrived: readonly A[],
-  matcher: Matcher,
-): Promise<Matched<A>> {
-  const result: Matched<A> = { found: [], rest: [] };
-  const receipts: MatchedReceipt[] = [];
+/** Matches receipts of any connections. */
+async function matchAll<A extends Arrived>(arrived: readonly A[], matcher: Matcher): Promise<Matched<A>> {
+  const result: Matched<A> = { found: [], receipts: [], rest: [] };
   for (const [connectionId, own] of Map.groupBy(arrived, (a) => a.connectionId)) {
     const matches = await matcher(connectionId, own);
-    own.forEach((a, i) => addMatch(a, matches[i] ?? { kind: 'unknown' }, result, receipts));
+    own.forEach((a, i) => addMatch(a, matches[i] ?? { kind: 'unknown' }, result));
   }
-  if (receipts.length > 0) await receiveReceipts(tx, receipts);
   return result;
 }
 
@@ -106,10 +162,10 @@ async function matchWithUnknowns(
   return matches.map((one) => (one.kind === 'unknown' ? (resolved[next++] ?? one) : one));
 }
 
-function addMatch<A extends Arrived>(arrived: A, found: Match, result: Matched<A>, receipts: MatchedReceipt[]): void {
+function addMatch<A extends Arrived>(arrived: A, found: Match, result: Matched<A>): void {
   if (found.kind !== 'hit') return void result.rest.push({ arrived, reason: found.kind });
   const { accountId, messageId, part } = found;
   const { connectionId, receivedAt, receipt } = arrived;
   result.found.push(arrived);
-  receipts.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
+  result.receipts.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
 }

@@ -34,22 +34,6 @@ test('batches are taken oldest first, up to the limit, and each by one worker', 
   expect(await db.deleteReceiptBatches(pool, 2)).toEqual([]);
 });
 
-test('cached batches are taken like the others, and not read', async () => {
-  const names = async (...some: string[]) =>
-    (await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: some.map((name) => receipt(name)) }]))[0]?.id;
-  const [first, second = 0] = [await names('a'), await names('b', 'c')];
-  const atHand = new Map([
-    [second, [receipt('mine')]],
-    [second + 1000, [receipt('elsewhere')]],
-  ]);
-  const taken = await db.deleteReceiptBatches(pool, 10, atHand);
-  expect(taken.map(({ id, receipts }) => [id, receipts[0]?.carrierIds[0]])).toEqual([
-    [first, 'a'],
-    [second, 'mine'],
-  ]);
-  expect(await db.deleteReceiptBatches(pool, 10)).toEqual([]);
-});
-
 test('a batch is there again when the worker that took it fails', async () => {
   await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('a')] }]);
   const failing = transaction(pool, async (tx) => {

@@ -44,51 +44,56 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
 /** A carrier may put a NUL anywhere, but PostgreSQL's text may not contain one. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
 
-const STORED_BATCH = columns({ id: as<number>('id'), connectionId: as<number>('connection_id') });
+/**
+ * Returns a receipt as it is after it was stored: the database takes no NUL, so another character is in its place.
+ */
+export const storable = (receipt: Receipt): Receipt =>
+  hasNul(receipt) ? fromRow(JSON.parse(toJson(toRow(receipt))) as Row) : receipt;
+
+const hasNul = ({ raw, sender, destination, errorCode, carrierIds }: Receipt): boolean =>
+  raw.includes('\0') ||
+  sender.includes('\0') ||
+  destination.includes('\0') ||
+  (errorCode?.includes('\0') ?? false) ||
+  carrierIds.some((id) => id.includes('\0'));
 
 /**
- * Stores receipts in one row for each connection of the batch. They must be committed before the carrier is answered.
- * Returns the rows.
+ * Stores receipts that are to be settled later in the inbox, in one row for each connection of the batch. They must be
+ * committed before the carrier is answered.
  */
-export const insertReceiptBatches = (
+export async function insertReceiptBatches(
   db: Db,
   batches: readonly { readonly connectionId: number; readonly receipts: readonly Receipt[] }[],
-): Promise<RowOf<typeof STORED_BATCH>[]> =>
-  many(
+): Promise<void> {
+  await exec(
     db,
-    onePlan(sql`${insertRows('receipt_batch', batches, {
-      connectionId: bigint,
-      receipts: json((b) => toJson(b.receipts.map(toRow))),
-    })}
-        RETURNING ${STORED_BATCH}`),
+    onePlan(
+      insertRows('receipt_batch', batches, {
+        connectionId: bigint,
+        receipts: json((b) => toJson(b.receipts.map(toRow))),
+      }),
+    ),
   );
+}
 
-const takenBatch = (cachedIds: readonly number[]) =>
-  columns({
-    id: as<number>('id'),
-    connectionId: as<number>('connection_id'),
-    receivedAt: as<Date>('received_at'),
-    receipts: as<Row[] | null>(sql`CASE WHEN id <> ALL (${plainArray(cachedIds)}::bigint[]) THEN receipts END`),
-  });
+const TAKEN_BATCH = columns({
+  id: as<number>('id'),
+  connectionId: as<number>('connection_id'),
+  receivedAt: as<Date>('received_at'),
+  receipts: as<Row[]>('receipts'),
+});
 
-/**
- * Takes the oldest batches, in order. They are deleted when the caller's transaction commits. The receipts of `cached`
- * batches are not read.
- */
-export async function deleteReceiptBatches(
-  db: Db,
-  limit: number,
-  cached: ReadonlyMap<number, readonly Receipt[]> = new Map(),
-): Promise<ReceiptBatch[]> {
+/** Takes the oldest batches of the inbox, in order. They are deleted when the caller's transaction commits. */
+export async function deleteReceiptBatches(db: Db, limit: number): Promise<ReceiptBatch[]> {
   const rows = await many(
     db,
     sql`DELETE FROM receipt_batch WHERE id IN (
           SELECT id FROM receipt_batch ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-        RETURNING ${takenBatch([...cached.keys()])}`,
+        RETURNING ${TAKEN_BATCH}`,
   );
   return rows
     .sort((a, b) => a.id - b.id)
-    .map(({ receipts, ...batch }) => ({ ...batch, receipts: receipts?.map(fromRow) ?? cached.get(batch.id) ?? [] }));
+    .map(({ receipts, ...batch }) => ({ ...batch, receipts: receipts.map(fromRow) }));
 }
 
 /** A receipt that matches no message, or several. */
@@ -194,10 +199,15 @@ export async function deleteOldUnmatched(db: Db, days: number): Promise<number> 
   return exec(db, sql`DELETE FROM receipt_unmatched WHERE received_at < now() - ${days} * interval '1 day'`);
 }
 
-/** NOTIFY channel that is raised when a process without workers has stored receipts. */
+/** NOTIFY channel that is raised when a process without workers has left receipts to them. */
 export const RECEIPTS_CHANNEL = 'heliograph_receipts';
 
-/** Wakes workers, because this process has stored receipts. */
-export async function notifyReceipts(db: Db): Promise<void> {
-  await exec(db, sql`SELECT pg_notify(${RECEIPTS_CHANNEL}, 'arrived')`);
+/** Wakes workers, because this process has put receipts into the inbox or parked some. */
+export async function notifyReceipts(db: Db, left: 'stored' | 'parked'): Promise<void> {
+  await exec(db, sql`SELECT pg_notify(${RECEIPTS_CHANNEL}, ${left})`);
+}
+
+/** Limits how long each further statement of the transaction may take, and so how long it may wait for a lock. */
+export async function setStatementTimeoutMs(tx: Db, ms: number): Promise<void> {
+  await exec(tx, onePlan(sql`SELECT set_config('statement_timeout', ${String(ms)}, true)`));
 }

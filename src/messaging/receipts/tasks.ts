@@ -1,47 +1,53 @@
 import type { Pool } from 'pg';
 import { lingerAfter } from '../../platform/lib/background/linger.ts';
-import { createSignal, type Signal } from '../../platform/lib/background/signal.ts';
-import { always, every, type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
+import type { Signal } from '../../platform/lib/background/signal.ts';
+import { every, type Task, untilIdle, whenDue } from '../../platform/lib/background/task.ts';
+import type { Log } from '../../platform/lib/log.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { deleteOldNameless } from '../unknown-outcomes/sql.ts';
 import { processReceipts, retryUnmatched } from './process.ts';
-import type { RecentBatches } from './recent.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './sql.ts';
 
 export type ReceiptTaskDeps = {
   readonly pool: Pool;
   readonly now: () => Date;
-  readonly recent: RecentBatches;
-  /** Raised when this process has stored receipts. */
+  readonly log: Log;
+  /** Raised when this process has put receipts into the inbox. */
   readonly receiptsStored: Signal;
+  /** Raised when this process has parked receipts. */
+  readonly receiptsParked: Signal;
 };
 
 /** A receipt is matched as long as its message may have one (48 h), and parked for seven days more. */
 const UNMATCHED_DAYS = 9;
 
-/** Matches receipts with their messages. Woken by what comes in; the waits are for what a dead worker left behind. */
-export function receiptTasks({ pool, now, recent, receiptsStored }: ReceiptTaskDeps): Task[] {
-  const parked = createSignal();
+/**
+ * Settles the receipts that could not be settled when they arrived. Woken by what comes in; the waits are for what a
+ * dead worker left behind.
+ */
+export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked }: ReceiptTaskDeps): Task[] {
+  const onFailure = (err: unknown): void => log.error({ err }, 'a receipt cannot be processed: it stays parked');
   return [
     {
       name: 'receipts',
       work: untilIdle(async () => {
         const beganAt = performance.now();
-        const count = await processReceipts(pool, now, { recent, onParked: parked.raise });
+        const count = await processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure });
         if (count > 0) await lingerAfter(count, beganAt);
         return count;
       }, 2 * SECOND_MS),
-      wakeOn: { [RECEIPTS_CHANNEL]: always },
+      wakeOn: { [RECEIPTS_CHANNEL]: (left) => left !== 'parked' },
       signal: receiptsStored,
     },
     {
       name: 'unmatched receipts',
       work: whenDue(
-        () => retryUnmatched(pool, now),
+        () => retryUnmatched(pool, now, { onFailure }),
         () => findNextUnmatchedMs(pool),
         10 * SECOND_MS,
       ),
-      signal: parked,
+      wakeOn: { [RECEIPTS_CHANNEL]: (left) => left !== 'stored' },
+      signal: receiptsParked,
     },
     {
       name: 'old receipts',

@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { isUuid } from '../../platform/lib/ids.ts';
+import { isSingleId, isUuid } from '../../platform/lib/ids.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import type { FindRoute } from '../../network/routing/router.ts';
 import { contentHash, type Draft } from './draft.ts';
@@ -25,6 +25,16 @@ test('a draft that passes becomes a message of the account with an id, its numbe
   expect(result.message).toMatchObject({ accountId: 7, clientId: 'c', destination: '+351912345678', connectionId: 3 });
   expect(result.connectionIds).toEqual([3, 8]);
   expect(isUuid(result.message.id)).toBe(true);
+});
+
+test('the id of a single send says so, and that of bulk does not', () => {
+  const idOf = (priority: 0 | 1): string => {
+    const result = run({ priority });
+    return result.kind === 'prepared' ? result.message.id : '';
+  };
+  expect(isSingleId(idOf(0))).toBe(true);
+  // One id in 256 looks like that of a single send.
+  expect(Array.from({ length: 10 }, () => idOf(1)).every(isSingleId)).toBe(false);
 });
 
 test('a number that has opted out is refused, also in a simulation and however it is written', () => {

@@ -3,7 +3,7 @@ import { countParts, roomBeside } from '../../carriers/smpp/text.ts';
 import { type IsOptedOut, readDestination } from '../consent/check.ts';
 import type { OnUnknown } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
-import { newId } from '../../platform/lib/ids.ts';
+import { newId, newSingleId } from '../../platform/lib/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
@@ -205,7 +205,7 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
 /** Every field is written out, so that one that is added to messages does not compile until it is taken from the draft. */
 const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   accountId: by.accountId,
-  id: newId(),
+  id: draft.priority === 0 ? newSingleId() : newId(),
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,

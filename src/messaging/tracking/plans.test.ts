@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   await exec(
     pool,
-    sql`INSERT INTO api_key_value (key_hash, api_key_id, prefix) SELECT sha256(id::text::bytea), id, '' FROM api_key`,
+    sql`INSERT INTO api_key_value (key_hash, account_id, api_key_id, prefix) SELECT sha256(id::text::bytea), account_id, id, '' FROM api_key`,
   );
   await exec(
     pool,

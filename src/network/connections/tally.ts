@@ -52,11 +52,11 @@ export function createTally(now = () => new Date()): Tally {
 const describe = ({ code, text }: { code: string; text: string }): string => (text === '' ? code : `${code} ${text}`);
 
 /** Wraps a carrier so that its outcomes are counted. */
-export const tallied = (carrier: Carrier, tally: Tally): Carrier => ({
-  ...carrier,
-  async submit(submission) {
-    const outcome = await carrier.submit(submission);
+export function tallied(carrier: Carrier, tally: Tally): Carrier {
+  const record = (outcome: Outcome): Outcome => {
     tally.record(outcome);
     return outcome;
-  },
-});
+  };
+  // Not an async function: that would cost each message a generator and another promise.
+  return { ...carrier, submit: (submission) => carrier.submit(submission).then(record) };
+}

@@ -159,7 +159,8 @@ export function startPump(deps: PumpDeps): Pump {
       // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
       // for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
-      outcomes.push({ chunk, job, ...judge(outcome, chunk) });
+      const verdict = judge(outcome, chunk);
+      outcomes.push({ chunk, job, outcome: verdict.outcome, elsewhere: verdict.elsewhere });
       workSignal.raise();
     });
   }

@@ -48,6 +48,21 @@ test('a notification from another process is not sent again', async () => {
   await expect.poll(() => heard).toEqual(['4']);
 });
 
+test('no notification is sent for a connection that no other process has up, until one may have it', async () => {
+  const heard = await otherProcess();
+  const waker = createWaker(database.pool);
+  const here: number[] = [];
+  waker.onWake(1, () => here.push(1));
+  waker.setShared(1, false);
+  waker.wake(1);
+  waker.wake(2);
+  await expect.poll(() => heard).toEqual(['2']);
+  waker.setShared(1, true);
+  waker.wake(1);
+  await expect.poll(() => heard).toEqual(['2', '1']);
+  expect(here).toEqual([1, 1]);
+});
+
 test('an unavailable database does no harm, and the next wake-up is sent', async () => {
   const heard = await otherProcess();
   let away = true;

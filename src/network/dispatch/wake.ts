@@ -6,10 +6,12 @@ export const WAKE_CHANNEL = 'heliograph_dispatch';
 
 /** Tells the pumps of a connection that the queue has work. */
 export type Waker = {
-  /** Wakes the pumps in this process and in all others. */
+  /** Wakes the pumps in this process and in all others that may have the connection up. */
   wake(connectionId: number): void;
   /** Wakes only the pumps in this process: for a NOTIFY that was received. */
   wakeHere(connectionId: number): void;
+  /** Sets whether workers in other processes may have the connection up; that is assumed until this is called. */
+  setShared(connectionId: number, shared: boolean): void;
   /** Calls the listener at each wake-up; returns a function that removes it. */
   onWake(connectionId: number, listener: () => void): () => void;
 };
@@ -18,10 +20,15 @@ export type Waker = {
  * Creates a waker. Pumps in this process are woken at once. Other processes are woken by NOTIFY, which is sent outside the
  * transaction that accepts messages (inside, it would make all commits wait for one lock) and at most one statement at a time,
  * so that bursts become one statement. A NOTIFY may be lost with the process; the slow poll of the pumps makes up for that.
+ *
+ * None is sent for a connection that only the worker in this process has up (`setShared`): that would be a transaction for
+ * each batch of single sends, and a second look at the queue. A worker elsewhere looks at the queue when its first bind is
+ * up, and announces it then; until the announcement is heard here, the slow poll (2 s) makes up for what it is not told.
  */
 export function createWaker(pool: Pool): Waker {
   const local = new EventEmitter().setMaxListeners(0);
   const pending = new Set<number>();
+  const onlyHere = new Set<number>();
   let sending = false;
 
   async function send(): Promise<void> {
@@ -43,8 +50,13 @@ export function createWaker(pool: Pool): Waker {
     wakeHere,
     wake(connectionId) {
       wakeHere(connectionId);
+      if (onlyHere.has(connectionId)) return;
       pending.add(connectionId);
       if (!sending) void send();
+    },
+    setShared(connectionId, shared) {
+      if (shared) onlyHere.delete(connectionId);
+      else onlyHere.add(connectionId);
     },
     onWake(connectionId, listener) {
       local.on(String(connectionId), listener);

@@ -8,15 +8,9 @@ import { type ConnectionSummary, listConnections, listConnectionStatus } from '.
 import { countLost } from '../../network/dispatch/lost/sql.ts';
 import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
+import { checkStandbys } from './check-standbys.ts';
+import type { Finding } from './finding.ts';
 import { findClock, findDurability } from './sql.ts';
-
-/** The result of one check; `advice` says what to do when it failed. */
-export type Finding = {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly advice?: string;
-};
 
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 const MAX_CLOCK_GAP_MS = 2000;
@@ -26,12 +20,13 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, restore guard, queue, clock, disk, TLS, secrets and carriers, and what has to be set up at carriers, as this
+ * Checks database, standbys, restore guard, queue, clock, disk, TLS, secrets and carriers, and what has to be set up at carriers, as this
  * machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
+    await checkStandbys(pool, config.databaseUrl),
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),

@@ -130,9 +130,16 @@ test.each([
   '2000-01-01T00:00:00.000Z',
   '1970-01-01T00:00:00.001Z',
   '2262-04-12T00:00:00.123Z',
+  '2285-06-05T23:47:34.741Z',
+  '+200000-01-01T00:00:00.001Z',
 ])('the instant %s keeps its milliseconds', async (instant) => {
   const at = new Date(instant);
   expect(await read([{ ...empty, at }, empty])).toMatchObject([{ at }, { at: null }]);
+});
+
+test('an invalid date is an error, never another instant', async () => {
+  const at = new Date(Number.NaN);
+  await expect((async () => read([{ ...empty, at }, empty]))()).rejects.toThrow(RangeError);
 });
 
 test('UUIDs in upper case are the same ids', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../lib/log.ts';
+import { checkServer } from './check-server.ts';
 import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole } from './tenant-role.ts';
@@ -21,11 +22,12 @@ const LOCK_KEY = 4_202_511;
  * transaction. Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that
  * this call applied.
  *
- * Throws a StartupError, and changes nothing, if an applied file was changed, if the database has a migration that
+ * Throws a StartupError, and changes nothing, if the server is not one to work on (`checkServer`), if an applied file was changed, if the database has a migration that
  * `dir` lacks (it belongs to a newer release), or if a new file would come before an applied one.
  */
 export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
   const migrations = await readMigrations(dir);
+  await checkServer(pool);
   const client = await pool.connect();
   try {
     await client.query('SET statement_timeout = 0');

@@ -1,7 +1,9 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { createCorkedSocket } from './corked-socket.ts';
+import { refuseReadOnly, type Servers, serversOf } from './servers.ts';
 
 export type PoolOptions = {
   /** Maximum number of connections. */
@@ -16,13 +18,13 @@ export type PoolOptions = {
  * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one.
  * The timeouts end whatever would hold back vacuum or occupy a pool slot forever.
  */
-const SESSION_SETTINGS = [
-  'plan_cache_mode=auto',
-  'jit=off',
-  'statement_timeout=60s',
-  'idle_in_transaction_session_timeout=30s',
-  'timezone=UTC',
-];
+const SESSION_SETTINGS = {
+  plan_cache_mode: 'auto',
+  jit: 'off',
+  statement_timeout: '60s',
+  idle_in_transaction_session_timeout: '30s',
+  timezone: 'UTC',
+};
 
 const { INT8, DATE } = pg.types.builtins;
 /** The OID of bigint[], for which the library has no name. */
@@ -54,15 +56,34 @@ function parseBigints(text: string): (number | null)[] {
 }
 
 /**
+ * Returns the statements that set up a session. They are statements because PgBouncer refuses settings among the startup
+ * parameters (`options`), or drops them.
+ */
+export const setUp = (settings: Readonly<Record<string, string>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `SET ${name} = '${value}'`)
+    .join('; ');
+
+/**
  * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this never
  * fails. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
+ *
+ * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one cannot
+ * be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
+  const servers = serversOf(connectionString);
+  async function prepare(client: pg.ClientBase): Promise<void> {
+    await client.query(setUp(SESSION_SETTINGS));
+    if (servers.areSeveral) await refuseReadOnly(client);
+  }
   const pool = new pg.Pool({
+    ...(servers.areSeveral && { Client: sessionOf(servers) }),
+    // The library waits for this promise, which its types leave out.
+    onConnect: prepare as (client: pg.ClientBase) => void,
     connectionString,
     max,
     application_name: applicationName,
-    options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
     types: TYPES,
     // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per
     // transaction.
@@ -81,4 +102,17 @@ export function createPool(connectionString: string, { max, applicationName, log
   });
   pool.on('error', () => {});
   return pool;
+}
+
+/**
+ * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last. When the socket
+ * of one closes, for whatever reason, the servers are asked again.
+ */
+function sessionOf(servers: Servers): typeof pg.Client {
+  const stream = (): Socket => createCorkedSocket().once('close', () => void servers.find());
+  return class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super({ ...(typeof config === 'object' && config), connectionString: servers.current(), stream });
+    }
+  };
 }

@@ -21,7 +21,7 @@ await pool.query(`
   CREATE INDEX child_mood ON child (mood) WHERE mood IS NOT NULL;
   CREATE TABLE narrow (ids uuid[]) WITH (fillfactor = 50);
   ALTER TABLE narrow ALTER COLUMN ids SET STORAGE EXTERNAL;
-  COMMENT ON TABLE child IS 'distributed';
+  COMMENT ON TABLE child IS 'facts';
   COMMENT ON COLUMN child.day IS 'it''s a day';
   ALTER TABLE parent ENABLE ROW LEVEL SECURITY;
   CREATE POLICY own ON parent USING (id > 0);
@@ -47,7 +47,7 @@ CREATE TABLE child (
   CONSTRAINT child_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES parent(id) ON DELETE CASCADE
 ) PARTITION BY RANGE (day);
 CREATE INDEX child_mood ON ONLY child USING btree (mood) WHERE (mood IS NOT NULL);
-COMMENT ON TABLE child IS 'distributed';
+COMMENT ON TABLE child IS 'facts';
 COMMENT ON COLUMN child.day IS 'it''s a day';
 
 CREATE TABLE narrow (

@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import pg from 'pg';
 import { to } from 'pg-copy-streams';
 import { inlineValues } from './inlined.ts';
-import { TYPES } from './pool.ts';
+import { setUp, TYPES } from './pool.ts';
 import type { Db, Sql } from './query.ts';
+import { serversOf } from './servers.ts';
 import { enterTenant } from './tenant.ts';
 
 /** The data of one account as of one moment, for long reads. */
@@ -19,7 +20,7 @@ export type Snapshot = {
 
 /** Longer than any file should take: a stuck query must not hold back vacuum forever. */
 const STATEMENT_TIMEOUT_MINUTES = 60;
-const OPTIONS = [`statement_timeout=${STATEMENT_TIMEOUT_MINUTES}min`, 'timezone=UTC', 'jit=off'];
+const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezone: 'UTC', jit: 'off' };
 
 /**
  * Opens a snapshot with its own session, since COPY does not work on pipelined ones, in one read-only transaction with
@@ -27,17 +28,17 @@ const OPTIONS = [`statement_timeout=${STATEMENT_TIMEOUT_MINUTES}min`, 'timezone=
  */
 export async function openSnapshot(connectionString: string, { accountId }: { accountId: number }): Promise<Snapshot> {
   const client = new pg.Client({
-    connectionString,
+    connectionString: serversOf(connectionString).current(),
     application_name: 'heliograph export',
     keepAlive: true,
     types: TYPES,
-    options: OPTIONS.map((option) => `-c ${option}`).join(' '),
   });
   // A query in progress reports the error through its own promise.
   client.on('error', () => undefined);
   const close = (): Promise<void> => client.end();
   try {
     await client.connect();
+    await client.query(setUp(SETTINGS));
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await client.query(enterTenant(accountId));
   } catch (error) {

@@ -6,6 +6,8 @@ import { explainDatabaseError, StartupError } from './startup-error.ts';
 
 async function explain(change: (url: URL) => void): Promise<string> {
   const url = new URL(inject('clusterUrl'));
+  // Over TCP, as to a server elsewhere.
+  url.search = '';
   change(url);
   const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 300 });
   client.on('error', () => {});

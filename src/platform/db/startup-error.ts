@@ -6,6 +6,9 @@ export class StartupError extends Error {
   override readonly name = 'StartupError';
 }
 
+const UNTRUSTED =
+  'The certificate of PostgreSQL is not from a known authority: add sslrootcert=/path/to/ca.pem to DATABASE_URL.';
+
 /** Explanations by SQLSTATE or system error code. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL rejected the password: correct the user and the password in DATABASE_URL.',
@@ -20,6 +23,13 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'The address in DATABASE_URL does not answer: check host, port and firewall.',
   ENOTFOUND: 'The host name in DATABASE_URL does not exist: correct it.',
   EAI_AGAIN: 'The host name in DATABASE_URL could not be resolved: check the DNS settings of this machine.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'The certificate of PostgreSQL is for another host name than the one in DATABASE_URL: use that name, or sslmode=verify-ca.',
+  CERT_HAS_EXPIRED: 'The certificate of PostgreSQL has expired: renew it.',
   ENOSPC: 'The disk is full: free some space, then start again.',
   EROFS: 'PATH is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
   EACCES: 'PATH may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',

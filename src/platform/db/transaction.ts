@@ -1,4 +1,6 @@
+import pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
+import { createPipeline } from './pipeline.ts';
 import { type Db, exec, sql } from './query.ts';
 
 /**
@@ -20,18 +22,22 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
     await client.query('ROLLBACK').catch((e: Error) => {
       broken = e;
     });
+    if (isOnReadOnlyServer(error)) broken = error;
     throw error;
   } finally {
     client.release(broken);
   }
 }
 
+/** Whether a write was refused because its server has become a standby: then the session is of no use. */
+const isOnReadOnlyServer = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && error.code === '25006';
+
 type Promises<T extends readonly unknown[]> = { readonly [K in keyof T]: Promise<T[K]> };
 
 /**
- * Runs statements that do not depend on each other's results in one transaction and one round trip: BEGIN, the
- * statements and COMMIT are sent together. Resolves with the results when committed; rejects with the first error, and
- * then nothing is stored.
+ * Runs statements that do not depend on each other's results in one transaction and one round trip (`createPipeline`).
+ * Resolves with the results when committed; rejects with the first error, and then nothing is stored.
  *
  * With four statements a transaction of 25 rows took a fifth of the time, and a row that many transactions lock is
  * locked only during the commit.
@@ -40,23 +46,27 @@ type Promises<T extends readonly unknown[]> = { readonly [K in keyof T]: Promise
  */
 export async function burst<T extends readonly unknown[]>(pool: Pool, send: (tx: Db) => Promises<T>): Promise<T> {
   const client = await pool.connect();
-  let open = true;
-  const tx: Db = {
-    query: (query) =>
-      open ? client.query(query) : Promise.reject(new Error('the burst has been sent: this statement came too late')),
-  };
-  const begun = client.query('BEGIN');
-  const sent = send(tx);
-  open = false;
-  const committed = client.query('COMMIT');
-  const [, commit, ...rest] = await Promise.allSettled([begun, committed, ...sent]);
-  client.release(commit.status === 'rejected' ? true : undefined);
-  for (const result of [...rest, commit]) if (result.status === 'rejected') throw result.reason;
-  // PostgreSQL answers COMMIT of an aborted transaction with ROLLBACK, not with an error.
-  if (commit.status === 'fulfilled' && commit.value.command !== 'COMMIT')
-    throw new Error('the transaction was rolled back');
+  const pipeline = createPipeline();
+  const sent = send(pipeline);
+  const [committed, ...rest] = await Promise.allSettled([pipeline.send(client), ...sent]);
+  const failure = committed.status === 'rejected' ? committed.reason : undefined;
+  client.release(failure !== undefined && !(await isUsableAfter(failure, client)));
+  if (failure !== undefined) throw failure;
+  for (const result of rest) if (result.status === 'rejected') throw result.reason;
   return rest.map((result) => (result.status === 'fulfilled' ? result.value : undefined)) as unknown as T;
 }
+
+/**
+ * Whether the server goes on after this failure of a burst, as it does unless the error ends the connection. After an
+ * error that is not the server's own the Sync may be missing, and any further statement would commit.
+ */
+const isUsableAfter = async (failure: unknown, client: PoolClient): Promise<boolean> =>
+  failure instanceof pg.DatabaseError &&
+  !isOnReadOnlyServer(failure) &&
+  client.query('SELECT').then(
+    () => true,
+    () => false,
+  );
 
 /**
  * Raises the statement timeout of one transaction over millions of rows; without it, every session has one minute

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { type Sql, sql } from './query.ts';
+import { serversOf } from './servers.ts';
 
 const RECONNECT_MS = 500;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -39,7 +40,7 @@ export async function openWorkerSession(options: {
 
   async function connect(): Promise<void> {
     const next = new pg.Client({
-      connectionString: options.connectionString,
+      connectionString: await serversOf(options.connectionString).find(),
       application_name: 'heliograph worker session',
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

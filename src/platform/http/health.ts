@@ -59,7 +59,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
     },
   });
 
-  const figures = shareRecent(() => metrics.registry.metrics());
+  const figures = shareRecent(() => metrics.scrape());
   app.get('/metrics', {
     schema: {
       ...open,

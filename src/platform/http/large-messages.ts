@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { isRecord } from '../lib/is-record.ts';
-import { mapInSlices } from '../lib/background/slices.ts';
+import { mapInSlices, nextTurn } from '../lib/background/slices.ts';
 import type { App } from './app.ts';
 
 /** From this size of a body on, its steps (parsing, validation, handler) are separate turns of the event loop. */
@@ -16,11 +16,11 @@ const ENTRIES_PER_PIECE = 10;
  */
 export function shareLoopInLargeMessages(app: App): void {
   app.addHook('preValidation', ({ headers }, _reply, done) => {
-    if (isLarge(headers)) setImmediate(done);
+    if (isLarge(headers)) void nextTurn().then(() => done());
     else done();
   });
   app.addHook('preHandler', ({ headers }, _reply, done) => {
-    if (isLarge(headers)) setImmediate(done);
+    if (isLarge(headers)) void nextTurn().then(() => done());
     else done();
   });
   app.addHook('preSerialization', (_request, reply, payload: unknown, done) => {

@@ -38,8 +38,7 @@ export const isKeyTaken = (error: unknown): boolean =>
     'code' in error &&
     error.code === '23505' &&
     'table' in error &&
-    // Citus adds the number of the shard.
-    String(error.table).startsWith('idempotency_key'));
+    error.table === 'idempotency_key');
 
 const STORED_ANSWER = columns({
   accountId: as<number>('i.account_id'),

@@ -1,7 +1,95 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
-/** Returns a new id: a UUIDv7, so that ids sort by time to the millisecond. */
-export const newId = (): string => randomUUIDv7();
+const ID_LENGTH = 36;
+/** The random octets of one id: two behind the time, of which the version takes four bits, and eight more. */
+const RANDOM_OCTETS = 10;
+const IDS_PER_FILL = 256;
+/** Random octets for the next ids: to fetch them for each id alone takes 1.2 µs instead of 0.01. */
+const random = Buffer.alloc(IDS_PER_FILL * RANDOM_OCTETS);
+let nextRandom = random.length;
+
+/** The id that is being written, in ASCII; the time in it is `timeInText`. */
+const ascii = Buffer.alloc(ID_LENGTH, '-');
+let timeInText = Number.NaN;
+const HEX = Buffer.from('0123456789abcdef');
+/** Where the random octets of an id stand in its text. */
+const RANDOM_AT = [14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const VERSION_AT = 14;
+/** The variant is binary 10; the next two bits are those of this random octet. */
+const VARIANT_AT = 19;
+const VARIANT_OCTET = 2;
+
+function writeTime(ms: number): void {
+  if (ms === timeInText) return;
+  timeInText = ms;
+  const hex = hex12(ms);
+  ascii.write(hex.slice(0, 8), 0, 'latin1');
+  ascii.write(hex.slice(8), 9, 'latin1');
+}
+
+/**
+ * Returns a new id: a UUIDv7 (RFC 9562, section 5.7), so that ids sort by time to the millisecond. Node's own
+ * `randomUUIDv7` joins twenty strings: that is 560 bytes of garbage, of the 17 kB that a message had, and an id that its
+ * first reader has to flatten.
+ */
+export function newId(): string {
+  writeId();
+  return ascii.toString('latin1');
+}
+
+/** Ids of one millisecond that have an order: twelve bits count them. */
+const MAX_ORDERED = 0x1000;
+let ordered = { ms: 0, count: 0 };
+
+/**
+ * Returns a new id that is greater than all that this process has had from here before: for what people read in the order
+ * in which it happened. The twelve bits behind the time count the ids of one millisecond (RFC 9562, section 6.2, method 1);
+ * when they do not suffice, or the clock is put back, the time in the id runs ahead of the clock.
+ */
+export function newOrderedId(): string {
+  const now = Date.now();
+  if (now > ordered.ms) ordered = { ms: now, count: 0 };
+  else if (ordered.count + 1 < MAX_ORDERED) ordered.count += 1;
+  else ordered = { ms: ordered.ms + 1, count: 0 };
+  const time = hex12(ordered.ms);
+  const count = ordered.count.toString(16).padStart(3, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}${newId().slice(18)}`;
+}
+
+/** Where the last octet of an id stands in its text. */
+const LAST_AT = 34;
+const SINGLE = '00';
+
+/**
+ * Returns a new id for a message that is sent alone, such as a one-time code: its last octet is 00. So whoever has the id
+ * knows it, and no row of the message needs another column. One other id in 256 ends so too: it may decide what goes
+ * first, never what is done.
+ */
+export function newSingleId(): string {
+  writeId();
+  ascii.write(SINGLE, LAST_AT, 'latin1');
+  return ascii.toString('latin1');
+}
+
+/** Whether an id is that of a message that is sent alone; also for one other id in 256. */
+export const isSingleId = (id: string): boolean => id.endsWith(SINGLE);
+
+function writeId(): void {
+  if (nextRandom === random.length) {
+    randomFillSync(random);
+    nextRandom = 0;
+  }
+  writeTime(Date.now());
+  for (let i = 0; i < RANDOM_OCTETS; i++) {
+    const octet = random[nextRandom++] ?? 0;
+    const at = RANDOM_AT[i] ?? 0;
+    ascii[at] = HEX[octet >> 4] ?? 0;
+    ascii[at + 1] = HEX[octet & 15] ?? 0;
+  }
+  ascii[VERSION_AT] = HEX[7] ?? 0;
+  const variantOctet = random[nextRandom - RANDOM_OCTETS + VARIANT_OCTET] ?? 0;
+  ascii[VARIANT_AT] = HEX[8 | ((variantOctet >> 4) & 3)] ?? 0;
+}
 
 const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');
 

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { splitHosts, withLibpqModes } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
 /** Throws the error of a rule: like those of all rules here, its message completes the sentence "<KEY> …". */
@@ -28,6 +29,13 @@ export const oneOf =
 export function url(protocols: readonly string[], example: string): (value: string) => string {
   return (value) =>
     value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
+}
+
+/** Accepts a URL of PostgreSQL with one or several hosts; its `sslmode` means what it means to libpq. */
+export function databaseUrl(value: string): string {
+  const isUrl = (one: string): boolean => /^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? '');
+  const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
+  return value === '' || splitHosts(value).every(isUrl) ? withLibpqModes(value) : must(`a URL such as ${example}`);
 }
 
 function isAddressBlock(value: string): boolean {

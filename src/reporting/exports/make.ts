@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Pool } from 'pg';
-import { openSnapshot } from '../../platform/db/snapshot.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import type { Log } from '../../platform/lib/log.ts';
 import { cancelRemovals } from '../../platform/storage/removals.ts';
 import { insertRemovals } from '../../platform/storage/sql.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
@@ -13,16 +11,15 @@ import { contentTypeOf, sheetNameOf } from './names.ts';
 import type { Column } from './rows/cells.ts';
 import { planRows } from './rows/plan.ts';
 import { countRows } from './rows/sql.ts';
+import { openSource, type SourceDeps } from './open-source.ts';
 import * as db from './sql.ts';
 
-export type MakeDeps = {
+export type MakeDeps = SourceDeps & {
   readonly pool: Pool;
-  readonly connectionString: string;
   readonly storage: Pick<Storage, 'put'>;
   readonly dataDir: string;
   /** This worker's advisory lock key. */
   readonly owner: number;
-  readonly log: Log;
 };
 
 /** Contract 8: how long a file is available. */
@@ -46,7 +43,7 @@ export async function makeExport(deps: MakeDeps, job: db.ClaimedJob, signal: Abo
   const row = await db.findExport(pool, { accountId, id: exportId });
   if (row?.status !== 'PENDING') return void (await db.deleteOwnJob(pool, { exportId, owner }));
   await using file = await openTemporaryFile(dataDir);
-  const { rows, columns } = await copyRows(deps, row, file, signal);
+  const { rows, columns } = await copyRows(deps, row, { file, failures: job.failures }, signal);
   const name = sheetNameOf(row.type);
   await using sheet = row.format === 'xlsx' ? await createWorkbookFile(file, { dataDir, name, columns }, signal) : null;
   await storeFile(deps, row, { rows, content: addAbortSignal(signal, readContent(sheet ?? file, row.format)) });
@@ -73,12 +70,18 @@ async function storeFile(
   });
 }
 
-type File = Awaited<ReturnType<typeof openTemporaryFile>>;
+/** Where rows go, and how often it has failed. */
+type Attempt = { readonly file: Awaited<ReturnType<typeof openTemporaryFile>>; readonly failures: number };
 type CopiedRows = { readonly rows: number; readonly columns: readonly Column[] };
 
-async function copyRows(deps: MakeDeps, row: db.ExportRow, file: File, signal: AbortSignal): Promise<CopiedRows> {
+async function copyRows(
+  deps: MakeDeps,
+  row: db.ExportRow,
+  { file, failures }: Attempt,
+  signal: AbortSignal,
+): Promise<CopiedRows> {
   const { accountId, format } = row;
-  const snapshot = await openSnapshot(deps.connectionString, { accountId });
+  const snapshot = await openSource(deps, row, failures);
   try {
     const rows = await planRows(snapshot.db, accountId, row, new Date());
     const progress = createProgressCounter(deps, row, await countRows(snapshot.db, rows));

@@ -7,13 +7,20 @@ import type { MakeDeps } from './make.ts';
 import { deleteOldExports, EXPORTS_CHANNEL } from './sql.ts';
 import { createExporter } from './work.ts';
 
-type ExportTaskDeps = Omit<MakeDeps, 'dataDir'> & { readonly config: Pick<Config, 'dataDir' | 'retentionDays'> };
+type ExportTaskDeps = Omit<MakeDeps, 'dataDir' | 'standbysUrl'> & {
+  readonly config: Pick<Config, 'dataDir' | 'retentionDays' | 'databaseUrlRead'>;
+};
 
 /** The tasks that make the files of exports, delete expired files, and delete old exports. */
 export function exportTasks({ config, ...deps }: ExportTaskDeps): Task[] {
   const { pool } = deps;
   const ended = createSignal();
-  const exporter = createExporter({ ...deps, dataDir: config.dataDir, onEnd: ended.raise });
+  const exporter = createExporter({
+    ...deps,
+    dataDir: config.dataDir,
+    standbysUrl: config.databaseUrlRead,
+    onEnd: ended.raise,
+  });
   return [
     {
       name: 'exports',

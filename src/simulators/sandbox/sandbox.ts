@@ -1,11 +1,9 @@
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { RequestListener } from 'node:http';
 import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import { countRealConnections, findConnection } from '../../network/connections/sql.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { insertNumber } from '../../messaging/inbound/sql.ts';
+import { findFreePort } from '../../platform/lib/free-port.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { injectInbound, readSandboxInbound } from './inbound.ts';
@@ -22,12 +20,12 @@ export const isSandboxWanted = async (config: Pick<Config, 'sandbox'>, pool: Poo
 
 /** A running sandbox. */
 export type Sandbox = {
-  readonly social: Pick<SandboxSocialNetworks, 'apps' | 'page'>;
-  /** Directs the callbacks of the networks to this program. */
-  startCallbacks(program: RequestListener): Promise<void>;
-  /** Stops accepting callbacks, so that the program can end. */
-  stopCallbacks(): Promise<void>;
-  /** Stops the callbacks and all simulators. */
+  readonly social: Pick<SandboxSocialNetworks, 'apps' | 'page' | 'url'>;
+  /** The port of this machine at which the program is to take the callbacks of the networks (`startCallbackServer`). */
+  readonly callbackPort: number;
+  /** Directs the callbacks there. */
+  startCallbacks(): Promise<void>;
+  /** Stops all simulators. */
   close(): Promise<void>;
 };
 
@@ -49,6 +47,7 @@ export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
   const social = await startSocial(deps);
+  const callbackPort = await findFreePort('127.0.0.1');
   const listening = await openWorkerSession({
     connectionString,
     channels: [SANDBOX_CHANNEL],
@@ -61,46 +60,15 @@ export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
         );
     },
   });
-  let callbackServer: http.Server | null = null;
-  const stopCallbacks = (): Promise<void> =>
-    new Promise((resolve) => {
-      callbackServer?.closeAllConnections();
-      if (callbackServer) callbackServer.close(() => resolve());
-      else resolve();
-      callbackServer = null;
-    });
   return {
     social,
-    async startCallbacks(program) {
-      callbackServer = await startCallbackServer(program);
-      await networks.startCallbacks(`http://127.0.0.1:${(callbackServer.address() as AddressInfo).port}`);
-    },
-    stopCallbacks,
+    callbackPort,
+    startCallbacks: () => networks.startCallbacks(`http://127.0.0.1:${callbackPort}`),
     async close() {
-      await stopCallbacks();
       await listening.close();
       await Promise.all([smsc.close(), networks.close(), social.close()]);
     },
   };
-}
-
-/**
- * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, a certificate is for
- * another name than this machine's, and a proxy on this machine (TRUST_PROXY) must say that its clients use HTTPS, which
- * is said here for the sandbox. For that reason this server accepts nothing but callbacks, and no claim about who sends
- * them.
- */
-async function startCallbackServer(program: RequestListener): Promise<http.Server> {
-  const server = http.createServer((request, response) => {
-    if (!request.url?.startsWith('/api/callbacks/')) return void response.writeHead(404).end();
-    delete request.headers['x-forwarded-for'];
-    request.headers['x-forwarded-proto'] = 'https';
-    program(request, response);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  return server;
 }
 
 /** Assigns the inbound messages of all sandbox connections to an account. */

@@ -10,7 +10,7 @@ import { type SandboxSocial, startSandboxSocial } from '../social/server.ts';
 export const SOCIAL_PAGES_PATH = '/sandbox/social';
 
 /** The sandbox's social networks. */
-export type SandboxSocialNetworks = Pick<SandboxSocial, 'page' | 'close'> & {
+export type SandboxSocialNetworks = Pick<SandboxSocial, 'page' | 'url' | 'close'> & {
   /** Our apps at the networks: those of the settings and, for networks without one, those of the sandbox. */
   readonly apps: Config['social'];
 };
@@ -42,7 +42,7 @@ export async function startSocial({ pool, secretKey, config }: Deps): Promise<Sa
     tiktok: appOf('tiktok'),
   };
   await deleteSandboxProfiles(pool, { platforms: PLATFORMS.filter((platform) => apps[platform].simulated === null) });
-  return { apps, page: social.page, close: social.close };
+  return { apps, page: social.page, url: social.url, close: social.close };
 }
 
 /** Whether the settings have an app, if only a part of it: what is missing is named when a profile is connected. */

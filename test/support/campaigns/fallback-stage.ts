@@ -17,7 +17,7 @@ import { actor, draft, freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
 
 export const PRICE_MICROS = 10_000;
-const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
+const IDLE: Waker = { wake() {}, wakeHere() {}, setShared() {}, onWake: () => () => {} };
 const CONNECTION = 1;
 
 export type ChainMessage = {

@@ -61,11 +61,12 @@ export type CampaignStage = {
   end(ids: readonly string[], status: StatusName, errorCode?: string): Promise<void>;
 };
 
-const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
+const IDLE: Waker = { wake() {}, wakeHere() {}, setShared() {}, onWake: () => () => {} };
 
 export async function openCampaignStage(
   pool: Pool,
   revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
+  onRoute: () => void = () => undefined,
 ): Promise<CampaignStage> {
   const accountId = await createAccountWithCredit(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
@@ -73,7 +74,10 @@ export async function openCampaignStage(
   await insertTemplates(pool, connectionId);
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
   const recentMessages = createRecentMessages();
-  const tables = freeOver(() => [connectionId]);
+  const tables = freeOver(() => {
+    onRoute();
+    return [connectionId];
+  });
   const deps = { pool, tables, waker: IDLE, recentMessages, paused: () => false, log: silentLog };
   const campaigns = createCampaignRunner({ ...deps, revoke });
 

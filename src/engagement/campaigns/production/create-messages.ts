@@ -12,8 +12,10 @@ import type { Choice } from './choose.ts';
 import { insertBatches, type NewBatch } from './sql.ts';
 import { SECOND_MS } from '../../../platform/lib/time.ts';
 
-/** Messages per batch, per chunk of the queue, and per statement. */
+/** Messages per batch, and per chunk of the queue. */
 const MESSAGES_PER_BATCH = 1000;
+/** Few enough that encoding them leaves the event loop to single sends after a millisecond. */
+const MESSAGES_PER_STATEMENT = 500;
 /** The priority in the queue: after single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
 
@@ -33,8 +35,9 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
   const messages = made.map((choice) => toNewMessage(campaign, choice));
   const queued = toQueued(campaign, made, messages);
   step.queued.push(...queued);
+  // Each waits for the one before: encoding all of them at once would hold the event loop.
+  for (const slice of slices(messages, MESSAGES_PER_STATEMENT)) await insertMessages(tx, slice);
   await Promise.all([
-    ...slices(messages).map((slice) => insertMessages(tx, slice)),
     insertChunks(
       tx,
       queued.map(({ chunk }) => chunk),
@@ -48,10 +51,8 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
   return made;
 }
 
-function slices<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / MESSAGES_PER_BATCH) }, (_, i) =>
-    items.slice(i * MESSAGES_PER_BATCH, (i + 1) * MESSAGES_PER_BATCH),
-  );
+function slices<T>(items: readonly T[], size = MESSAGES_PER_BATCH): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
 const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessage =>

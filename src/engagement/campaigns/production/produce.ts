@@ -7,12 +7,14 @@ import { quietMs } from './quiet-hours.ts';
 import { findCapacity, type Capacity } from './capacity.ts';
 import * as db from './sql.ts';
 import { loadTexts } from './texts.ts';
+import { nextTurn } from '../../../platform/lib/background/slices.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 /**
  * With these a step takes some 50 ms, so that a pause takes effect quickly; more messages would keep memory for longer.
  */
 const MESSAGES_PER_STEP = 2000;
+const CHOICES_PER_TURN = 500;
 /** The wait while the queue is full, or the campaign has used up its rate for this second. */
 const FULL_MS = 150;
 /** The longest wait during quiet hours: the settings of the account may change in the meantime. */
@@ -54,7 +56,7 @@ async function produceForCountry(
   const { accountId } = campaign;
   const source = db.nextRecipientsSql(job, lane, limit);
   const candidates = await db.listCandidates(tx, { accountId, texts: tools.texts, source });
-  const { choices, skipped, last } = chooseMessages(candidates, tools);
+  const { choices, skipped, last } = await chooseMessages(candidates, tools);
   const done = campaign.expanded && candidates.length < limit && choices.length + skipped.length === candidates.length;
   if (last === null && !done) return 0;
   await createMessages({ tx, job, campaign, ...step }, 0, choices);
@@ -85,12 +87,16 @@ function sharesOf(choices: readonly Choice[], skipped: readonly Skipped[]) {
 
 type Skipped = { readonly destination: string; readonly reserveMicros: number; readonly reason: Obstacle };
 
-/** Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. */
-function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Tools) {
+/**
+ * Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. This takes some
+ * 2 µs a candidate, so it is done in turns of the event loop.
+ */
+async function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Tools) {
   const choices: Choice[] = [];
   const skipped: Skipped[] = [];
   let last: string | null = null;
-  for (const candidate of candidates) {
+  for (const [i, candidate] of candidates.entries()) {
+    if (i % CHOICES_PER_TURN === 0) await nextTurn();
     const { destination, reserveMicros } = candidate;
     const choice = choose(candidate);
     if (typeof choice === 'string') skipped.push({ destination, reserveMicros, reason: choice });

@@ -2,6 +2,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { mobileNumbers } from '../../../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
+import { watchInserts } from '../../../../test/support/inserted-messages.ts';
+import { countTurns } from '../../../../test/support/loop-turns.ts';
 import { testDatabase } from '../../../../test/support/database.ts';
 import { reset } from '../../../../test/support/reset.ts';
 import { readBooks } from '../../../../test/support/money.ts';
@@ -52,6 +54,19 @@ test('recipients get their messages in the order of their numbers, each once, an
   const { frozen, earned } = await readBooks(pool, stage.accountId);
   expect([frozen, earned]).toEqual([0, 6500 * PRICE_MICROS]);
   expect(await many(pool, sql`SELECT FROM campaign_job`)).toEqual([]);
+});
+
+test('a step leaves the event loop and the database to single sends after 500 messages', async () => {
+  const turns = countTurns();
+  const chosenIn: number[] = [];
+  stage = await openCampaignStage(pool, undefined, () => void chosenIn.push(turns()));
+  const id = await stage.confirmed({ numbers: mobileNumbers(2400) });
+  const inserts = watchInserts();
+  await stage.run();
+  expect(await stage.messages(id)).toHaveLength(2400);
+  expect(await inserts()).toEqual([500, 500, 500, 500, 400]);
+  const perTurn = [...Map.groupBy(chosenIn, (turn) => turn).values()].map((own) => own.length);
+  expect(Math.max(...perTurn)).toBe(500);
 });
 
 test('a step that fails leaves nothing behind, and is retried', async () => {

@@ -72,6 +72,8 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
   const { after, lost } = startingPoint(reply.sse.lastEventId, await findEventBounds(db, { accountId }));
   const sender = createSender(reply, (events) => renderEvents(db, findFiles, { actor: request.actor, events }));
   if (!reply.sse.isConnected) return;
+  // nginx would otherwise collect events until a buffer is full.
+  reply.raw.setHeader('x-accel-buffering', 'no');
   const follows = isFollowing(request) && !streams.closing;
   // Before the first octet is sent: a client that has it may expect the rest.
   const leave = follows ? keepOpen(deps, streams, request, { reply, sender }) : [];

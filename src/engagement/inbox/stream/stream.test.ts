@@ -85,6 +85,8 @@ const untilTexts = (events: readonly Event[], texts: readonly string[]) =>
 test('sends messages and conversations as they change to all clients, at every process', async () => {
   const streams = [await openStream(), await openStream(), await openStream({ origin: two })];
   expect(streams[0]?.response.headers.get('content-type')).toContain('text/event-stream');
+  // Events go through nginx at once.
+  expect(streams[0]?.response.headers.get('x-accel-buffering')).toBe('no');
   expect(streams[0]?.response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   await write('Hello');
   for (const { events, stop } of streams) {

@@ -3,6 +3,8 @@ import { exec, many, sql } from '../../../platform/db/query.ts';
 import { createWaker } from '../../../network/dispatch/wake.ts';
 import { testDatabase } from '../../../../test/support/database.ts';
 import { actor, freeOver } from '../../../../test/support/drafts.ts';
+import { watchInserts } from '../../../../test/support/inserted-messages.ts';
+import { countTurns, work } from '../../../../test/support/loop-turns.ts';
 import { createAccountWithCredit, readBooks } from '../../../../test/support/money.ts';
 import { type Accept, createAccept } from '../accept.ts';
 import type { BulkIn } from '../schema.ts';
@@ -47,6 +49,30 @@ test('without a globalId the same body is another request', async () => {
   const answers = [await sendBulk(deps, actor(id), anonymous), await sendBulk(deps, actor(id), anonymous)];
   expect(answers.map((answer) => answer.globalId)).toEqual([null, null]);
   expect(await messagesOf(id)).toBe(4);
+});
+
+test('large requests leave the event loop and the database to single sends after a few hundred messages', async () => {
+  const id = await createAccountWithCredit(pool, 100_000);
+  const turns = countTurns();
+  const preparedIn: number[] = [];
+  const findRoute = (): number[] => {
+    work(0.02);
+    preparedIn.push(turns());
+    return [1];
+  };
+  const tables = { ...freeOver(findRoute), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
+  const waker = { ...createWaker(pool), wake: () => undefined };
+  const slow = { ...deps, accept: createAccept({ pool, tables, waker, recentMessages: null }) };
+  const inserts = watchInserts();
+  const destinations = Array.from({ length: 2500 }, (_, i) => `+3933312${10_000 + i}`);
+  const large = { messages: [{ destinations, sender: 'ACME', body: 'Hello' }] };
+  await Promise.all([1, 2].map(() => sendBulk(slow, actor(id), large)));
+  const inserted = await inserts();
+  const perTurn = [...Map.groupBy(preparedIn, (turn) => turn).values()].map((own) => own.length);
+  expect(perTurn.reduce((sum, count) => sum + count)).toBe(5000);
+  expect(Math.max(...perTurn)).toBeLessThan(250);
+  expect(inserted).toHaveLength(10);
+  expect(Math.max(...inserted)).toBe(500);
 });
 
 test('more than 10,000 destinations are too many, in however many messages', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
-import type { AccountLimit, WebhookEventKind } from '../outbox/sql.ts';
+import type { WebhookEventKind } from '../outbox/sql.ts';
 
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -165,6 +165,9 @@ const DUE_RETRY = columns({
   attempts: as<number>('d.attempts'),
 });
 export type DueRetry = RowOf<typeof DUE_RETRY>;
+
+/** How many events to load of an account. */
+export type AccountLimit = { readonly accountId: number; readonly limit: number };
 
 /** Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already. */
 export async function listDueRetries(

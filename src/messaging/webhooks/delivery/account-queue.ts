@@ -1,3 +1,4 @@
+import { isSingleId } from '../../../platform/lib/ids.ts';
 import { createConcurrency, MAX_CONCURRENCY } from './concurrency.ts';
 import type { Facts, Form, WebhookEvent } from './payload.ts';
 
@@ -70,22 +71,28 @@ export type AccountQueueDeps = {
   readonly onSettled: (settled: SettledEvent) => void;
 };
 
+/** Events of single sends go before all others that wait. */
+export const LANES = ['single', 'other'] as const;
+type Lane = (typeof LANES)[number];
+
+const laneOf = ({ messageId }: QueuedEvent): Lane => (isSingleId(messageId) ? 'single' : 'other');
+
 /** The events of one account in the memory of the one worker that owns it. */
 export type AccountQueue = {
   readonly accountId: number;
   /** Undefined: not loaded yet. Null: the account has none. */
   target: Target | null | undefined;
   add(events: readonly QueuedEvent[]): void;
-  /** Starts as many requests as are allowed now. */
-  pump(): void;
+  /** Starts as many requests of a lane as are allowed now; the lanes before it come first. */
+  pump(lane: Lane): void;
   /** Call when the failure of an event of this message is committed: the database now defers its later events. */
   release(messageId: string): void;
   /** Starts nothing more; requests in flight still settle. */
   close(): void;
   waiting(): number;
   inFlight(): number;
-  /** How many further events to load. */
-  room(): number;
+  /** How many further events of a lane to load. */
+  room(lane: Lane): number;
   isFailing(): boolean;
   /** When it last became idle (performance.now()); null while it is busy. */
   idleSinceMs(): number | null;
@@ -93,11 +100,11 @@ export type AccountQueue = {
 
 /**
  * Sends the events of one account: as many at once as its receiver can take, those of one message one at a time and in
- * order; no message waits for another.
+ * order; no message waits for another. Those of single sends go first.
  */
 export function createAccountQueue(accountId: number, { send, share, onSettled }: AccountQueueDeps): AccountQueue {
   const concurrency = createConcurrency();
-  let queue: QueuedEvent[] = [];
+  const lanes: Record<Lane, QueuedEvent[]> = { single: [], other: [] };
   /** Messages with an event in flight, and the events that came after it. */
   const busy = new Map<string, QueuedEvent[]>();
   /** Messages with a failure that is not committed yet: what is loaded meanwhile does not know about it. */
@@ -112,21 +119,22 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
     void send(event, target).then((result) => {
       inFlightCount--;
       settle(event, result, target);
-      self.pump();
+      LANES.forEach(self.pump);
     });
   }
 
   function settle(event: QueuedEvent, result: AttemptResult, target: Target): void {
     const { messageId } = event;
+    const lane = laneOf(event);
     const followers = busy.get(messageId) ?? [];
     busy.delete(messageId);
     if (result.kind === 'acknowledged') concurrency.succeeded();
-    if (result.kind !== 'failed') queue.unshift(...followers);
+    if (result.kind !== 'failed') lanes[lane].unshift(...followers);
     else {
       concurrency.failed(performance.now(), isThrottle(result) ? (result.retryAfterMs ?? 0) : 0);
       failing.add(messageId);
-      followers.push(...queue.filter((waiting) => waiting.messageId === messageId));
-      queue = queue.filter((waiting) => waiting.messageId !== messageId);
+      followers.push(...lanes[lane].filter((later) => later.messageId === messageId));
+      lanes[lane] = lanes[lane].filter((later) => later.messageId !== messageId);
       for (const follower of followers) onSettled({ event: follower, result: { kind: 'behind' }, target });
     }
     onSettled({ event, result, target });
@@ -143,38 +151,40 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
     return true;
   }
 
+  const waiting = (): number => lanes.single.length + lanes.other.length;
+
   const self: AccountQueue = {
     accountId,
     target: undefined,
     add(events) {
       for (const event of events)
         if (failing.has(event.messageId)) onSettled({ event, result: { kind: 'behind' }, target: null });
-        else queue.push(event);
+        else lanes[laneOf(event)].push(event);
     },
-    pump() {
+    pump(lane) {
       const { target } = self;
       if (target === undefined || closed) return;
       const max = Math.min(concurrency.allowed(performance.now()), share());
+      const queue = lanes[lane];
       let taken = 0;
       while (taken < queue.length && (inFlightCount < max || !isOpen(target))) {
         const event = queue[taken++];
         if (event && !put(event, target) && target) start(event, target);
       }
-      if (taken > 0) queue = queue.slice(taken);
-      const idle = queue.length + inFlightCount === 0;
-      if (!idle) idleSince = null;
+      if (taken > 0) lanes[lane] = queue.slice(taken);
+      if (waiting() + inFlightCount > 0) idleSince = null;
       else idleSince ??= performance.now();
     },
     release: (messageId) => void failing.delete(messageId),
     close() {
       closed = true;
     },
-    waiting: () => queue.length,
+    waiting,
     inFlight: () => inFlightCount,
     // Events that will be given up do not wait for a pause.
-    room: () => {
+    room: (lane) => {
       const atOnce = isOpen(self.target) ? Math.min(concurrency.allowed(performance.now()), share()) : MAX_CONCURRENCY;
-      return atOnce * EVENTS_PER_SLOT > 2 * queue.length ? atOnce * EVENTS_PER_SLOT : 0;
+      return atOnce * EVENTS_PER_SLOT > 2 * lanes[lane].length ? atOnce * EVENTS_PER_SLOT : 0;
     },
     isFailing: concurrency.isFailing,
     idleSinceMs: () => idleSince,

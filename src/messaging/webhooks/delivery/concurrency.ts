@@ -1,6 +1,7 @@
 /** Concurrent requests to one receiver. */
 export const MAX_CONCURRENCY = 64;
-const INITIAL_CONCURRENCY = 8;
+/** Before it is known what the receiver can take. */
+export const INITIAL_CONCURRENCY = 8;
 /** A failure reduces the limit by an eighth: a receiver that refuses every third event still gets a dozen at once. */
 const BACK_OFF_DIVISOR = 8;
 /** After this many failures in a row the receiver is left alone for a while. */

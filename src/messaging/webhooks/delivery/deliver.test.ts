@@ -5,11 +5,14 @@ import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { STATUS } from '../../states.ts';
 import { testDatabase } from '../../../../test/support/database.ts';
 import { reset } from '../../../../test/support/reset.ts';
+import { bulkId } from '../../../../test/support/bulk-id.ts';
 import { newMessage } from '../../../../test/support/queue.ts';
 import { type Received, type Receiver, startReceiver } from '../../../../test/support/http/receiver.ts';
 import { until } from '../../../../test/support/until.ts';
 import { registerWebhook, startWebhookWorker, type WebhookWorker } from '../../../../test/support/http/webhook.ts';
+import { newSingleId } from '../../../platform/lib/ids.ts';
 import { publishEvents } from '../publish.ts';
+import { INITIAL_CONCURRENCY } from './concurrency.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -39,7 +42,7 @@ async function work(options: { deadlineMs?: number } = {}): Promise<WebhookWorke
 
 /** Messages with these statuses published of each, in order. */
 async function publish(count: number, statuses: readonly number[] = [STATUS.DELIVERED], accountId = ACCOUNT) {
-  const messages = Array.from({ length: count }, () => newMessage({ accountId }));
+  const messages = Array.from({ length: count }, () => newMessage({ accountId, id: bulkId() }));
   await insertMessages(pool, messages);
   for (const status of statuses)
     await publishStatus(
@@ -222,6 +225,21 @@ describe('order', () => {
     const codesOf = (id: string) => told.get(id)?.map(({ statusCode }) => statusCode);
     for (const id of others) expect(codesOf(id)).toEqual(sequence);
     expect(codesOf(stubborn)).toEqual([STATUS.ACCEPTED, ...sequence, STATUS.REJECTED]);
+  });
+
+  test('single sends go before bulk that has waited longer, of their account and of another', async () => {
+    for (const accountId of [ACCOUNT, 2]) {
+      await registerWebhook(pool, { accountId, url: receiver.url });
+      await publish(1200, [STATUS.ACCEPTED, STATUS.DELIVERED], accountId);
+    }
+    const singles = Array.from({ length: 6 }, () => newMessage({ accountId: ACCOUNT, id: newSingleId() }));
+    await insertMessages(pool, singles);
+    const ids = singles.map(({ id }) => id);
+    await publishStatus(ids, STATUS.DELIVERED);
+    receiver.answer({ manner: 'silent' });
+    await work({ deadlineMs: 1000 });
+    const first = await receiver.received(2 * INITIAL_CONCURRENCY);
+    expect(first.map((request) => bodyOf(request).messageId)).toEqual(expect.arrayContaining(ids));
   });
 
   test('what waits behind an event goes when that is dead', async () => {

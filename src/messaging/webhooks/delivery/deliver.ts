@@ -2,17 +2,25 @@ import type { Pool } from 'pg';
 import type { Log } from '../../../platform/lib/log.ts';
 import { startLoop } from '../../../platform/lib/background/loop.ts';
 import type { SecretKey } from '../../../platform/lib/secret-box.ts';
-import { listDueRetries } from '../delivery-log/sql.ts';
+import { type AccountLimit, listDueRetries } from '../delivery-log/sql.ts';
 import { createHeldEvents } from './held-events.ts';
 import {
   createAccountQueue,
+  LANES,
   type AccountQueue,
   type QueuedEvent,
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
 import { loadRetries, loadRows } from './load.ts';
-import { EVENTS_PER_ROW, claimAccounts, deleteClaims, listOutbox, type AccountLimit } from '../outbox/sql.ts';
+import {
+  claimAccounts,
+  type ClaimedAccount,
+  deleteClaims,
+  EVENTS_PER_ROW,
+  listOutbox,
+  type RowLimits,
+} from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
 import { recordSettled } from './record.ts';
 import { openSecrets } from '../secrets.ts';
@@ -28,7 +36,7 @@ const SETTLED_PER_COMMIT = 200;
 /** Nothing more is sent while this many results are not committed: after a crash these events are sent again. */
 const MAX_UNCOMMITTED = 1000;
 const BUSY_MS = 20;
-/** New events wake the loop; this is the poll for retries and for the events of dead workers. */
+/** New events wake an idle loop; this is its poll for retries and for the events of dead workers. */
 const IDLE_MS = 2000;
 /** An idle account is released to other workers; a failing one is kept longer, so that its circuit breaker survives. */
 const RELEASE_AFTER_MS = 5000;
@@ -65,6 +73,10 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const held = createHeldEvents();
   let settled: SettledEvent[] = [];
   let stopping = false;
+  /** Events have been committed since the turn began. */
+  let woken = false;
+  /** Nothing is to be done until the next event or poll. */
+  let resting = false;
 
   const share = (): number => {
     const busy = queues.values().reduce((count, queue) => count + (queue.idleSinceMs() === null ? 1 : 0), 0);
@@ -110,20 +122,25 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   async function load(): Promise<void> {
     if (paused()) return;
     const limit = Math.max(0, MAX_ACCOUNTS - queues.size);
-    const accountIds = await claimAccounts(pool, { owner, limit });
-    const wants = accountIds
-      .map((accountId) => ({ accountId, limit: (queues.get(accountId) ?? open(accountId)).room() }))
-      .filter((want) => want.limit > 0);
+    const wants = (await claimAccounts(pool, { owner, limit }))
+      .map((claimed) => {
+        const { room } = queues.get(claimed.accountId) ?? open(claimed.accountId);
+        return { ...claimed, limit: room('other'), single: rowsFor(room('single')), other: rowsFor(room('other')) };
+      })
+      .filter(({ single, other }) => single + other > 0);
     if (wants.length > 0) await loadInto(wants);
   }
 
-  async function loadInto(wants: readonly AccountLimit[]): Promise<void> {
-    const rows = wants.map(({ accountId, limit }) => ({ accountId, limit: Math.ceil(limit / EVENTS_PER_ROW) }));
+  async function loadInto(wants: readonly (ClaimedAccount & RowLimits & AccountLimit)[]): Promise<void> {
+    const withRetries = wants.filter(({ mayHaveRetries }) => mayHaveRetries);
     const [due, fresh] = await Promise.all([
-      listDueRetries(pool, { wants, heldIds: held.retryIds() }),
-      listOutbox(pool, { wants: rows, heldIds: held.rowIds() }),
+      withRetries.length > 0 ? listDueRetries(pool, { wants: withRetries, heldIds: held.retryIds() }) : [],
+      listOutbox(pool, { wants, heldIds: held.rowIds() }),
     ]);
-    const [{ events, behind, done }, again] = await Promise.all([loadRows(pool, fresh), loadRetries(pool, due)]);
+    const [{ events, behind, done }, again] = await Promise.all([
+      loadRows(pool, fresh, new Set(withRetries.map(({ accountId }) => accountId))),
+      loadRetries(pool, due),
+    ]);
     held.hold({ rows: fresh, done, retries: again });
     settled = [...settled, ...behind];
     for (const [accountId, own] of Map.groupBy([...again, ...events], (event: QueuedEvent) => event.accountId))
@@ -166,22 +183,31 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
 
   async function turn(): Promise<number> {
     const start = performance.now();
+    woken = false;
+    resting = false;
     await commit();
     if (!stopping) {
       await load();
       await updateTargets();
       shareNow = share();
-      for (const queue of queues.values()) queue.pump();
+      for (const lane of LANES) for (const queue of queues.values()) queue.pump(lane);
       await release();
     }
     const busy = settled.length > 0 || queues.values().some((queue) => queue.waiting() + queue.inFlight() > 0);
+    resting = !busy && !woken;
     // At most half of the time: with a thousand accounts a turn takes as long as the pause after it.
-    return busy ? Math.max(BUSY_MS, performance.now() - start) : IDLE_MS;
+    return resting ? IDLE_MS : Math.max(BUSY_MS, performance.now() - start);
+  }
+
+  /** Single sends commit events many times within `BUSY_MS`: a turn for each costs more than the events themselves. */
+  function wake(): void {
+    woken = true;
+    if (resting) loop.wake();
   }
 
   const loop = startLoop('webhooks', turn, log);
   return {
-    wake: loop.wake,
+    wake,
     async stop(deadlineMs) {
       stopping = true;
       await loop.stop();
@@ -192,6 +218,8 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     },
   };
 }
+
+const rowsFor = (events: number): number => Math.ceil(events / EVENTS_PER_ROW);
 
 const DRAIN_POLL_MS = 20;
 

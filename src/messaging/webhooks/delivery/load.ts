@@ -33,16 +33,22 @@ export type Loaded = {
   readonly done: LoadedEvent[];
 };
 
-/** Loads the events of outbox rows of any accounts, and separates those to send, to defer and to skip. */
-export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Loaded> {
+/**
+ * Loads the events of outbox rows of any accounts, and separates those to send, to defer and to skip.
+ *
+ * @param retrying the accounts of which events may wait for another attempt
+ */
+export async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySet<number>): Promise<Loaded> {
   const all = rows.flatMap(eventsOf);
   if (all.length === 0) return { events: [], behind: [], done: [] };
   const [firstId, lastId] = boundsOf(all.map((event) => event.id));
-  const messages = all.map(({ accountId, messageId }): EventKey => ({ accountId, id: messageId }));
+  const messages = all.flatMap(({ accountId, messageId }): EventKey[] =>
+    retrying.has(accountId) ? [{ accountId, id: messageId }] : [],
+  );
   const [facts, logged, waiting] = await Promise.all([
     factsOf(db, all),
     listLogged(db, { keys: all, firstId, lastId }),
-    listWaitingMessages(db, { messages }),
+    messages.length > 0 ? listWaitingMessages(db, { messages }) : new Set<string>(),
   ]);
   const fresh = all
     .filter((event) => !logged.has(event.id))

@@ -1,8 +1,9 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { bigint, int, rowsOf, smallint, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
-import { type Db, exec, many, onePlan, sql } from '../../../platform/db/query.ts';
+import { constant, type Db, exec, many, onePlan, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { isOwnerAlive } from '../../../platform/db/worker-session.ts';
+import { isSingleId } from '../../../platform/lib/ids.ts';
 
 /** The kinds of events that webhooks receive. */
 export const WEBHOOK_EVENT_KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
@@ -27,19 +28,28 @@ export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
 /** Limits what one worker holds in memory per account, and what it may send again after a crash. */
 export const EVENTS_PER_ROW = 500;
 
+/** Single sends first. All events of a message have the same priority, so that they stay in their order. */
+const priorityOf = ({ messageId }: NewWebhookEvent): number => (isSingleId(messageId) ? 0 : 1);
+
 /**
- * Inserts events for the accounts whose webhook takes them, one row per account, kind and status. For an account without
- * a webhook this costs one look-up in a small table.
+ * Inserts events for the accounts whose webhook takes them, one row per account, priority, kind and status. Whether there
+ * is one is decided here and not in memory: a webhook that is registered has the events that are published from then on,
+ * by every process.
+ *
+ * The first condition does not depend on the events, so it is evaluated once: if no account of the batch has a webhook,
+ * the arrays are not even unpacked, which is two thirds of the cost.
  */
 export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): Promise<void> {
+  const accountIds = plainArray([...new Set(events.map((e) => e.accountId))]);
   await exec(
     db,
     onePlan(sql`WITH written AS (
-        INSERT INTO webhook_outbox (account_id, kind, status, message_ids, at, errors)
-        SELECT u.account_id, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
+        INSERT INTO webhook_outbox (account_id, priority, kind, status, message_ids, at, errors)
+        SELECT u.account_id, u.priority, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
                array_agg(u.error)
         FROM ${rowsOf(events, {
           account_id: bigint((e) => e.accountId),
+          priority: smallint(priorityOf),
           kind: text((e) => e.kind),
           message_id: uuid((e) => e.messageId),
           status: smallint((e) => e.status),
@@ -47,9 +57,10 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
           error: text((e) => e.error),
           n: int((_, n) => n),
         })} AS u
-        WHERE EXISTS (SELECT FROM webhook_endpoint e
+        WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status = 'active')
+          AND EXISTS (SELECT FROM webhook_endpoint e
                       WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = 'DELIVERY'))
-        GROUP BY u.account_id, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
+        GROUP BY u.account_id, u.priority, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
         ORDER BY u.account_id, min(u.n)
         RETURNING id)
         SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
@@ -67,15 +78,30 @@ const accountsIn = (table: 'webhook_outbox' | 'webhook_retry') => {
     FROM a WHERE a.account_id IS NOT NULL`;
 };
 
+/** An account with events to send now. */
+export type ClaimedAccount = {
+  readonly accountId: number;
+  /** False when none of its events waits for another attempt. */
+  readonly mayHaveRetries: boolean;
+};
+
 /**
  * Claims up to `limit` accounts that have events to send now and that no living worker has claimed. Returns these and the
  * accounts with such events that this owner had claimed before.
+ *
+ * It says nothing about the retries of accounts that it has just claimed: the last transaction of the worker before may
+ * have been committed after this statement began.
  */
-export async function claimAccounts(db: Db, { owner, limit }: { owner: number; limit: number }): Promise<number[]> {
-  const rows = await many<{ accountId: number }>(
+export async function claimAccounts(
+  db: Db,
+  { owner, limit }: { owner: number; limit: number },
+): Promise<ClaimedAccount[]> {
+  return many<ClaimedAccount>(
     db,
-    sql`WITH RECURSIVE fresh AS (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_outbox')}) SELECT * FROM a) AS f),
-        later AS (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_retry')}) SELECT * FROM a) AS l
+    onePlan(sql`WITH RECURSIVE fresh AS (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_outbox')}) SELECT * FROM a) AS f),
+        waiting AS MATERIALIZED (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_retry')}) SELECT * FROM a) AS l
+                                 WHERE account_id IS NOT NULL),
+        later AS (SELECT * FROM waiting l
                   WHERE EXISTS (SELECT FROM webhook_retry r WHERE r.account_id = l.account_id AND r.due_at <= now())),
         work AS MATERIALIZED (SELECT account_id FROM fresh WHERE account_id IS NOT NULL UNION SELECT account_id FROM later),
         dead AS MATERIALIZED (SELECT owner FROM (SELECT DISTINCT owner FROM webhook_claim) AS o
@@ -87,11 +113,11 @@ export async function claimAccounts(db: Db, { owner, limit }: { owner: number; l
           ORDER BY w.account_id LIMIT ${limit}
           ON CONFLICT (account_id) DO UPDATE SET owner = excluded.owner WHERE c.owner IN (SELECT owner FROM dead)
           RETURNING c.account_id)
-        SELECT account_id AS "accountId" FROM taken
+        SELECT account_id AS "accountId", true AS "mayHaveRetries" FROM taken
         UNION ALL
-        SELECT w.account_id FROM work w JOIN webhook_claim c ON c.account_id = w.account_id WHERE c.owner = ${owner}`,
+        SELECT w.account_id, w.account_id IN (SELECT account_id FROM waiting)
+        FROM work w JOIN webhook_claim c ON c.account_id = w.account_id WHERE c.owner = ${owner}`),
   );
-  return rows.map((row) => row.accountId);
 }
 
 /** Lists which of these accounts are still this owner's; they stay so until the transaction ends. */
@@ -101,8 +127,8 @@ export async function listOwnAccounts(
 ): Promise<Set<number>> {
   const rows = await many<{ accountId: number }>(
     db,
-    sql`SELECT account_id AS "accountId" FROM webhook_claim
-        WHERE owner = ${owner} AND account_id = ANY(${plainArray(accountIds)}::bigint[]) ORDER BY account_id FOR SHARE`,
+    onePlan(sql`SELECT account_id AS "accountId" FROM webhook_claim
+        WHERE owner = ${owner} AND account_id = ANY(${plainArray(accountIds)}::bigint[]) ORDER BY account_id FOR SHARE`),
   );
   return new Set(rows.map((row) => row.accountId));
 }
@@ -130,26 +156,32 @@ const OUTBOX_ROW = columns({
                    FROM unnest(o.at) WITH ORDINALITY AS a (at, n))`),
 });
 
-/** Up to 500 events of one account, kind and status. */
+/** Up to 500 events of one account, priority, kind and status. */
 export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
 
-/** How many rows to load of an account. */
-export type AccountLimit = { readonly accountId: number; readonly limit: number };
+/** How many rows to load of an account: of single sends, and of others. */
+export type RowLimits = { readonly accountId: number; readonly single: number; readonly other: number };
 
-/** Lists the oldest rows of these accounts, up to the limit of each, without those held already. */
+/**
+ * Lists the oldest rows of these accounts, up to the limits of each, without those held already; those of single sends
+ * come first.
+ */
 export async function listOutbox(
   db: Db,
-  { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly number[] },
+  { wants, heldIds }: { wants: readonly RowLimits[]; heldIds: readonly number[] },
 ): Promise<OutboxRow[]> {
   const rows = await many(
     db,
     sql`SELECT ${OUTBOX_ROW}
-        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), max: int((w) => w.limit) })} AS u
+        FROM ${rowsOf(wants, {
+          account_id: bigint((w) => w.accountId),
+          single: int((w) => w.single),
+          other: int((w) => w.other),
+        })} AS u
         CROSS JOIN LATERAL (
-          SELECT * FROM webhook_outbox w
-          WHERE w.account_id = u.account_id AND w.id <> ALL(${plainArray(heldIds)}::bigint[]) ORDER BY w.id LIMIT u.max
+          (${oldestOf(0, sql`u.single`, heldIds)}) UNION ALL (${oldestOf(1, sql`u.other`, heldIds)})
         ) AS o
-        ORDER BY o.id`,
+        ORDER BY o.priority, o.id`,
   );
   return rows.map((row) => ({
     ...row,
@@ -158,7 +190,12 @@ export async function listOutbox(
   }));
 }
 
+const oldestOf = (priority: 0 | 1, limit: Sql, heldIds: readonly number[]): Sql => sql`
+  SELECT * FROM webhook_outbox w
+  WHERE w.account_id = u.account_id AND w.priority = ${constant(priority)} AND w.id <> ALL(${plainArray(heldIds)}::bigint[])
+  ORDER BY w.id LIMIT ${limit}`;
+
 /** Deletes rows whose events are all in the log. */
 export async function deleteOutbox(db: Db, { ids }: { ids: readonly number[] }): Promise<number> {
-  return exec(db, sql`DELETE FROM webhook_outbox WHERE id = ANY(${plainArray(ids)}::bigint[])`);
+  return exec(db, onePlan(sql`DELETE FROM webhook_outbox WHERE id = ANY(${plainArray(ids)}::bigint[])`));
 }

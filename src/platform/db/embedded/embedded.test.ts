@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -113,8 +113,26 @@ describe('a running server', () => {
       .find((address) => address?.internal === false);
     if (outside === undefined) return;
     const elsewhere = new URL(connectionString);
+    elsewhere.search = '';
     elsewhere.hostname = outside.family === 'IPv6' ? `[${outside.address}]` : outside.address;
     await expect(valueOf(elsewhere.href, 'SELECT 1')).rejects.toThrow();
+  });
+
+  test('is reached over a socket in its folder, which nobody else may enter, with the password', async () => {
+    const { connectionString } = await start();
+    const url = new URL(connectionString);
+    expect(url.searchParams.get('host')).toBe(clusterDir);
+    expect(await valueOf(connectionString, 'SELECT inet_server_addr()')).toBeNull();
+    const socket = await stat(join(clusterDir, `.s.PGSQL.${url.port}`));
+    expect([(await stat(clusterDir)).mode & 0o777, socket.mode & 0o777]).toEqual([0o700, 0o600]);
+    url.password = 'guess';
+    await expect(valueOf(url.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+  });
+
+  test('is reached over TCP by the same connection string without the socket', async () => {
+    const url = new URL((await start()).connectionString);
+    url.search = '';
+    expect(await valueOf(url.href, 'SELECT host(inet_server_addr())')).toBe('127.0.0.1');
   });
 
   test('knows letters of every alphabet and orders text by code point', async () => {
@@ -203,6 +221,20 @@ test('of several processes that start at once on an empty folder all reach the s
   expect((await readdir(dir)).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
   for (const { child } of others) await killed(child);
   await own.stop();
+});
+
+test('where the folder takes no socket, the server starts with TCP alone', async () => {
+  const { site, port } = await stoppedSite();
+  const inTheWay = join(clusterDir, `.s.PGSQL.${port}`);
+  await mkdir(inTheWay);
+  try {
+    expect(await ensureRunning(site, port)).toMatchObject({ port, socketDir: null });
+    const { connectionString } = await start();
+    expect(new URL(connectionString).search).toBe('');
+    expect(await valueOf(connectionString, 'SELECT 1')).toBe(1);
+  } finally {
+    await rmdir(inTheWay);
+  }
 });
 
 test('a start waits for its port while another program has it', async () => {

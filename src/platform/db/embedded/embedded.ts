@@ -7,6 +7,7 @@ import { createDataDir } from '../data-dir.ts';
 import { clusterPath, openCluster } from './cluster.ts';
 import { ensureRunning, findServer, haltServer, type Site, stopServer } from './process.ts';
 import { SUPERUSER } from './settings.ts';
+import { overSocket } from './socket.ts';
 import { findServerUser } from './user.ts';
 import { hasCode } from '../private-file.ts';
 import { explainDatabaseError, StartupError } from '../startup-error.ts';
@@ -38,7 +39,8 @@ const RETRY_MS = 50;
 const DISCONNECT_GRACE_MS = 500;
 
 /**
- * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a separate process:
+ * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1 and on a Unix socket in that folder,
+ * which the connection string names where the system and the path allow one (socket.ts). The server is a separate process:
  * it survives if this process is killed, and the next start finds it. If the server itself is killed, it is restarted
  * on the same port while this process runs, or recovers at the next start.
  *
@@ -93,7 +95,8 @@ async function connectToServer(site: Site, password: string, signal: AbortSignal
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
   for (;;) {
     const server = await ensureRunning(site, undefined, signal);
-    const connectionString = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
+    const overTcp = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
+    const connectionString = server.socketDir === null ? overTcp : overSocket(overTcp, server.socketDir);
     try {
       await verify(site, connectionString);
       return { ...server, connectionString };

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { serverArguments } from './settings.ts';
+import { removeDeadSockets, socketFolder } from './socket.ts';
 import type { ServerUser } from './user.ts';
 import { readIfExists } from '../private-file.ts';
 import { StartupError } from '../startup-error.ts';
@@ -24,7 +25,12 @@ export type Site = {
   readonly durable: boolean;
 };
 
-export type RunningServer = { readonly pid: number; readonly port: number };
+export type RunningServer = {
+  readonly pid: number;
+  readonly port: number;
+  /** The folder of its Unix socket; null if it has none. */
+  readonly socketDir: string | null;
+};
 
 const POLL_MS = 20;
 /** Crash recovery replays up to max_wal_size, which takes minutes on a slow disk. */
@@ -35,6 +41,8 @@ const RETRY_MS = 10_000;
 /** A port taken between choice and use, or processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
   /Address already in use|pre-existing shared memory block|lock file "postmaster.pid" already exists/;
+/** Some network and shared folders take no sockets. */
+const NO_SOCKETS = /could not create any Unix-domain sockets/;
 const MAX_LOG_BYTES = 10_000_000;
 
 const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
@@ -70,9 +78,12 @@ export async function findServer(clusterDir: string): Promise<(RunningServer & {
   // Lines of postmaster.pid: pid, data directory, start time, port, socket folder, address, shared memory key, status.
   const lines = (await readIfExists(join(clusterDir, 'postmaster.pid')))?.split('\n') ?? [];
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !(await commandLine(pid)).includes(clusterDir)) return undefined;
-  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
+  if (!Number.isInteger(pid) || pid <= 0 || !(await runsOn(clusterDir, pid))) return undefined;
+  return { pid, port: Number(lines[3]), socketDir: lines[4] || null, ready: lines[7]?.trim() === 'ready' };
 }
+
+const runsOn = async (clusterDir: string, pid: number): Promise<boolean> =>
+  (await commandLine(pid)).includes(clusterDir);
 
 async function commandLine(pid: number): Promise<string> {
   const command = process.platform === 'linux' ? readFile(`/proc/${pid}/cmdline`, 'utf8') : psCommand(pid);
@@ -94,20 +105,24 @@ export async function ensureRunning(
 ): Promise<RunningServer & { attached: boolean }> {
   const startedAt = Date.now();
   let child: Awaited<ReturnType<typeof spawnServer>> | undefined;
+  let socketDir = socketFolder(site.clusterDir);
   while (Date.now() < startedAt + START_TIMEOUT_MS) {
     const server = await findServer(site.clusterDir);
-    if (server?.ready) return { pid: server.pid, port: server.port, attached: server.pid !== child?.pid };
+    if (server?.ready) return { ...server, attached: server.pid !== child?.pid };
     await breakOffIf(signal, child);
     if (server === undefined && child?.running() !== true) {
       const output = child?.output() ?? '';
-      if (child !== undefined && !(TRANSIENT_FAILURE.test(output) && Date.now() < startedAt + RETRY_MS))
-        throw startFailure(output, site);
-      child = await spawnServer(site, port ?? (await freePort()));
+      if (NO_SOCKETS.test(output)) socketDir = null;
+      else if (child !== undefined && !mayGoAway(output, startedAt)) throw startFailure(output, site);
+      child = await spawnServer(site, port ?? (await freePort()), socketDir);
     }
     await delay(POLL_MS);
   }
   throw new StartupError(`PostgreSQL was not ready after ${START_TIMEOUT_MS / 60_000} minutes: see ${site.logFile}.`);
 }
+
+const mayGoAway = (failure: string, startedAt: number): boolean =>
+  TRANSIENT_FAILURE.test(failure) && Date.now() < startedAt + RETRY_MS;
 
 async function breakOffIf(
   signal: AbortSignal | undefined,
@@ -118,21 +133,26 @@ async function breakOffIf(
   throw signal.reason;
 }
 
-async function spawnServer(site: Site, port: number) {
+async function spawnServer(site: Site, port: number, socketDir: string | null) {
   await removeForeignPidFile(site.clusterDir);
+  await removeDeadSockets(site.clusterDir, (pid) => runsOn(site.clusterDir, pid));
   await limitLog(site.logFile);
   const logStart = await stat(site.logFile).then(
     ({ size }) => size,
     () => 0,
   );
   const log = openSync(site.logFile, 'a', 0o600);
-  const child = spawn(site.postgres, serverArguments({ dir: site.clusterDir, port, durable: site.durable }), {
-    ...site.user,
-    cwd: '/',
-    env: { PATH: '/usr/bin:/bin' },
-    stdio: ['ignore', log, log],
-    detached: true,
-  });
+  const child = spawn(
+    site.postgres,
+    serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable }),
+    {
+      ...site.user,
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+      stdio: ['ignore', log, log],
+      detached: true,
+    },
+  );
   closeSync(log);
   let spawnError = '';
   child.on('error', (error) => {

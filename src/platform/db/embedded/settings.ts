@@ -51,8 +51,14 @@ export function initdbArguments(options: { dir: string; passwordFile: string; du
 
 /**
  * Returns the arguments of the server, with settings that postgresql.conf cannot override: durability and addresses.
+ * `socketDir` is null for no Unix socket.
  */
-export function serverArguments(options: { dir: string; port: number; durable: boolean }): string[] {
+export function serverArguments(options: {
+  dir: string;
+  port: number;
+  socketDir: string | null;
+  durable: boolean;
+}): string[] {
   const durable = options.durable ? 'on' : 'off';
   return [
     '-D',
@@ -60,7 +66,9 @@ export function serverArguments(options: { dir: string; port: number; durable: b
     ...settings({
       listen_addresses: '127.0.0.1',
       port: String(options.port),
-      unix_socket_directories: '',
+      unix_socket_directories: options.socketDir ?? '',
+      // For the server's own user, like the folder; and for root, whom no permission keeps out.
+      unix_socket_permissions: '0600',
       fsync: durable,
       synchronous_commit: durable,
       full_page_writes: durable,

@@ -1,23 +1,43 @@
 import { resume } from './loop-watch.ts';
 
 /** How long work may hold the event loop before everything else that waits gets its turn. */
-const SLICE_MS = 10;
+const SLICE_MS = 2;
+/** As many items as are worth waiting for a turn. */
+const MANY = 100;
 
-/** Resolves in the next turn of the event loop, after the input and output that waits. */
+/** Work that waits for a turn of the event loop, first come first served. */
+const waiting: (() => void)[] = [];
+
+function letOneGoOn(): void {
+  const next = waiting.shift();
+  if (waiting.length > 0) setImmediate(letOneGoOn);
+  next?.();
+}
+
+/**
+ * Resolves in one of the next turns of the event loop, after the input and output that waits. In each turn only one of
+ * all callers in the process goes on, so that a turn takes as long as one slice, however many large requests there are:
+ * a single send needs some four turns until its answer.
+ */
 export async function nextTurn(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise<void>((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(letOneGoOn);
+  });
   resume();
 }
 
 /**
- * Maps the items in their order, in slices of about 10 ms with a turn of the event loop between them. A call of `map`
- * itself is not interrupted.
+ * Maps the items in their order, in slices of about 2 ms, each in a turn of the event loop of its own (`nextTurn`). Fewer
+ * than a hundred items begin at once. A call of `map` itself is not interrupted.
  */
 export async function mapInSlices<T, R>(items: readonly T[], map: (item: T, index: number) => R): Promise<R[]> {
   const results: R[] = [];
+  if (items.length >= MANY) await nextTurn();
   let sliceEndsAt = performance.now() + SLICE_MS;
-  for (const [i, item] of items.entries()) {
-    results.push(map(item, i));
+  // Not `entries()`: its pairs were 1 % of all garbage of a bulk send.
+  for (let i = 0; i < items.length; i++) {
+    results.push(map(items[i] as T, i));
     if (performance.now() < sliceEndsAt) continue;
     await nextTurn();
     sliceEndsAt = performance.now() + SLICE_MS;

@@ -18,7 +18,12 @@ const SENT_FACTS = columns({
   submittedAt: as<Date | null>('s.submitted_at'),
 });
 
-/** Lists what the bodies of events need of messages that were sent; the ids of both tables lie in [firstId, lastId]. */
+/**
+ * Lists what the bodies of events need of messages that were sent; the ids of both tables lie in [firstId, lastId].
+ *
+ * The limits make the planner look up each key. Without statistics it read every row of that range instead: for single
+ * sends, 130 µs of CPU a message.
+ */
 export async function listSentFacts(
   db: Db,
   { keys, firstId, lastId }: { keys: readonly Key[]; firstId: string; lastId: string },
@@ -26,10 +31,13 @@ export async function listSentFacts(
   return many(
     db,
     sql`SELECT ${SENT_FACTS}
-        FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id
-        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
-          AND s.id BETWEEN ${firstId} AND ${lastId}
-        WHERE m.id BETWEEN ${firstId} AND ${lastId}`,
+        FROM ${keysOf(keys)} AS u
+        CROSS JOIN LATERAL (
+          SELECT id, client_id, channel, destination, want_receipt FROM message
+          WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} LIMIT 1) AS m
+        LEFT JOIN LATERAL (
+          SELECT submitted_at FROM message_state
+          WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} LIMIT 1) AS s ON true`,
   );
 }
 

@@ -1,20 +1,21 @@
 import { type Db, many, sql } from './query.ts';
 
 /**
- * Checks that the schema keeps to what Citus, which distributes PostgreSQL over several machines, can distribute. The
- * comment of each table states how it would be distributed: 'reference' (a copy on every node), 'distributed' (by
- * account_id) or 'local' (on the coordinator). Returns one sentence per violation, an empty list if there is none. The
- * rules:
+ * Checks that each table says in its comment what becomes of its rows when an account moves to another database, and that
+ * its keys fit: 'facts' (the rows of an account, which move with it), 'queue' (work in progress, drained and never copied)
+ * or 'shared' (used by all accounts, or copied row by row). Returns one sentence per violation, an empty list if there is
+ * none. The rules:
  *
  * - every table has such a comment;
- * - a distributed table has account_id NOT NULL, first in its primary key and part of every unique index and exclusion
- *   constraint, and no triggers;
- * - a foreign key between distributed tables pairs account_id with account_id; other foreign keys refer to a reference
- *   table, or are between local tables.
+ * - a table of facts has account_id NOT NULL, first in its primary key and part of every unique index and exclusion
+ *   constraint, so that its rows can be selected and replicated by account, and no triggers, which replication would not
+ *   run;
+ * - a foreign key between tables of facts pairs account_id with account_id; other foreign keys refer to a shared table, or
+ *   are between queues.
  *
  * Partitions follow their table and are not checked.
  */
-export async function checkCitusRules(db: Db): Promise<string[]> {
+export async function checkTableKinds(db: Db): Promise<string[]> {
   return [
     ...(await checkComments(db)),
     ...(await checkAccountColumn(db)),
@@ -24,7 +25,7 @@ export async function checkCitusRules(db: Db): Promise<string[]> {
   ];
 }
 
-const isDistributed = sql`obj_description(c.oid, 'pg_class') = 'distributed'`;
+const holdsFacts = sql`obj_description(c.oid, 'pg_class') = 'facts'`;
 const isOurTable = sql`c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`;
 
 async function checkComments(db: Db): Promise<string[]> {
@@ -33,12 +34,12 @@ async function checkComments(db: Db): Promise<string[]> {
     sql`SELECT c.relname AS name, obj_description(c.oid, 'pg_class') AS comment
           FROM pg_class c
          WHERE ${isOurTable}
-           AND coalesce(obj_description(c.oid, 'pg_class') NOT IN ('reference', 'distributed', 'local'), true)
+           AND coalesce(obj_description(c.oid, 'pg_class') NOT IN ('facts', 'queue', 'shared'), true)
          ORDER BY 1`,
   );
   return rows.map(
     ({ name, comment }) =>
-      `${name}: needs COMMENT ON TABLE ${name} IS 'reference', 'distributed' or 'local', and has ${comment === null ? 'none' : `'${comment}'`}`,
+      `${name}: needs COMMENT ON TABLE ${name} IS 'facts', 'queue' or 'shared', and has ${comment === null ? 'none' : `'${comment}'`}`,
   );
 }
 
@@ -49,12 +50,12 @@ async function checkAccountColumn(db: Db): Promise<string[]> {
           FROM pg_class c
           LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped
           LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-         WHERE ${isOurTable} AND ${isDistributed}
+         WHERE ${isOurTable} AND ${holdsFacts}
          ORDER BY 1`,
   );
   return rows.flatMap(({ name, not_null, leads_key }) => {
-    if (not_null !== true) return [`${name}: is distributed and needs a column account_id NOT NULL`];
-    return leads_key === true ? [] : [`${name}: is distributed and needs a primary key that begins with account_id`];
+    if (not_null !== true) return [`${name}: holds facts and needs a column account_id NOT NULL`];
+    return leads_key === true ? [] : [`${name}: holds facts and needs a primary key that begins with account_id`];
   });
 }
 
@@ -64,12 +65,12 @@ async function checkUniqueIndexes(db: Db): Promise<string[]> {
     sql`SELECT c.relname AS name, i.indexrelid::regclass::text AS index
           FROM pg_class c
           JOIN pg_index i ON i.indrelid = c.oid AND (i.indisunique OR i.indisexclusion) AND NOT i.indisprimary
-         WHERE ${isOurTable} AND ${isDistributed}
+         WHERE ${isOurTable} AND ${holdsFacts}
            AND NOT EXISTS (SELECT FROM pg_attribute a
                             WHERE a.attrelid = i.indexrelid AND a.attname = 'account_id' AND a.attnum <= i.indnkeyatts)
          ORDER BY 1, 2`,
   );
-  return rows.map(({ name, index }) => `${name}: is distributed, so the unique index ${index} must contain account_id`);
+  return rows.map(({ name, index }) => `${name}: holds facts, so the unique index ${index} must contain account_id`);
 }
 
 async function checkTriggers(db: Db): Promise<string[]> {
@@ -77,10 +78,10 @@ async function checkTriggers(db: Db): Promise<string[]> {
     db,
     sql`SELECT c.relname AS name, t.tgname AS trigger
           FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid AND NOT t.tgisinternal
-         WHERE ${isOurTable} AND ${isDistributed}
+         WHERE ${isOurTable} AND ${holdsFacts}
          ORDER BY 1, 2`,
   );
-  return rows.map(({ name, trigger }) => `${name}: is distributed and cannot have the trigger ${trigger}`);
+  return rows.map(({ name, trigger }) => `${name}: holds facts and cannot have the trigger ${trigger}`);
 }
 
 type ForeignKey = { name: string; key: string; target: string; from: string; to: string; pairs_account: boolean };
@@ -106,9 +107,9 @@ async function checkForeignKeys(db: Db): Promise<string[]> {
 
 function foreignKeyViolation({ name, key, target, from, to, pairs_account }: ForeignKey): string | undefined {
   const which = `${name}: the foreign key ${key}`;
-  if (to === 'reference' || (from === 'local' && to === 'local')) return undefined;
-  if (from !== to) return `${which} refers from a ${from} table to the ${to} table ${target}, which Citus cannot check`;
+  if (to === 'shared' || (from === 'queue' && to === 'queue')) return undefined;
+  if (from !== to) return `${which} refers from a table of kind ${from} to ${target} of kind ${to}`;
   return pairs_account
     ? undefined
-    : `${which} between distributed tables must pair account_id with account_id of ${target}`;
+    : `${which} between tables of facts must pair account_id with account_id of ${target}`;
 }

@@ -1,0 +1,47 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createPool } from '../../../platform/db/pool.ts';
+import { many, sql } from '../../../platform/db/query.ts';
+import { newId } from '../../../platform/lib/ids.ts';
+import { silentLog } from '../../../platform/lib/log.ts';
+import { testDatabase } from '../../../../test/support/database.ts';
+import { registerWebhook } from '../../../../test/support/http/webhook.ts';
+import { reset } from '../../../../test/support/reset.ts';
+import { STATUS } from '../../states.ts';
+import { insertOutbox, type NewWebhookEvent } from './sql.ts';
+
+const database = testDatabase();
+const { pool } = database;
+const URL = 'https://receiver.example/';
+
+beforeEach(() => reset(pool, sql`TRUNCATE webhook_endpoint, webhook_outbox`));
+
+const eventOf = (accountId: number): NewWebhookEvent => ({
+  accountId,
+  kind: 'DELIVERY',
+  messageId: newId(),
+  status: STATUS.DELIVERED,
+  at: null,
+  error: null,
+});
+const inOutbox = async (): Promise<string[]> =>
+  (await many<{ id: string }>(pool, sql`SELECT unnest(message_ids) AS id FROM webhook_outbox`)).map(({ id }) => id);
+
+test('of a batch of many accounts exactly the events of those with a webhook are kept', async () => {
+  await registerWebhook(pool, { accountId: 2, url: URL });
+  const events = [1, 2, 3, 2, 1].map(eventOf);
+  await insertOutbox(pool, events);
+  const kept = events.filter(({ accountId }) => accountId === 2).map(({ messageId }) => messageId);
+  expect((await inOutbox()).sort()).toEqual(kept.sort());
+});
+
+test('from the registration of a webhook on, another process publishes its events, whatever it did before', async () => {
+  const other = createPool(database.connectionString, { max: 1, applicationName: 'other', log: silentLog });
+  // Often enough for PostgreSQL to keep the plan of the statement.
+  for (let i = 0; i < 10; i++) await insertOutbox(other, [eventOf(1)]);
+  expect(await inOutbox()).toEqual([]);
+  await registerWebhook(pool, { accountId: 1, url: URL });
+  const event = eventOf(1);
+  await insertOutbox(other, [event]);
+  expect(await inOutbox()).toEqual([event.messageId]);
+  await other.end();
+});

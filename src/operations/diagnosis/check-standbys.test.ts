@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
+import { until } from '../../../test/support/until.ts';
+import { createProbes } from '../../app/probes.ts';
+import { createPool } from '../../platform/db/pool.ts';
+import { exec, sql } from '../../platform/db/query.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { checkStandbys } from './check-standbys.ts';
+
+let replicated: Replicated;
+beforeAll(async () => {
+  replicated = await startReplicated({ standbys: 2, synchronous: true });
+}, 120_000);
+afterAll(() => replicated.stop());
+
+test('two synchronous standbys are well; one is not enough, and none makes commits wait, which readiness shows', async () => {
+  const [primary, ...standbys] = replicated.servers;
+  const pool = createPool(primary?.url ?? '', { max: 3, applicationName: 'test', log: silentLog });
+  const found = () => checkStandbys(pool, replicated.url);
+  const ready = async () =>
+    createProbes(pool)
+      .find(({ name }) => name === 'database')
+      ?.check();
+
+  const well = await until('both standbys are connected', () => found().then((one) => one.ok && one));
+  expect(well.detail).toMatch(/^s1 synchronous, .* behind, s2 synchronous, .* behind$/);
+  expect(await ready()).toEqual({ ok: true, detail: 'accepts writes' });
+
+  await standbys[0]?.kill();
+  const one = await until('one standby is missed', () => found().then((finding) => !finding.ok && finding));
+  expect(one).toMatchObject({
+    detail: '1 of 1 connected standbys are synchronous',
+    advice: expect.stringMatching(/^Run two/),
+  });
+
+  await standbys[1]?.kill();
+  const written = exec(pool, sql`CREATE TABLE waits (id int)`);
+  const waiting = { ok: false, detail: '1 commits have waited for a standby for 2 s or more' };
+  await until('the commit waits', () => found().then(({ detail }) => detail === waiting.detail));
+  expect(await ready()).toEqual(waiting);
+
+  await standbys[0]?.start();
+  await written;
+  expect(await ready()).toEqual({ ok: true, detail: 'accepts writes' });
+  await pool.end();
+}, 120_000);
+
+test('a standby, asked for readiness, accepts no writes', async () => {
+  const pool = createPool(replicated.servers[1]?.url ?? '', { max: 1, applicationName: 'test', log: silentLog });
+  const [database] = createProbes(pool);
+  expect(await database?.check()).toEqual({ ok: false, detail: 'accepts no writes' });
+  await pool.end();
+});

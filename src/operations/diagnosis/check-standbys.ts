@@ -1,0 +1,50 @@
+import type { Pool } from 'pg';
+import { splitHosts } from '../../platform/lib/database-url.ts';
+import { findSynchronousNames, findWritability, listStandbys, type Standby } from '../../platform/db/replication.ts';
+import type { Finding } from './finding.ts';
+
+const MAX_LAG_SECONDS = 10;
+/** With one synchronous standby, sending stops when it is away; with two of which any one suffices, it goes on. */
+const MIN_SYNCHRONOUS = 2;
+
+/**
+ * Checks that the database survives the loss of its server: two synchronous standbys, close behind, and no commit that waits
+ * for one. They are wanted when DATABASE_URL names several hosts, or when the server has standbys or waits for some.
+ */
+export async function checkStandbys(pool: Pool, databaseUrl: string | undefined): Promise<Finding> {
+  const standbys = await listStandbys(pool);
+  const { names } = await findSynchronousNames(pool);
+  const { waitingCommits } = await findWritability(pool);
+  const isWanted = splitHosts(databaseUrl ?? '').length > 1 || standbys.length > 0 || names !== '';
+  if (!isWanted) return { name: 'standbys', ok: true, detail: 'none' };
+  const problem = problemOf(standbys, waitingCommits);
+  if (problem !== undefined) return { name: 'standbys', ok: false, ...problem };
+  return { name: 'standbys', ok: true, detail: standbys.map(describeStandby).join(', ') };
+}
+
+type Problem = { readonly detail: string; readonly advice: string };
+
+function problemOf(standbys: readonly Standby[], waitingCommits: number): Problem | undefined {
+  if (waitingCommits > 0)
+    return {
+      detail: `${waitingCommits} commits have waited for a standby for 2 s or more`,
+      advice: 'Start a standby again: requests are answered, and messages sent, only after one has confirmed.',
+    };
+  const synchronous = standbys.filter((standby) => standby.synchronous);
+  if (synchronous.length < MIN_SYNCHRONOUS)
+    return {
+      detail: `${synchronous.length} of ${standbys.length} connected standbys are synchronous`,
+      advice:
+        "Run two and set synchronous_standby_names = 'ANY 1 (…)': without one, a failover loses accepted messages; with " +
+        'only one, sending stops when it is away. Showing them needs the rights of pg_monitor.',
+    };
+  const late = standbys.filter(({ lagSeconds }) => lagSeconds > MAX_LAG_SECONDS);
+  if (late.length === 0) return undefined;
+  return {
+    detail: late.map(describeStandby).join(', '),
+    advice: 'A standby that is far behind takes long to be promoted: see its disk, its network and long reads on it.',
+  };
+}
+
+const describeStandby = ({ name, synchronous, lagSeconds }: Standby): string =>
+  `${name} ${synchronous ? 'synchronous' : 'asynchronous'}, ${lagSeconds.toFixed(1)} s behind`;

@@ -1,0 +1,29 @@
+import { as, columns, type RowOf } from './select.ts';
+import { type Db, many, one, sql } from './query.ts';
+
+const WRITABILITY = columns({
+  readOnly: as<boolean>("current_setting('transaction_read_only') = 'on'"),
+  waitingCommits: as<number>(`(SELECT count(*) FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND clock_timestamp() - query_start > interval '2 seconds')`),
+});
+/** Whether the server takes writes, and how many commits have waited for a standby for more than two seconds. */
+export type Writability = RowOf<typeof WRITABILITY>;
+
+/** Finds whether writes go through: a commit that waits for a standby looks to its client like a slow one. */
+export const findWritability = (db: Db): Promise<Writability> => one(db, sql`SELECT ${WRITABILITY}`);
+
+const STANDBY = columns({
+  name: as<string>('application_name'),
+  synchronous: as<boolean>("coalesce(sync_state IN ('sync', 'quorum'), false)"),
+  lagSeconds: as<number>('coalesce(extract(epoch FROM replay_lag), 0)::float8'),
+});
+/** A connected standby; without the rights of pg_monitor it looks asynchronous. */
+export type Standby = RowOf<typeof STANDBY>;
+
+/** Lists the standbys that stream from this server. */
+export const listStandbys = (db: Db): Promise<Standby[]> =>
+  many(db, sql`SELECT ${STANDBY} FROM pg_stat_replication ORDER BY application_name`);
+
+/** Finds the setting that says which standbys a commit waits for; empty if it waits for none. */
+export const findSynchronousNames = (db: Db): Promise<{ names: string }> =>
+  one(db, sql`SELECT current_setting('synchronous_standby_names') AS names`);

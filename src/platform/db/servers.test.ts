@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
+import { until } from '../../../test/support/until.ts';
+import { silentLog } from '../lib/log.ts';
+import { createPool } from './pool.ts';
+import { exec, many, one, sql } from './query.ts';
+import { serversOf, waitForPrimary } from './servers.ts';
+import { transaction } from './transaction.ts';
+import { openWorkerSession } from './worker-session.ts';
+
+let replicated: Replicated;
+beforeAll(async () => {
+  replicated = await startReplicated({ standbys: 1 });
+}, 120_000);
+afterAll(() => replicated.stop());
+
+const portOf = (url: string): string => new URL(url).port;
+
+test('one host is used without being asked', async () => {
+  const servers = serversOf('postgres://nobody@127.0.0.1:1/none');
+  expect(servers.areSeveral).toBe(false);
+  expect(await servers.find()).toBe('postgres://nobody@127.0.0.1:1/none');
+});
+
+test('a start without a primary ends with a sentence that says what to do', async () => {
+  const nobody = 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none';
+  await expect(waitForPrimary(nobody, 50)).rejects.toThrow('None of the hosts in DATABASE_URL accepts writes');
+});
+
+test('the host that accepts writes is found, wherever it stands in the list', async () => {
+  const [primary, standby] = replicated.servers;
+  if (!primary || !standby) throw new Error('two servers');
+  const url = primary.url.replace(/@[^/]+/, `@127.0.0.1:${portOf(standby.url)},127.0.0.1:${portOf(primary.url)}`);
+  expect(portOf(await serversOf(url).find())).toBe(portOf(primary.url));
+});
+
+test('when the primary dies, pool and worker session go on with the promoted standby', async () => {
+  const [primary, standby] = replicated.servers;
+  if (!primary || !standby) throw new Error('two servers');
+  const pool = createPool(replicated.url, { max: 3, applicationName: 'test', log: silentLog });
+  onTestFinished(() => pool.end());
+  await exec(pool, sql`CREATE TABLE note (id int PRIMARY KEY)`);
+  const heard: string[] = [];
+  const session = await openWorkerSession({
+    connectionString: replicated.url,
+    channels: ['note'],
+    onNotify: (_, payload) => void heard.push(payload),
+    log: silentLog,
+  });
+  onTestFinished(() => session.close());
+  const write = (id: number) => transaction(pool, (tx) => exec(tx, sql`INSERT INTO note VALUES (${id})`));
+  await write(1);
+  const copy = createPool(standby.url, { max: 1, applicationName: 'test', log: silentLog });
+  await until('the standby has the row', async () => {
+    const rows = await many(copy, sql`SELECT FROM note`).catch(() => []);
+    return rows.length === 1;
+  });
+  await copy.end();
+
+  await primary.kill();
+  await expect(write(2)).rejects.toThrow();
+  await standby.promote();
+
+  await until('a write succeeds again', () =>
+    write(3).then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect(await one(pool, sql`SELECT inet_server_port() AS port, count(*) FROM note`)).toEqual({
+    port: Number(portOf(standby.url)),
+    count: 2,
+  });
+  await until('the session listens again', async () => {
+    await exec(pool, sql`SELECT pg_notify('note', 'there')`);
+    return heard.includes('there');
+  });
+}, 120_000);
+
+test('a session whose server has become read-only is dropped', async () => {
+  const writable = replicated.servers[1];
+  if (!writable) throw new Error('two servers');
+  const pool = createPool(writable.url, { max: 1, applicationName: 'test', log: silentLog });
+  onTestFinished(() => pool.end());
+  const pid = () => one<{ pid: number }>(pool, sql`SELECT pg_backend_pid() AS pid`);
+  const before = await pid();
+  await exec(pool, sql`SET default_transaction_read_only = on`);
+  await expect(transaction(pool, (tx) => exec(tx, sql`CREATE TABLE never (id int)`))).rejects.toThrow(/read-only/);
+  expect(await pid()).not.toEqual(before);
+});

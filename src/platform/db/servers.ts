@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { splitHosts } from '../lib/database-url.ts';
+import { StartupError } from './startup-error.ts';
+
+/** The servers of one database, of which one at a time accepts writes. */
+export type Servers = {
+  /** Whether there is more than one. */
+  readonly areSeveral: boolean;
+  /** The URL of the server that accepted writes when it was last asked; the first one of the list before that. */
+  current(): string;
+  /**
+   * Resolves with the URL of the server that accepts writes, as soon as there is one. Calls at the same time share one
+   * search, which asks all servers at once and again every 200 ms.
+   */
+  find(): Promise<string>;
+};
+
+/** How long a server may take to say whether it accepts writes. */
+const ANSWER_MS = 3000;
+const AGAIN_MS = 200;
+/** As long as PostgreSQL may take to start: a failover may be under way. */
+const START_MS = 30_000;
+
+/**
+ * The servers of each DATABASE_URL of this process. They are shared, because all sessions of a process must agree on which
+ * server is the primary.
+ */
+const known = new Map<string, Servers>();
+
+/** Returns the servers that a DATABASE_URL names; the same object for the same URL. */
+export function serversOf(connectionString: string): Servers {
+  const servers = known.get(connectionString) ?? createServers(splitHosts(connectionString));
+  known.set(connectionString, servers);
+  return servers;
+}
+
+function createServers(urls: readonly string[]): Servers {
+  let [current = ''] = urls;
+  let search: Promise<string> | null = null;
+
+  async function searchWritable(): Promise<string> {
+    for (;;) {
+      const answers = await Promise.all(urls.map(acceptsWrites));
+      const found = urls.find((_, i) => answers[i]);
+      if (found !== undefined) return (current = found);
+      await delay(AGAIN_MS, undefined, { ref: false });
+    }
+  }
+
+  return {
+    areSeveral: urls.length > 1,
+    current: () => current,
+    find: () =>
+      urls.length === 1
+        ? Promise.resolve(current)
+        : (search ??= searchWritable().finally(() => {
+            search = null;
+          })),
+  };
+}
+
+/**
+ * Waits, for at most `maxMs`, until one of several hosts of DATABASE_URL accepts writes; with one host it returns at once,
+ * since opening a session will tell more. Throws a StartupError when there is none.
+ */
+export async function waitForPrimary(connectionString: string, maxMs = START_MS): Promise<void> {
+  const servers = serversOf(connectionString);
+  if (!servers.areSeveral) return;
+  const stopped = new AbortController();
+  const late = delay(maxMs, undefined, { signal: stopped.signal }).then(() => {
+    throw new StartupError(
+      'None of the hosts in DATABASE_URL accepts writes: start the primary or promote a standby, or correct the list.',
+    );
+  });
+  await Promise.race([servers.find(), late]).finally(() => stopped.abort());
+}
+
+/** Whether a server answers and is neither a standby nor set to read-only. */
+async function acceptsWrites(connectionString: string): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'heliograph: which server is the primary?',
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return !(await isReadOnly(client));
+  } catch {
+    return false;
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+/** Rejects when the server of a new session is a standby or set to read-only, so that the session is not used. */
+export async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
+  if (await isReadOnly(client)) throw new Error('this server of DATABASE_URL does not accept writes');
+}
+
+async function isReadOnly(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+  return rows[0]?.transaction_read_only !== 'off';
+}
