@@ -17,6 +17,7 @@ import { assignSender } from '../src/network/assignments/assign.ts';
 import { insertTemplate } from '../src/network/templates/sql.ts';
 import { startEmptyRoute } from './lib/empty-route.ts';
 import { costFigures, type Costs, countCosts, memoryFigures, ownCpuMicros } from './lib/costs.ts';
+import { STATUS } from '../src/messaging/states.ts';
 import type { Report } from './lib/report.ts';
 import { openStage, type Stage, until } from './lib/stage.ts';
 import { destinationOf } from './lib/traffic.ts';
@@ -39,7 +40,7 @@ type Networks = {
 /**
  * Sends a WhatsApp and an RCS campaign through the sandbox's networks, from the confirmation to the last outcome,
  * compared with bare requests with the same bodies to the same networks, by the CPU time of the process that sends: of
- * this one, and of the gateway; what PostgreSQL uses is beside it. Then posts signed callbacks, each committed before it
+ * this one, and of the gateway; what PostgreSQL uses is beside it. Then posts signed callbacks, each settled before it
  * is answered, compared with an empty route. Everything runs warm. The report's ratio is that of the part furthest from
  * its target.
  */
@@ -56,7 +57,7 @@ export async function benchChannels(): Promise<Report> {
     const overRcs = { sendingMode: 'RCS', rcsAgentId: AGENT, rcsTemplateId: TEXT?.id };
     const whatsapp = await compare(stage, overWhatsapp, (count) => bareWhatsapp(networks, count));
     const rcs = await compare(stage, overRcs, (count) => bareRcs(networks, count));
-    const { callbacks, withProcessing, empty } = await compareCallbacks(stage, networks);
+    const { callbacks, costs, empty } = await compareCallbacks(stage, networks);
     const ofCallbacks = callbacks / empty;
     return {
       name: 'channels',
@@ -75,7 +76,7 @@ export async function benchChannels(): Promise<Report> {
         callbacksRatio: ofCallbacks,
         callbacksPerSecond: callbacks,
         emptyRoutePerSecond: empty,
-        withProcessingPerSecond: withProcessing,
+        ...costFigures('callbacks', costs),
         callbacksTarget: CALLBACKS_TARGET,
       },
     };
@@ -266,19 +267,6 @@ async function tokenOf(secrets: RcsSecrets): Promise<string> {
   return state.kind === 'valid' ? state.token : '';
 }
 
-/** Runs `work` while the worker waits for a lock, so that only the acceptance of callbacks is measured. */
-async function whileWorkerWaits<T>({ pool }: Stage, work: () => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    await client.query('LOCK TABLE message_state IN EXCLUSIVE MODE');
-    return await work();
-  } finally {
-    await client.query('ROLLBACK');
-    client.release();
-  }
-}
-
 /** Compares the rate of callbacks, each of which reports the delivery of one message, with that of an empty route. */
 async function compareCallbacks(stage: Stage, { graph }: Networks) {
   const { rows } = await stage.pool.query<{ id: string }>(
@@ -294,15 +282,28 @@ async function compareCallbacks(stage: Stage, { graph }: Networks) {
     return { path: '/api/callbacks/whatsapp/meta', headers, body };
   });
   const half = Math.floor(requests.length / 2);
-  const { perSecond: withProcessing } = await post(stage.address, half, (n) => requests[n] as Request);
-  const { perSecond: callbacks } = await whileWorkerWaits(stage, () =>
-    post(stage.address, half, (n) => requests[half + n] as Request),
-  );
+  await post(stage.address, half, (n) => requests[n] as Request);
+  await untilDelivered(stage, half);
+  const costsOf = await countCosts(stage);
+  const { perSecond: callbacks } = await post(stage.address, half, (n) => requests[half + n] as Request);
+  await untilDelivered(stage, 2 * half);
+  const costs = await costsOf(half);
   const route = await startEmptyRoute();
   const { origin } = new URL(route.url);
   const body = JSON.stringify({ phoneNumber: '+393331234567', message: 'Your code is 123456' });
   const same = { path: '/', headers: { 'content-type': 'application/json' }, body };
   const { perSecond: empty } = await post(origin, half, () => same);
   await route.stop();
-  return { callbacks, withProcessing, empty };
+  return { callbacks, costs, empty };
+}
+
+/** Waits until this many messages have been reported as delivered. */
+async function untilDelivered({ pool }: Stage, count: number): Promise<void> {
+  await until(async () => {
+    const { rows } = await pool.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM message_state WHERE channel = 4 AND status = $1',
+      [STATUS.DELIVERED],
+    );
+    return (rows[0]?.count ?? 0) >= count;
+  });
 }

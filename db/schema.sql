@@ -1104,7 +1104,7 @@ CREATE TABLE message_state (
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
-CREATE INDEX message_state_id ON ONLY message_state USING brin (id);
+CREATE INDEX message_state_id_status ON ONLY message_state USING brin (id, status int2_bloom_ops (n_distinct_per_range='16')) WITH (pages_per_range='32');
 CREATE INDEX message_state_submitted ON ONLY message_state USING brin (submitted_at);
 ALTER TABLE message_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { firstIdAt } from '../lib/ids.ts';
 import { type Db, exec, many, raw, sql } from './query.ts';
-import { transaction } from './transaction.ts';
+import { transactionUnlessLocked } from './transaction.ts';
 import { DAY_MS } from '../lib/time.ts';
 
 const AHEAD_DAYS = 7;
@@ -76,27 +76,15 @@ export async function listEndedDays(db: Db, before: Date): Promise<Date[]> {
 }
 
 /**
- * Dropping a partition waits for all readers of the table, and all others queue behind it; so it must not wait long.
- */
-const DROP_LOCK_TIMEOUT = '200ms';
-const LOCK_NOT_AVAILABLE = '55P03';
-
-/**
  * Drops the partitions of a day: those of the messages first, so that no message without its state is taken for one
  * that waits. Each has its own transaction, since together their locks could deadlock with those of a reader.
  *
  * @returns false if a long-running reader of one of the tables prevented it, so that it must be retried later
  */
 export async function dropDay(pool: Pool, day: Date): Promise<boolean> {
-  try {
-    for (const table of Object.keys(DAY_TABLES))
-      await transaction(pool, async (tx) => {
-        await exec(tx, raw(`SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}'`));
-        await exec(tx, raw(`DROP TABLE IF EXISTS ${partitionName(table, day)}`));
-      });
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) return false;
-    throw error;
+  for (const table of Object.keys(DAY_TABLES)) {
+    const drop = raw(`DROP TABLE IF EXISTS ${partitionName(table, day)}`);
+    if ((await transactionUnlessLocked(pool, (tx) => exec(tx, drop))) === null) return false;
   }
+  return true;
 }

@@ -6,7 +6,8 @@ import { exec, many, one, raw, sql } from './query.ts';
 /**
  * The indexes that partitions of past days have in addition to their keys. With them the history finds rare channels
  * and statuses without reading the whole day, and deep pages without reading its rows. Days that are still written to
- * lack them: an index on `status` would make every receipt three times as expensive (partitions.ts).
+ * lack them: an index on `status` would make every receipt three times as expensive (partitions.ts). Those days have
+ * summaries instead (summaries.ts).
  *
  * They cover plain columns and all rows, since only then does building them concurrently not hold back vacuum
  * elsewhere.

@@ -29,6 +29,30 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
   }
 }
 
+/**
+ * How long maintenance waits for a lock of a table. Others queue behind it; and after a second PostgreSQL
+ * would cancel an automatic vacuum for it.
+ */
+const LOCK_TIMEOUT = '200ms';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Runs maintenance of a table in one transaction, as `transaction` does.
+ *
+ * @returns null if others held a lock that it needs for more than 200 ms; then nothing has changed
+ */
+export async function transactionUnlessLocked<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T | null> {
+  try {
+    return await transaction(pool, async (tx) => {
+      await exec(tx, sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
+      return work(tx);
+    });
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE) return null;
+    throw error;
+  }
+}
+
 /** Whether a write was refused because its server has become a standby: then the session is of no use. */
 const isOnReadOnlyServer = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && error.code === '25006';

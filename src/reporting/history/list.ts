@@ -3,7 +3,7 @@ import { STATUS, type StatusName } from '../../messaging/states.ts';
 import { listRecordsById, type MessageRecord } from '../../messaging/tracking/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { firstIdAt } from '../../platform/lib/ids.ts';
+import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 import { createStartFinder, type PageStart } from './depth.ts';
 import { countQueued, type HistoryFilter, listHistoryIds, type StatusFilter } from './sql.ts';
@@ -19,12 +19,17 @@ type HistoryQuery = {
 };
 
 type Of = { readonly accountId: number };
+type Range = { readonly firstId: string; readonly endId: string };
 
 /** A message commits after its id was made, but never later than a statement and a transaction may take. */
 const SETTLED_MS = 5 * MINUTE_MS;
 const MAX_PAGE_ENDS = 20_000;
 /** Up to this offset, reading the skipped messages takes a few milliseconds. */
 const MAX_SHALLOW_OFFSET = 2000;
+/** The first window of a search by status is the range divided by this. */
+const WINDOWS = 32;
+/** Dividing shorter ranges saves nothing. */
+const MIN_WINDOW_MS = 10 * MINUTE_MS;
 /** When more messages wait, looking at each of them costs more than reading the range. */
 const MAX_QUEUED_LOOKUPS = 20_000;
 
@@ -49,7 +54,7 @@ export function createHistoryReader() {
       endOfPrevious === undefined ? { endId: filter.endId, offset: page * limit } : { endId: endOfPrevious, offset: 0 };
     const isDeep = query.status === undefined && start.offset > MAX_SHALLOW_OFFSET;
     const found = isDeep ? await findStart(db, filter, start.offset, settled) : start;
-    const ids = await listHistoryIds(db, { ...filter, ...found, limit });
+    const ids = await listNewestFirst(db, { ...filter, ...found }, limit);
     const last = ids.at(-1);
     if (last === undefined) return [];
     if (isFixed && ids.length === limit) pageEnds.set(keyOf(page), last);
@@ -57,6 +62,35 @@ export function createHistoryReader() {
     // Ids sort by time.
     return records.sort((a, b) => (a.id < b.id ? 1 : -1));
   };
+}
+
+/**
+ * Lists ids of messages, newest first. With a status, the newest 32nd of the range is read first, then twice as much each
+ * time, until there are enough: a rare status is looked for in a short range through the index, and a frequent one is not.
+ */
+async function listNewestFirst(db: Db, filter: HistoryFilter & PageStart, limit: number): Promise<string[]> {
+  const { status, offset } = filter;
+  if (status === undefined) return listHistoryIds(db, { ...filter, limit });
+  const ids: string[] = [];
+  for (const window of windowsOf(filter)) {
+    ids.push(...(await listHistoryIds(db, { ...filter, ...window, limit: offset + limit - ids.length, offset: 0 })));
+    if (ids.length === offset + limit) break;
+  }
+  return ids.slice(offset);
+}
+
+/** Divides a range of ids into windows, the newest first, each twice as long as the one before. */
+function windowsOf({ firstId, endId }: Range): Range[] {
+  const first = timeOfId(firstId).getTime();
+  const windows: Range[] = [];
+  let end = endId;
+  for (let span = (timeOfId(endId).getTime() - first) / WINDOWS; ; span *= 2) {
+    const start = timeOfId(end).getTime() - Math.max(span, MIN_WINDOW_MS);
+    if (start <= first) return [...windows, { firstId, endId: end }];
+    const startId = firstIdAt(new Date(start));
+    windows.push({ firstId: startId, endId: end });
+    end = startId;
+  }
 }
 
 /** Returns null when no message can match. */
@@ -78,7 +112,7 @@ const queuedBy = async (db: Db, accountId: number): Promise<StatusFilter['queued
   (await countQueued(db, { accountId })) <= MAX_QUEUED_LOOKUPS ? 'in queue' : 'among messages';
 
 /** Returns the id range of the messages accepted from one instant to another, both inclusive. None are before 1970. */
-export function idRangeOf(from: Date, to: Date): { readonly firstId: string; readonly endId: string } {
+export function idRangeOf(from: Date, to: Date): Range {
   const idAt = (ms: number): string => firstIdAt(new Date(Math.max(0, ms)));
   return { firstId: idAt(from.getTime()), endId: idAt(to.getTime() + 1) };
 }

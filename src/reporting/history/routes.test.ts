@@ -1,5 +1,6 @@
 import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { afterAll, expect, test } from 'vitest';
+import { ensurePartitions } from '../../platform/db/partitions.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { bitOf, type Channel, CHANNELS } from '../../platform/lib/channel.ts';
@@ -111,6 +112,26 @@ test('the status filter finds exactly those whose record has that status, on eve
       );
     }
     expect(records).toHaveLength(2 + STATUS_NAMES.length);
+  }
+});
+
+test('pages by status are slices of the whole list, whether the status is frequent, rare or absent', async () => {
+  const { accountId, apiKey } = await routes.newAccount();
+  for (const day of [-8, -3, 0]) {
+    await ensurePartitions(pool, at(day * 24 * 60));
+    for (const [n, status] of [3, 3, 5, 3, 3, 6, 3].entries())
+      await store(day * 24 * 60 - 30 + n * 4, 1, { accountId, status });
+  }
+  for (const status of ['DELIVERED', 'DELETED', 'UNDELIVERABLE', 'REJECTED']) {
+    const range = minutes(-14 * 24 * 60, 10, { status });
+    const { ids } = await history({ ...range, limit: '1000' }, apiKey);
+    expect(ids).toHaveLength({ DELIVERED: 15, DELETED: 3, UNDELIVERABLE: 3 }[status] ?? 0);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    for (const limit of [1, 2, 4])
+      for (let page = 0; page * limit <= ids.length; page++) {
+        const part = await history({ ...range, limit: String(limit), page: String(page) }, apiKey);
+        expect(part.ids, `${status}, page ${page} of ${limit}`).toEqual(ids.slice(page * limit, (page + 1) * limit));
+      }
   }
 });
 
