@@ -21,11 +21,23 @@ beforeEach(() =>
 );
 
 const now = (): Date => new Date();
+const NUMBER = '+393331234567';
 
-type Sent = { id?: string; carrierIds?: string[]; connectionId?: number; accountId?: number; unknown?: boolean };
+type Sent = {
+  destination?: string;
+  id?: string;
+  carrierIds?: string[];
+  connectionId?: number;
+  accountId?: number;
+  unknown?: boolean;
+};
 
-async function stored({ id = newId(), connectionId = 1, accountId = 1 }: Sent, parts: number): Promise<string> {
-  await insertMessages(pool, [newMessage({ id, connectionId, accountId, parts })]);
+async function stored(
+  { id = newId(), connectionId = 1, accountId = 1, ...more }: Sent,
+  parts: number,
+): Promise<string> {
+  const { destination = NUMBER } = more;
+  await insertMessages(pool, [newMessage({ id, connectionId, accountId, parts, destination })]);
   return id;
 }
 
@@ -108,6 +120,40 @@ describe('matching', () => {
     const ids = [await sent({ carrierIds: one }), await sent({ carrierIds: other })];
     await arrive([receipt('', { carrierIds })]);
     expect([...(await statesOf(pool, ids)).values()].map((s) => s.status)).toEqual([STATUS.ACCEPTED, STATUS.ACCEPTED]);
+    expect(await parked()).toEqual([{ reason: 'ambiguous', tries: 1 }]);
+  });
+
+  test.each([
+    ['as it was sent', '+393331234567', '393331234567'],
+    ['without its plus sign or with two zeros', '+393331234567', '00393331234567'],
+    ['without its country code', '+393331234567', '3331234567'],
+    ['with a zero in place of its country code', '+351912345678', '0912345678'],
+  ])(
+    'of several messages with the id, the one sent to the number of the receipt is meant: %s',
+    async (_, to, named) => {
+      const ids = [
+        await sent({ accountId: 2, destination: '+393339999999' }),
+        await sent({ destination: to }),
+        await sent({ destination: '+4915112345678' }),
+      ];
+      await arrive([receipt('A1', { destination: named })]);
+      const { ACCEPTED, DELIVERED } = STATUS;
+      expect([...(await statesOf(pool, ids)).values()].map((s) => s.status).toSorted()).toEqual(
+        [ACCEPTED, DELIVERED, ACCEPTED].toSorted(),
+      );
+      expect(await statusOf(ids[1] ?? '')).toBe(DELIVERED);
+    },
+  );
+
+  test.each([
+    ['two of them were sent to its number', '393331234567'],
+    ['none of them was', '393330000000'],
+    ['its number is too short to tell', '4567'],
+    ['it names no number', ''],
+  ])('of several messages with the id, none is meant when %s', async (_, destination) => {
+    const ids = [await sent({}), await sent({}), await sent({ destination: '+393339999999' })];
+    await arrive([receipt('A1', { destination })]);
+    expect([...(await statesOf(pool, ids)).values()].map((s) => s.status)).toEqual(ids.map(() => STATUS.ACCEPTED));
     expect(await parked()).toEqual([{ reason: 'ambiguous', tries: 1 }]);
   });
 

@@ -1,4 +1,4 @@
-import { int, rowsOf, text } from '../../../platform/db/columns.ts';
+import { bigint, int, rowsOf, text, uuid } from '../../../platform/db/columns.ts';
 import { type Db, type Sql, sql, tuples } from '../../../platform/db/query.ts';
 
 /** A message, or the part of a long message, that has a carrier id. Receipts come in batches, so it has no names. */
@@ -43,5 +43,21 @@ export async function listByCarrierIds(
         JOIN message_part p ON ${BARE(sql`p.carrier_id`)} = u.bare AND p.carrier_id = coalesce(u.exact, p.carrier_id)
         WHERE p.connection_id = ${request.connectionId} AND ${BARE(sql`p.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))
           AND p.message_id BETWEEN ${request.firstId} AND ${request.lastId}`,
+  );
+}
+
+/** A message, as the hits of `listByCarrierIds` name it. */
+export type MessageKey = { readonly accountId: number; readonly id: string };
+
+/** Lists these messages, of any accounts, with the numbers they were sent to. */
+export async function listNumbers(
+  db: Db,
+  messages: readonly MessageKey[],
+): Promise<[accountId: number, id: string, destination: string][]> {
+  return tuples(
+    db,
+    sql`SELECT m.account_id, m.id, m.destination
+        FROM ${rowsOf(messages, { account_id: bigint((m) => m.accountId), id: uuid((m) => m.id) })} AS wanted
+        JOIN message m ON m.account_id = wanted.account_id AND m.id = wanted.id`,
   );
 }
