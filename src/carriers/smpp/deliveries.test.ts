@@ -66,6 +66,17 @@ test('a text from a handset is an inbound message, with its part number and its 
   ]);
 });
 
+test.each([
+  [false, 'Hello \u0004 you'],
+  [true, 'Hello è you'],
+])('a text with data_coding 1 is IA5, or GSM where the connection says so (%s)', async (ia5AsDefault, text) => {
+  const { peer, host } = await bound(undefined, { ia5AsDefault });
+  const octets = Buffer.from('Hello \u0004 you', 'latin1');
+  peer.links[0]?.send(delivery(9, '', { dataCoding: 1, shortMessage: octets }));
+  await until(() => answers(peer.links[0]).length === 1);
+  expect(host.inbounds).toMatchObject([{ text }]);
+});
+
 test('a data_sm is treated like a deliver_sm and gets its own response', async () => {
   const { peer, host } = await bound();
   const { serviceType, sourceTon, sourceNpi, source, destTon, destNpi, destination } = delivery(0, '');

@@ -10,6 +10,7 @@ import { concatOf, textOf, userData } from './text.ts';
  * ours is not.
  */
 const MAX_AT_HOST = 10_000;
+const IA5 = 1;
 const NO_OCTETS = new Uint8Array(0);
 
 /** Answers the carrier with a command_status. */
@@ -74,10 +75,11 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   function passToHost(delivery: Delivery): Promise<void> {
     const message = delivery.command === 'deliver_sm' ? delivery : { ...delivery, shortMessage: NO_OCTETS };
     if (!isReceipt(message, settings.dlrWithoutEsmClass)) {
+      const isIa5 = settings.ia5AsDefault && message.dataCoding === IA5;
       return host.inbound({
         source: message.source,
         destination: message.destination,
-        text: textOf(message, settings.defaultAlphabet),
+        text: textOf(isIa5 ? { ...message, dataCoding: 0 } : message, settings.defaultAlphabet),
         concat: concatOf(message),
         raw: Uint8Array.from(userData(message)),
       });

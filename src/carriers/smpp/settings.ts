@@ -66,6 +66,10 @@ export const SmppSettings = Type.Object(
       description: 'Alphabet that data_coding 0 stands for at this carrier.',
       default: 'gsm',
     }),
+    ia5AsDefault: flag(
+      'Reads inbound texts with data_coding 1 (IA5) in the alphabet of data_coding 0: some peers write GSM there.',
+      false,
+    ),
     gsmDataCoding: Type.Integer({
       description: 'data_coding of text in the default alphabet; some carriers require 241 (0xF1).',
       minimum: 0,
