@@ -33,8 +33,10 @@ const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: str
   firstName: textUpTo(100),
   lastName: textUpTo(100),
   fullName: textUpTo(200),
-  email: (cell) =>
-    cell.length <= 254 && EMAIL.test(cell) ? { value: toEmail(cell) ?? cell } : { fault: 'is not an e-mail address' },
+  email: (cell) => {
+    const email = valuesIn(cell).find(isEmail);
+    return email === undefined ? { fault: 'is not an e-mail address' } : { value: toEmail(email) ?? email };
+  },
   gender: (cell) =>
     orFault(
       GENDERS[cell.toLowerCase()] ?? (cell.toLowerCase() === 'o' ? 'OTHER' : undefined),
@@ -43,6 +45,17 @@ const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: str
   isTest: (cell) => orFault(yesOrNo(cell), 'must be true or false'),
   optedOut: (cell) => orFault(readChannels(cell)?.join(','), 'must be channels (SMS, RCS, WHATSAPP), true or false'),
 };
+
+const isEmail = (text: string): boolean => text.length <= 254 && EMAIL.test(text);
+
+/** What Google Contacts writes between several numbers or addresses of one kind. */
+const GOOGLE_SEPARATOR = ':::';
+
+const valuesIn = (cell: string): string[] =>
+  cell
+    .split(GOOGLE_SEPARATOR)
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
 
 const orFault = (value: FieldValue | undefined, fault: string): CellResult =>
   value === undefined ? { fault } : { value };
@@ -109,9 +122,10 @@ const tooManyCells = (raw: readonly string[], targets: readonly Target[]): Field
   message: `has ${raw.length} cells, more than the ${targets.length} columns`,
 });
 
+/** Reads the number of a row: of several in its cell, the first that can be read. */
 function numberIn(raw: string, rules: NumberRules, faults: FieldError[]): PhoneDetails | null {
-  const cell = raw.trim();
-  const phone = cell === '' ? null : describeNumber(cell, rules);
+  const read = valuesIn(raw).map((value) => describeNumber(value, rules));
+  const phone = read.find((one) => !('fault' in one)) ?? read[0];
   if (phone && !('fault' in phone)) return phone;
   const message = phone ? NUMBER_FAULTS[phone.fault] : 'is missing: imported contacts are identified by their numbers';
   faults.push({ field: 'phoneNumber', message });

@@ -32,6 +32,21 @@ const faultsOf = async (rows: string[][], options?: Partial<TableOptions>) =>
     'faults' in row ? row.faults.map(({ field: name, message }) => `${name} ${message}`).join('; ') : 'good',
   );
 
+test('of several numbers or addresses in a cell, as Google Contacts writes them, the first good one counts', async () => {
+  const rows = [
+    ['Phone 1 - Value', 'E-mail 1 - Value'],
+    ['+39 333 123 4567 ::: +39 333 123 4568', 'a@example.com ::: b@example.com'],
+    ['12 ::: +39 333 123 4569', 'not one ::: c@example.com'],
+    ['12 ::: 13', 'not one ::: nor this'],
+  ];
+  const { checked } = await check(rows);
+  expect(checked.slice(0, 2)).toMatchObject([
+    { cells: ['+393331234567', 'a@example.com'] },
+    { cells: ['+393331234569', 'c@example.com'] },
+  ]);
+  expect((await faultsOf(rows))[2]).toMatch(/^phoneNumber .*; email is not an e-mail address$/);
+});
+
 test('a good row has its cells as contacts store them', async () => {
   const head = ['phone', 'name', 'mail', 'gender', 'test', 'opted out', 'points', 'vip', 'born', 'new'];
   const fields = [field(1, 'points', 'number'), field(2, 'vip', 'boolean'), field(3, 'born', 'date')];

@@ -28,6 +28,13 @@ test('other columns are custom fields: those of the account by their names, and 
   expect(names).toEqual(['phoneNumber', 'loyaltyPoints#7', 'city#8', ...fresh]);
 });
 
+test('labels in files of Google Contacts are ignored, and kept in others', () => {
+  const head = ['First Name', 'Labels', 'E-mail 1 - Label', 'E-mail 1 - Value', 'Phone 1 - Label', 'Phone 1 - Value'];
+  expect(map(head).names).toEqual(['firstName', null, null, 'email', null, 'phoneNumber']);
+  expect(map(['phone', 'Labels']).names).toEqual(['phoneNumber', 'Labels#null']);
+  expect(map([...head, 'city'], { Labels: 'city', city: null }).names[1]).toBe('city#8');
+});
+
 test('read-only fields of contacts, and the extra columns of a file of rejected rows, are ignored', () => {
   const head = ['phone', 'id', 'isValid', 'createdAt', 'importLine', 'importError'];
   expect(map(head).names).toEqual(['phoneNumber', null, null, null, null, null]);

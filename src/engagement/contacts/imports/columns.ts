@@ -77,14 +77,22 @@ export function mapColumns(
   { mapping, fields }: { mapping: Mapping; fields: readonly FieldRow[] },
 ): Columns {
   const { asked, faults } = readMapping(head, mapping);
+  const isGoogle = head.some((name) => normalizedName(name) === GOOGLE_NUMBER);
   const byName = new Map(fields.toReversed().map((field) => [normalizedName(field.name), field]));
   const targets = head.map((name, i) => {
     const wanted = asked.get(i);
-    if (wanted === null) return null;
+    if (wanted === null || (isGoogle && wanted === undefined && isGoogleLabel(name))) return null;
     return targetOf(wanted ?? name, i, byName);
   });
   return { targets, faults: [...faults, ...duplicateFieldFaults(head, targets), ...missingNumberFaults(targets)] };
 }
+
+/** The column that only files of Google Contacts have. */
+const GOOGLE_NUMBER = 'phone1value';
+
+/** Whether a column of Google Contacts only says what another is for (`Phone 1 - Label`), or which groups a person is in. */
+const isGoogleLabel = (name: string): boolean =>
+  /^[^\d]*\d+ - (?:label|type)$/i.test(name.trim()) || ['labels', 'groupmembership'].includes(normalizedName(name));
 
 function readMapping(head: readonly string[], mapping: Mapping) {
   const asked = new Map<number, string | null>();
