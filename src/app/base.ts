@@ -12,6 +12,7 @@ import type { SecretKey } from '../platform/lib/secret-box.ts';
 import { type AppLog, createLog } from '../platform/log.ts';
 import { type Outbound, createOutbound } from '../platform/outbound/outbound.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
+import { findStorageFault } from '../platform/storage/check.ts';
 import { openStorage } from '../platform/storage/open.ts';
 import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -62,11 +63,19 @@ export async function openBase(
   onStop('webhooks', outlet.poster.close);
   const storage = await openStorage(config);
   onStop('storage', storage.close);
+  if (config.storage.kind === 's3') void warnOfStorage(storage, log);
   const links = createLinkSigner(secretKey);
   return {
     base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
     embedded,
   };
+}
+
+/** Not awaited: messages are sent without files, and a store that is away must not hold up the start. */
+async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
+  const fault = await findStorageFault(storage);
+  if (fault !== undefined)
+    log.error({ fault }, 'files cannot be stored: uploads and exports will fail until this is corrected');
 }
 
 /** Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them. */

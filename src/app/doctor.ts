@@ -5,13 +5,13 @@ import type { CommandContext } from '../platform/cli.ts';
 import { createNodeServer } from '../platform/http/server.ts';
 
 /**
- * `doctor`: checks database, sending, clock, disk, TLS, secrets and carriers, and says what to do. The exit code is 1 when a
+ * `doctor`: checks database, sending, clock, disk, files, TLS, secrets and carriers, and says what to do. The exit code is 1 when a
  * check fails.
  */
 export function registerDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('check database, sending, clock, disk, TLS, secrets and carriers, and say what to do')
+    .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and say what to do')
     .action(async () => {
       const config = context.config();
       const makeServer = (): unknown => createNodeServer(config, () => undefined);

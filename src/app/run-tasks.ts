@@ -31,7 +31,8 @@ export function createTaskRunner(
     start() {
       for (const task of tasks) {
         const work = task.pausable ? () => (paused() ? Promise.resolve(SECOND_MS) : task.work()) : task.work;
-        loops.set(task, startLoop(task.name, work, log, signals.get(task)));
+        const { name, maxRetryMs } = task;
+        loops.set(task, startLoop(name, work, log, { signal: signals.get(task), maxRetryMs }));
       }
     },
     onNotify(channel, payload) {

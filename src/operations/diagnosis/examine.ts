@@ -8,6 +8,8 @@ import { type ConnectionSummary, listConnections, listConnectionStatus } from '.
 import { countLost } from '../../network/dispatch/lost/sql.ts';
 import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
+import { findStorageFault } from '../../platform/storage/check.ts';
+import { openStorage } from '../../platform/storage/open.ts';
 import { checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -20,8 +22,8 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, standbys, restore guard, queue, clock, disk, TLS, secrets and carriers, and what has to be set up at carriers, as this
- * machine sees them.
+ * Checks database, standbys, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
+ * set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
@@ -30,6 +32,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),
+    await checkFiles(config),
     checkTls(config, makeServer),
     await checkSecrets(config, pool),
     await checkQueue(pool),
@@ -84,13 +87,30 @@ async function checkClock(pool: Pool): Promise<Finding> {
 }
 
 async function checkDisk({ dataDir }: Config): Promise<Finding> {
-  const { bavail, bsize } = await statfs(dataDir);
+  const disk = await statfs(dataDir).catch(() => null);
+  const advice = 'Set DATA_DIR to the folder that the program uses, and run this as its user.';
+  if (disk === null) return { name: 'disk', ok: false, detail: `${dataDir} does not exist or cannot be read`, advice };
+  const { bavail, bsize } = disk;
   const free = bavail * bsize;
   return {
     name: 'disk',
     ok: free > MIN_FREE_BYTES,
     detail: `${(free / 1024 ** 3).toFixed(1)} GiB free in ${dataDir}`,
     advice: 'Free some space or lower RETENTION_DAYS: below 2 GiB the database may stop.',
+  };
+}
+
+/** Checks a bucket by a file of its own; the folder of files is checked with its disk. */
+async function checkFiles(config: Config): Promise<Finding> {
+  if (config.storage.kind === 'file') return { name: 'files', ok: true, detail: `in ${config.dataDir}` };
+  const storage = await openStorage(config);
+  const fault = await findStorageFault(storage);
+  await storage.close();
+  return {
+    name: 'files',
+    ok: fault === undefined,
+    detail: `bucket ${config.storage.bucket}: ${fault ?? 'can be written and read'}`,
+    advice: 'Uploads and exports fail until this is corrected. See STORAGE in docs/configuration.md.',
   };
 }
 

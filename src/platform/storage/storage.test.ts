@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { type S3Server, startS3 } from '../../../test/support/files/s3.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { findStorageFault } from './check.ts';
 import { openStorage } from './open.ts';
 import { until } from '../../../test/support/until.ts';
 import type { Storage } from './storage.ts';
@@ -120,5 +121,26 @@ test('the unfinished file of a dead process is deleted with its file', async () 
 test('a store that rejects the S3 credentials reports it', async () => {
   const credentials = { accessKeyId: 'NOBODY', secretAccessKey: 'S3RVER' };
   const refused = await openStorage({ dataDir: folder, storage: { ...server.settings, credentials } });
-  await expect(refused.put('media/1/a', Buffer.from('x'), TYPE)).rejects.toThrow('does not exist in our records');
+  await expect(refused.put('media/1/a', Buffer.from('x'), TYPE)).rejects.toMatchObject({
+    code: 'unavailable',
+    cause: { message: expect.stringContaining('correct S3_ACCESS_KEY_ID') },
+  });
+});
+
+test.each(['file', 's3'] as const)(
+  'a store of kind %s that works has no fault, and keeps no file of its check',
+  async (kind) => {
+    expect(await findStorageFault(stores[kind])).toBeUndefined();
+    if (kind === 'file') expect(await readdir(join(folder, 'files/checks'))).toEqual([]);
+  },
+);
+
+test.each([
+  ['a bucket that does not exist', { bucket: 'nowhere' }, 'create it, or correct S3_BUCKET'],
+  ['an unknown key', { credentials: { accessKeyId: 'NOBODY', secretAccessKey: 'x' } }, 'correct S3_ACCESS_KEY_ID'],
+  ['a server that is away', { endpoint: 'http://127.0.0.1:9' }, 'ECONNREFUSED'],
+])('the check of a store names %s', async (_, wrong, fault) => {
+  const store = await openStorage({ dataDir: folder, storage: { ...server.settings, ...wrong } });
+  expect(await findStorageFault(store)).toContain(fault);
+  await store.close();
 });

@@ -6,5 +6,9 @@ import type { Storage } from './storage.ts';
 
 /** Deletes files of the store that no row names any more. */
 export const storageTasks = ({ pool, storage }: { readonly pool: Pool; readonly storage: Storage }): Task[] => [
-  { name: 'file removals', work: untilIdle(() => removeDueFiles(pool, storage), MINUTE_MS) },
+  {
+    name: 'file removals',
+    work: untilIdle(() => removeDueFiles(pool, storage), MINUTE_MS),
+    maxRetryMs: 10 * MINUTE_MS,
+  },
 ];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../log.ts';
 import { startLoop } from './loop.ts';
+import { createSignal } from './signal.ts';
 
 const HOUR = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -87,6 +88,23 @@ test('a failure is logged with the name of the work, and the work continues', as
   await expect.poll(() => runs.length).toBe(2);
   runs[1]?.resolve(HOUR);
   await loop.stop();
+});
+
+test('the wait doubles after failures in a row, up to a maximum, and is a second again after a success', async () => {
+  const waits: number[] = [];
+  const signal = { ...createSignal(), wait: async (ms: number) => void waits.push(ms) };
+  let runs = 0;
+  const done = Promise.withResolvers<void>();
+  const work = async (): Promise<number> => {
+    runs += 1;
+    if (runs === 9) done.resolve();
+    if (runs === 6 || runs >= 9) return HOUR;
+    throw new Error('no bucket');
+  };
+  const loop = startLoop('test', work, silentLog, { signal, maxRetryMs: 5000 });
+  await done.promise;
+  await loop.stop();
+  expect(waits.slice(0, 8)).toEqual([1000, 2000, 4000, 5000, 5000, HOUR, 1000, 2000]);
 });
 
 test('a failure of the run that stop waits for is not logged', async () => {

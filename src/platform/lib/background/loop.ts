@@ -1,6 +1,8 @@
 import type { Log } from '../log.ts';
 import { createSignal, type Signal } from './signal.ts';
 
+const FIRST_RETRY_MS = 1000;
+
 /** The result of the last run; `ranAt` is null before the first one has ended. */
 export type LastRun = { readonly ranAt: Date | null; readonly error: string | null };
 
@@ -12,12 +14,24 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
+type LoopOptions = {
+  readonly signal?: Signal | undefined;
+  /** The longest wait after failures in a row, in ms: the wait doubles from a second on. Default: a second. */
+  readonly maxRetryMs?: number | undefined;
+};
+
 /**
  * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues at once. A
- * failure is logged and retried after a second.
+ * failure is logged and retried after a second, or later after several in a row (`maxRetryMs`).
  */
-export function startLoop(name: string, work: () => Promise<number>, log: Log, signal: Signal = createSignal()): Loop {
+export function startLoop(
+  name: string,
+  work: () => Promise<number>,
+  log: Log,
+  { signal = createSignal(), maxRetryMs = FIRST_RETRY_MS }: LoopOptions = {},
+): Loop {
   let stopped = false;
+  let retryMs = FIRST_RETRY_MS;
   let last: LastRun = { ranAt: null, error: null };
   async function run(): Promise<void> {
     while (!stopped) {
@@ -25,8 +39,9 @@ export function startLoop(name: string, work: () => Promise<number>, log: Log, s
       const waitMs = await work().catch((err: unknown) => {
         if (!stopped) log.error({ err, task: name }, 'periodic work failed, will be retried');
         error = String(err);
-        return 1000;
+        return retryMs;
       });
+      retryMs = error === null ? FIRST_RETRY_MS : Math.min(2 * retryMs, maxRetryMs);
       last = { ranAt: new Date(), error };
       if (waitMs > 0 && !stopped) await signal.wait(waitMs);
     }

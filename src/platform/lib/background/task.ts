@@ -7,6 +7,8 @@ export type Task = {
   readonly work: () => Promise<number>;
   /** Whether it stops while sending is paused, because it changes messages that another program may then own. */
   readonly pausable?: boolean;
+  /** The longest wait after failures in a row, in ms (`startLoop`): for work that needs more than the database. */
+  readonly maxRetryMs?: number;
   /**
    * By NOTIFY channel: whether a payload wakes the task. The payload '' means that notifications may have been missed.
    */
