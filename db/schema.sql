@@ -305,6 +305,15 @@ ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_run AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE campaign_run IS 'facts';
 
+CREATE TABLE cell (
+  only_row boolean DEFAULT true NOT NULL,
+  number smallint NOT NULL,
+  CONSTRAINT cell_pkey PRIMARY KEY (only_row),
+  CONSTRAINT cell_number_check CHECK (((number >= 0) AND (number <= 8190))),
+  CONSTRAINT cell_only_row_check CHECK (only_row)
+);
+COMMENT ON TABLE cell IS 'shared';
+
 CREATE TABLE client_message_id (
   account_id bigint NOT NULL,
   client_id text NOT NULL,

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
+import { ensureCell } from '../platform/db/cell.ts';
 import { MIGRATIONS_DIR, migrate } from '../platform/db/migrate.ts';
 import { ensurePartitions } from '../platform/db/partitions.ts';
 import { createPool } from '../platform/db/pool.ts';
@@ -58,6 +59,7 @@ export async function openBase(
   const pool = createPool(connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
   onStop('pool', () => pool.end());
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
+  await ensureCell(pool, config.cell);
   await ensurePartitions(pool, systemClock.now());
   const outlet = await createOutbound(config);
   onStop('webhooks', outlet.poster.close);

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { type Config, loadConfig } from './config.ts';
 import { hasCluster } from './db/embedded/cluster.ts';
 import { attachEmbedded } from './db/embedded/embedded.ts';
+import { ensureCell } from './db/cell.ts';
 import { migrate, MIGRATIONS_DIR } from './db/migrate.ts';
 import { createPool } from './db/pool.ts';
 import { waitForPrimary } from './db/servers.ts';
@@ -76,13 +77,13 @@ function createProgram({ stdout, stderr }: Process): Command {
 }
 
 async function withDatabase<T>(
-  { databaseUrl, dataDir }: Config,
+  { databaseUrl, dataDir, cell }: Config,
   work: (pool: Pool) => Promise<T>,
   create: boolean,
 ): Promise<T> {
   if (databaseUrl !== undefined) {
     await waitForPrimary(databaseUrl);
-    return withPool(databaseUrl, work);
+    return withPool(databaseUrl, cell, work);
   }
   if (!create && !(await hasCluster(dataDir)))
     throw new StartupError(
@@ -90,16 +91,17 @@ async function withDatabase<T>(
     );
   const server = await attachEmbedded({ dataDir, log: silentLog });
   try {
-    return await withPool(server.connectionString, work);
+    return await withPool(server.connectionString, cell, work);
   } finally {
     await server.release();
   }
 }
 
-async function withPool<T>(connectionString: string, work: (pool: Pool) => Promise<T>): Promise<T> {
+async function withPool<T>(connectionString: string, cell: number, work: (pool: Pool) => Promise<T>): Promise<T> {
   const pool = createPool(connectionString, { max: 2, applicationName: 'heliograph command', log: silentLog });
   try {
     await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
+    await ensureCell(pool, cell);
     return await work(pool);
   } finally {
     await pool.end();

@@ -36,6 +36,7 @@ test('without any variable the program serves this machine only, with its own da
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    cell: 0,
     processes: 1,
     workerPort: undefined,
     dataDir: resolve('data'),
@@ -63,6 +64,7 @@ test('every variable reaches its setting', () => {
   const config = loadConfig({
     HOST: '::',
     PORT: '443',
+    CELL: '8190',
     PROCESSES: '3',
     WORKER_PORT: '9090',
     DATA_DIR: '/srv/heliograph',
@@ -104,6 +106,7 @@ test('every variable reaches its setting', () => {
   expect(config).toEqual({
     host: '::',
     port: 443,
+    cell: 8190,
     processes: 3,
     workerPort: 9090,
     dataDir: '/srv/heliograph',

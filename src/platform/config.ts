@@ -11,6 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Config = {
   readonly host: string;
   readonly port: number;
+  /** The cell that the database is: its ids begin at `cell` * 2^40. */
+  readonly cell: number;
   /** How many processes `serve` runs in. */
   readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
@@ -130,6 +132,7 @@ function readAll(read: Read): Config {
   return {
     host,
     port,
+    cell: read('CELL', KEYS.CELL),
     processes: read('PROCESSES', KEYS.PROCESSES),
     workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),

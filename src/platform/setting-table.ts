@@ -62,6 +62,12 @@ export const KEYS = {
     parse: text,
   },
   PORT: { type: 'number', fallback: '8080', help: 'Port to listen on; 0 picks a free one.', parse: integer(0, 65535) },
+  CELL: {
+    type: 'number',
+    fallback: '0',
+    help: 'Number of this installation among several that share nothing, 0 to 8190: the ids of its database begin at that many times 2^40, so that those of two installations never meet and an account can move. Fixed by the first start on a database.',
+    parse: integer(0, 8190),
+  },
   PROCESSES: {
     type: 'number',
     fallback: '1',
