@@ -119,6 +119,28 @@ describe('serve, with its own PostgreSQL, ends and leaves nothing behind', () =>
     agent.destroy();
   });
 
+  test.each(['1', '2'])('with the sandbox, behind a proxy, as %s processes', async (PROCESSES) => {
+    using program = start('serve', {
+      SANDBOX: 'on',
+      PROCESSES,
+      TRUST_PROXY: '127.0.0.1',
+      PUBLIC_URL: 'https://gateway.example.com',
+    });
+    const { origin } = await addressOf(program);
+    const { apiKey } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+    const sent = await fetch(`${origin}/api/message-server/sms/send`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'x-forwarded-proto': 'https', 'content-type': 'application/json' },
+      body: JSON.stringify({ phoneNumber: '+393331234567', message: 'Hello' }),
+    });
+    expect(sent.status).toBe(200);
+    program.signal('SIGTERM');
+    const { code, ms } = await program.ended;
+    expect([code, complaints(program)]).toEqual([0, []]);
+    expect(ms).toBeLessThan(BOUND_MS);
+    expect(await postgres()).toBeNull();
+  });
+
   test('with a body that was sent half', async () => {
     using program = start('serve');
     await halfABody(Number((await addressOf(program)).port));

@@ -63,6 +63,8 @@ function serveAssets(app: App, root: string): void {
     preCompressed: true,
     immutable: true,
     maxAge: '1y',
+    // The page says that the console is not built, and an installation without it (`api` alone) has nothing wrong.
+    suppressWarning: true,
   });
 }
 

@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet';
-import Fastify, { type FastifyReply } from 'fastify';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { App } from './app.ts';
+import { compress, encodingFor } from './compression.ts';
 
 /** The API reference page. Its scripts are separate files, since the policy below forbids inline scripts. */
 const PAGE = `<!doctype html>
@@ -43,38 +44,49 @@ const POLICY = {
 
 /** Registers GET /openapi.json (the OpenAPI description) and /docs (a page that shows it); they need no credentials. */
 export function docsRoutes(app: App): void {
-  let description: Buffer | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-    // It takes 50 ms to make, and strangers may ask for it.
-    description ??= Buffer.from(JSON.stringify(app.swagger()));
-    return reply.type('application/json; charset=utf-8').send(description);
-  });
+  // It takes 50 ms to make.
+  const description = createDocument('application/json', async () => JSON.stringify(app.swagger()));
+  const script = createDocument('text/javascript', loadScript);
+  app.get('/openapi.json', { schema: { hide: true } }, description);
   app.register(async (scope) => {
     await scope.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY }, hsts: false });
     scope.get('/docs', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/html', PAGE));
     scope.get('/docs/init.js', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/javascript', INIT));
-    scope.get('/docs/scalar.js', { schema: { hide: true } }, async (_request, reply) =>
-      file(reply, 'text/javascript', await scalarScript()),
-    );
+    scope.get('/docs/scalar.js', { schema: { hide: true } }, script);
   });
+}
+
+/**
+ * Creates the handler of a large document that strangers may ask for: it is made once, when it is first asked for, and
+ * compressed once for each encoding.
+ */
+function createDocument(type: string, make: () => Promise<string>) {
+  let content: Promise<Buffer> | undefined;
+  const compressed = new Map<string, Promise<Buffer>>();
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Buffer> => {
+    content ??= make().then((text) => Buffer.from(text));
+    reply.type(`${type}; charset=utf-8`).headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    const encoding = encodingFor(request);
+    if (encoding === undefined) return content;
+    reply.header('content-encoding', encoding);
+    const octets = compressed.get(encoding) ?? content.then((whole) => compress(whole, encoding));
+    compressed.set(encoding, octets);
+    return octets;
+  };
 }
 
 const file = (reply: FastifyReply, type: string, content: string) =>
   reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache').send(content);
 
-let script: Promise<string> | undefined;
-
 /**
- * Loads Scalar's script, 4 MB in one module that takes 43 MB of memory, when the page is first opened. The script is
- * only available through its Fastify plugin, whose own page does not work under our policy.
+ * Loads Scalar's script, 4 MB in one module that takes 43 MB of memory. The script is only available through its Fastify
+ * plugin, whose own page does not work under our policy.
  */
-function scalarScript(): Promise<string> {
-  script ??= import('@scalar/fastify-api-reference').then(async ({ default: scalar }) => {
-    const app = Fastify();
-    await app.register(scalar, { routePrefix: '/scalar', configuration: { url: SETTINGS.url } });
-    const { payload } = await app.inject('/scalar/js/scalar.js');
-    await app.close();
-    return payload;
-  });
-  return script;
+async function loadScript(): Promise<string> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const app = Fastify();
+  await app.register(scalar, { routePrefix: '/scalar', configuration: { url: SETTINGS.url } });
+  const { payload } = await app.inject('/scalar/js/scalar.js');
+  await app.close();
+  return payload;
 }

@@ -11,6 +11,7 @@ import { canonicalUrl } from './aliases.ts';
 import { acceptJsonBodies } from './body.ts';
 import { applyBounds } from './bounds/bounds.ts';
 import { answerClientErrors, createEndConnection } from './client-error.ts';
+import { compressAnswers } from './compression.ts';
 import type { Pages } from './console.ts';
 import type { PlatformDeps, App } from './app.ts';
 import { registerErrorHandlers, unknownRouteError, sendError } from './errors.ts';
@@ -116,6 +117,7 @@ export function createServer(
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);
   takeTurns(app);
+  compressAnswers(app);
   shareLoopInLargeMessages(app);
   warnOfUnknownFields(app);
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
