@@ -4051,7 +4051,7 @@ export interface paths {
         };
         /**
          * Stream the changes of the inbox as server-sent events
-         * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and `conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). If the Accept header does not have text/event-stream, the response has the missed events and ends. Credentials are checked again every 15 seconds.
+         * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and `conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). With an Accept header that does not allow text/event-stream, such as application/json, or without one, the response has the missed events and ends. Credentials are checked again every 15 seconds.
          *
          *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */

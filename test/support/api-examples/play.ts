@@ -124,6 +124,7 @@ export async function play(
     const response = await fetch(new URL(url.pathname + url.search, stage.origin), {
       method: operation.method,
       headers: {
+        accept: 'application/json',
         ...credentialsOf(step.as ?? 'key'),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },

@@ -43,8 +43,9 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
         description:
           'The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and ' +
           '`conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; ' +
-          '`reload` comes first if that event is older than stored events (a day). If the Accept header does not have ' +
-          'text/event-stream, the response has the missed events and ends. Credentials are checked again every 15 seconds.',
+          '`reload` comes first if that event is older than stored events (a day). With an Accept header that does not ' +
+          'allow text/event-stream, such as application/json, or without one, the response has the missed events and ' +
+          'ends. Credentials are checked again every 15 seconds.',
         response: {
           200: { description: 'text/event-stream', content: { 'text/event-stream': { schema: Type.String() } } },
         },
@@ -54,8 +55,9 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
   });
 }
 
-/** Whether a client wants to follow: browsers and SSE clients say so; others would wait for an end that never comes. */
-const isFollowing = ({ headers }: FastifyRequest): boolean => /text\/event-stream/i.test(headers.accept ?? '');
+/** Whether a client takes an event stream, as browsers, curl and fetch() say. Others would wait for an end in vain. */
+const isFollowing = ({ headers }: FastifyRequest): boolean =>
+  /(text\/event-stream|text\/\*|\*\/\*)/i.test(headers.accept ?? '');
 
 type Streams = {
   readonly ends: Set<() => void>;
