@@ -859,7 +859,7 @@ export interface paths {
         };
         /**
          * Get statistics of all campaigns by hour, day, week or month
-         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted. Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -881,7 +881,7 @@ export interface paths {
         };
         /**
          * Get statistics of a campaign by channel and by hour, day, week or month
-         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted.
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted. Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -903,7 +903,9 @@ export interface paths {
         };
         /**
          * Get the funnel of a campaign: its recipients channel by channel
-         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         * @description Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["funnelOfCampaign"];
         put?: never;
@@ -1691,7 +1693,7 @@ export interface paths {
         };
         /**
          * List the messages of a channel in a time range, newest first
-         * @description The range is that of acceptance. With `from` after `to` the list is empty.
+         * @description The range is that of acceptance. With `from` after `to` the list is empty. A range that ended five minutes ago: Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */

@@ -14,6 +14,7 @@ import { createWaker, type Waker } from '../network/dispatch/wake.ts';
 import { createRouter } from '../network/routing/router.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
+import { createReports } from '../platform/db/reports.ts';
 import { openWorkerSession } from '../platform/db/worker-session.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { listen } from '../platform/http/listen.ts';
@@ -179,9 +180,12 @@ async function openApi(
   });
   onStop('notifications', session.close);
   const { tables, receivers } = routing;
+  const reports = createReports({ pool, standbysUrl: config.databaseUrlRead, log });
+  onStop('standbys', reports.close);
   const app = buildApi({
     config,
     pool,
+    reports,
     log,
     metrics,
     clock: systemClock,

@@ -95,7 +95,7 @@ export const KEYS = {
   DATABASE_URL_READ: {
     type: 'URL',
     fallback: '',
-    help: 'URL of one or more standbys of DATABASE_URL, with the same user, from which exports are read: host1:5432,host2:5432. If empty, or while none is as new as the request, they are read from the primary.',
+    help: 'URL of one or more standbys of DATABASE_URL, with the same user, from which exports, statistics and past messages are read: host1:5432,host2:5432. If empty, or while none is new enough, they are read from the primary.',
     parse: databaseUrl,
   },
   DATABASE_POOL: {

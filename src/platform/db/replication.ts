@@ -27,3 +27,15 @@ export const listStandbys = (db: Db): Promise<Standby[]> =>
 /** Finds the setting that says which standbys a commit waits for; empty if it waits for none. */
 export const findSynchronousNames = (db: Db): Promise<{ names: string }> =>
   one(db, sql`SELECT current_setting('synchronous_standby_names') AS names`);
+
+/** Finds how far the primary has written its WAL. */
+export const findPosition = (db: Db): Promise<{ lsn: string }> =>
+  one(db, sql`SELECT pg_current_wal_lsn()::text AS lsn`);
+
+/** Counts which of these positions of the primary a standby has replayed; none on a server that is no standby. */
+export const countReplayed = (db: Db, { lsns }: { readonly lsns: readonly string[] }): Promise<{ replayed: number }> =>
+  one(
+    db,
+    sql`SELECT count(*) AS replayed FROM unnest(${lsns}::pg_lsn[]) AS lsn
+        WHERE pg_is_in_recovery() AND lsn <= pg_last_wal_replay_lsn()`,
+  );

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
+import type { Reports } from '../db/reports.ts';
 import type { AnswerStore } from '../idempotency/answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
@@ -22,6 +23,7 @@ export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, Fasti
 export type PlatformDeps = {
   readonly config: Config;
   readonly pool: Pool;
+  readonly reports: Reports;
   readonly log: AppLog;
   readonly metrics: Metrics;
   readonly authenticate: Authenticate;

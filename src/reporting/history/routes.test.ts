@@ -8,13 +8,14 @@ import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { at, idAt, MINUTE, NOW } from '../../../test/support/noon.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { crowdMessages, newMessage } from '../../../test/support/queue.ts';
-import { openRoutes } from '../../../test/support/http/routes.ts';
+import { openRoutes, PG } from '../../../test/support/http/routes.ts';
+import { standbyReports } from '../../../test/support/http/standby.ts';
 import { idRangeOf } from './list.ts';
 import { historyRoutes } from './routes.ts';
 import { listHistoryIds } from './sql.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([historyRoutes], {
-  deps: { clock: { now: () => NOW } },
+  deps: { clock: { now: () => NOW }, reports: standbyReports(() => pool) },
 });
 afterAll(() => routes[Symbol.asyncDispose]());
 
@@ -195,4 +196,14 @@ test('pages are read from the primary keys of their days, whatever else is in th
     const others = ofDays.filter(({ how, index }) => how === 'Seq Scan' || index?.endsWith('pkey') === false);
     expect(others).toEqual([]);
   }
+});
+
+test('a range that has ended may be read from a standby, and says how old it is; a recent one is up to date', async () => {
+  const ageOf = async (to: Date): Promise<unknown> => {
+    const query = new URLSearchParams({ channel: 'SMS', from: at(0).toISOString(), to: to.toISOString() });
+    const url = `${PG}/messages/history?${query}`;
+    return (await routes.app.inject({ url, headers: { 'x-api-key': account.apiKey } })).headers['x-data-age'];
+  };
+  expect(await ageOf(new Date(NOW.getTime() - 6 * MINUTE))).toBe('0.250');
+  expect(await ageOf(new Date(NOW.getTime() - 4 * MINUTE))).toBeUndefined();
 });

@@ -7,12 +7,16 @@ import { SCOPES } from '../../platform/lib/scope.ts';
 import { countTraffic } from '../../messaging/traffic/count.ts';
 import { foldTraffic } from '../../messaging/traffic/folding/fold.ts';
 import { newKey, openRoutes, PG } from '../../../test/support/http/routes.ts';
+import { standbyReports } from '../../../test/support/http/standby.ts';
 import { statsRoutes } from './routes.ts';
 import { reset } from '../../../test/support/reset.ts';
 
 const PRICE_MICROS = 45_000;
 
-const { pool, account, stranger, get, ...routes } = await openRoutes([statsRoutes], { base: `${PG}/campaigns` });
+const { pool, account, stranger, get, ...routes } = await openRoutes([statsRoutes], {
+  base: `${PG}/campaigns`,
+  deps: { reports: standbyReports(() => pool) },
+});
 afterAll(() => routes[Symbol.asyncDispose]());
 beforeEach(() => reset(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`));
 
@@ -363,3 +367,12 @@ function model(bucket: string, messages: readonly { outcome: Outcome; campaignId
     cost: (of('accepted', 'delivered', 'read') * PRICE_MICROS) / 1_000_000,
   });
 }
+
+test('figures that come from a standby say how old they are', async () => {
+  const id = await newCampaign({ createdAt: '2026-03-02T00:00:00Z', startedAt: '2026-03-02T00:00:00Z' });
+  for (const path of [`/stats?${MARCH}`, `/${id}/stats`, `/${id}/funnel`]) {
+    const url = `${PG}/campaigns${path}`;
+    const answer = await routes.app.inject({ url, headers: { 'x-api-key': account.apiKey } });
+    expect([path, answer.statusCode, answer.headers['x-data-age']]).toEqual([path, 200, '0.250']);
+  }
+});

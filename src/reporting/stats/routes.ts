@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
+import { AGE_OF_REPORT, readReport } from '../../platform/http/report.ts';
 import { findBuckets, findCampaignBuckets } from './buckets.ts';
 import { FunnelOut, toFunnelOut } from './funnel/schema.ts';
 import { findFunnel } from './funnel/sql.ts';
@@ -17,10 +17,10 @@ const CampaignStatsQuery = Type.Object({ ...pageFields, ...schema.campaignStatsF
 
 const HOW_COUNTED =
   'Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. ' +
-  'Empty buckets are left out. Test sends of campaigns are not counted.';
+  `Empty buckets are left out. Test sends of campaigns are not counted. ${AGE_OF_REPORT}`;
 
 /** Contract 3: the routes for the statistics of campaigns over time. */
-export function statsRoutes(app: App, { pool }: PlatformDeps): void {
+export function statsRoutes(app: App, { reports }: PlatformDeps): void {
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];
 
@@ -34,12 +34,12 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       querystring: StatsQuery,
       response: { 200: PageOf(schema.BucketOut) },
     },
-    handler: async ({ actor, query }) => {
+    handler: async ({ actor, query }, reply) => {
       const { aggregateOn: unit, sendingMode, isDraft: drafts, limit } = query;
       const which = { unit, drafts, modes: sendingMode?.split(',') ?? null };
       const page = { limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
       const filter = { accountId: actor.accountId, ...readRange(query), ...which, ...page };
-      const { total, rows } = await findBuckets(tenant(pool, actor), filter);
+      const { total, rows } = await readReport({ reports, actor, reply }, (db) => findBuckets(db, filter));
       return pageOf(
         query,
         rows.map((row) => schema.toBucketOut(row, actor)),
@@ -59,10 +59,10 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       querystring: CampaignStatsQuery,
       response: { 200: PageOf(schema.CampaignBucketOut) },
     },
-    handler: async ({ actor, params, query }) => {
+    handler: async ({ actor, params, query }, reply) => {
       const { accountId } = actor;
       const input = { accountId, campaignId: params.id, unit: query.aggregateOn, ...readRange(query) };
-      const found = await findCampaignBuckets(tenant(pool, actor), input);
+      const found = await readReport({ reports, actor, reply }, (db) => findCampaignBuckets(db, input));
       if (query.direction === 'DESC') found.reverse();
       const page = found.slice(offsetOf(query), offsetOf(query) + query.limit);
       return pageOf(
@@ -80,12 +80,18 @@ export function statsRoutes(app: App, { pool }: PlatformDeps): void {
       tags,
       operationId: 'funnelOfCampaign',
       summary: 'Get the funnel of a campaign: its recipients channel by channel',
+      description: AGE_OF_REPORT,
       params: schema.CampaignId,
       response: { 200: FunnelOut },
     },
-    handler: async ({ actor: { accountId }, params }) => {
-      const found = await findFunnel(tenant(pool, { accountId }), { accountId, campaignId: params.id });
-      if (!found) throw new AppError('not_found');
+    handler: async ({ actor, params }, reply) => {
+      const of = { accountId: actor.accountId, campaignId: params.id };
+      const found = await readReport({ reports, actor, reply }, async (db) => {
+        const funnel = await findFunnel(db, of);
+        // In here: a standby may not have the campaign yet.
+        if (!funnel) throw new AppError('not_found');
+        return funnel;
+      });
       return toFunnelOut(found);
     },
   });

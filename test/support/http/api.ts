@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { loadConfig } from '../../../src/platform/config.ts';
+import { createReports } from '../../../src/platform/db/reports.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ApiDeps } from '../../../src/app/deps.ts';
 import { systemClock } from '../../../src/platform/lib/clock.ts';
+import { silentLog } from '../../../src/platform/lib/log.ts';
 import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
@@ -15,9 +17,15 @@ const refuse = () => Promise.reject(new AppError('unauthenticated'));
  * Returns the dependencies of `buildApi`: silent, refusing all credentials and connected to nothing. A test overrides
  * what it needs.
  */
-export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
+export function apiDeps(overrides: Partial<ApiDeps> = {}): ApiDeps {
+  const { pool = new pg.Pool({ host: '127.0.0.1', port: 1 }) } = overrides;
+  return { ...defaultDeps(pool), ...overrides };
+}
+
+const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   config: loadConfig({}),
-  pool: new pg.Pool({ host: '127.0.0.1', port: 1 }),
+  pool,
+  reports: createReports({ pool, log: silentLog }),
   log: createLog('silent'),
   metrics: createMetrics(),
   authenticate: refuse,
@@ -54,5 +62,4 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
     isTaken: () => false,
     storeSoon: refuse,
   },
-  ...overrides,
 });
