@@ -53,6 +53,7 @@ export type Replicated = {
 
 /**
  * Starts a real primary with standbys from the embedded binaries: a cluster, copies of its folder, streaming replication.
+ * Resolves when all standbys follow the primary.
  *
  * @param options.synchronous whether a commit waits for any one of the standbys
  */
@@ -69,10 +70,17 @@ export async function startReplicated(options: { standbys: number; synchronous?:
   for (const { dir } of servers)
     await appendFile(
       join(dir, 'postgresql.auto.conf'),
-      `\nwal_keep_size = 1GB\n${options.synchronous === true ? `synchronous_standby_names = 'ANY 1 (${names.join(', ')})'\n` : ''}`,
+      `\nwal_keep_size = 1GB\nwal_retrieve_retry_interval = '250ms'\n${options.synchronous === true ? `synchronous_standby_names = 'ANY 1 (${names.join(', ')})'\n` : ''}`,
     );
   for (const standby of standbys) await standby.follow(primary);
   await Promise.all(servers.map((server) => server.start()));
+  // A standby that starts before its primary answers tries again later.
+  await until('all standbys to follow the primary', async () => {
+    const [row] = await primary.ask<{ n: number }>(
+      "SELECT count(*)::int AS n FROM pg_stat_replication WHERE state = 'streaming'",
+    );
+    return row?.n === standbys.length;
+  });
   const urls = servers.map(({ url }) => new URL(url));
   const url = new URL(primary.url);
   return {

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
+import { until } from '../../../test/support/until.ts';
 import { silentLog } from '../lib/log.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { createPool } from './pool.ts';
@@ -22,6 +24,7 @@ afterAll(async () => {
 beforeEach(() => pool.query('TRUNCATE written'));
 
 const urlOf = (i: number): string => replicated.servers[i]?.url ?? '';
+const bothStandbys = (): string => replicated.url.replace(`${new URL(urlOf(0)).host},`, '');
 
 function open(standbysUrl: string | undefined): Reports {
   const reports = createReports({ pool, standbysUrl, log: silentLog });
@@ -34,12 +37,19 @@ type Server = { standby: boolean; port: string; role: string };
 const findServer = (db: Db): Promise<Server> =>
   one(db, sql`SELECT pg_is_in_recovery() AS standby, current_setting('port') AS port, current_user::text AS role`);
 
+/** Resolves with a report of a standby: on a busy machine, one may be too far behind at first. */
+const fromStandby = (standbysUrl: string) =>
+  until('a report from a standby', async () => {
+    const report = await open(standbysUrl).read(READER, findServer);
+    return report.value.standby && report;
+  });
+
 test('a report is read from a standby with the rights of the account, and says how old it may be', async () => {
-  const { value, ageMs } = await open(urlOf(1)).read(READER, findServer);
-  expect(value).toMatchObject({ standby: true, role: 'heliograph_tenant' });
+  const { value, ageMs } = await fromStandby(urlOf(1));
+  expect(value.role).toBe('heliograph_tenant');
   expect(ageMs).toBeGreaterThanOrEqual(0);
   expect(ageMs).toBeLessThanOrEqual(10_000);
-});
+}, 120_000);
 
 test('what was committed before that age is in the report', async () => {
   const reports = open(urlOf(1));
@@ -59,11 +69,14 @@ test('without a standby, a report comes from the primary and is up to date', asy
 });
 
 test('several standbys take turns', async () => {
-  const reports = open(replicated.url.replace(new URL(urlOf(0)).host + ',', ''));
-  const ports = new Set<string>();
-  for (let i = 0; i < 4; i++) ports.add((await reports.read(READER, findServer)).value.port);
-  expect([...ports].toSorted()).toEqual([1, 2].map((i) => new URL(urlOf(i)).port).toSorted());
-});
+  const expected = [1, 2].map((i) => new URL(urlOf(i)).port).toSorted();
+  await until('a turn of each', async () => {
+    const reports = open(bothStandbys());
+    const ports: string[] = [];
+    for (let i = 0; i < 2; i++) ports.push((await reports.read(READER, findServer)).value.port);
+    return isDeepStrictEqual(ports.toSorted(), expected);
+  });
+}, 120_000);
 
 test('what a standby lacks or cannot do is read from the primary', async () => {
   const { value, ageMs } = await open(urlOf(1)).read(READER, async (db) => {
@@ -87,7 +100,5 @@ test('while a standby is far behind or away, the primary is read, and the other 
   drop?.();
   await replicated.servers[1]?.kill();
   expect((await open(urlOf(1)).read(READER, findServer)).value.standby).toBe(false);
-  const both = open(replicated.url.replace(new URL(urlOf(0)).host + ',', ''));
-  for (let i = 0; i < 3; i++)
-    expect((await both.read(READER, findServer)).value).toMatchObject({ standby: true, port: new URL(urlOf(2)).port });
+  for (let i = 0; i < 3; i++) expect((await fromStandby(bothStandbys())).value.port).toBe(new URL(urlOf(2)).port);
 }, 120_000);
