@@ -34,11 +34,13 @@ async function addressOf({ ready, errors }: ServeProcess): Promise<URL> {
   return new URL(address);
 }
 
-/** What the program has written to stderr. On a busy machine, it may warn that a request took long. */
+/** What a busy machine causes and has nothing to do with the end: long requests, and connections that take too long. */
+const BUSY = /a request held the event loop|timeout exceeded when trying to connect|due to connection timeout/;
+
 const complaints = ({ errors }: ServeProcess): string[] =>
   errors()
     .split('\n')
-    .filter((line) => line !== '' && !line.includes('a request held the event loop'));
+    .filter((line) => line !== '' && !BUSY.test(line));
 
 /** The server on the data folder; null when there is none. */
 async function postgres() {
