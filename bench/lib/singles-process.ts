@@ -29,7 +29,17 @@ export async function startSingles(singles: Singles): Promise<() => Promise<Sent
   };
 }
 
-const nextMessage = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0];
+/** Resolves with the next message of the process. Throws if it ends without one. */
+async function nextMessage(child: ChildProcess): Promise<unknown> {
+  const ended = new AbortController();
+  const stop = (): void => ended.abort(new Error('the process of the single sends ended'));
+  child.once('disconnect', stop);
+  try {
+    return (await once(child, 'message', { signal: ended.signal }))[0];
+  } finally {
+    child.off('disconnect', stop);
+  }
+}
 
 type Answer = { readonly ms: number; readonly id: string };
 
@@ -63,13 +73,15 @@ async function send(singles: Singles): Promise<void> {
   await once(process, 'message');
   clearInterval(timer);
   const got = await Promise.all(answers);
-  process.send?.({ times: got.map(({ ms }) => ms), ids: got.map(({ id }) => id) } satisfies Sent);
   agent.destroy();
-  process.disconnect?.();
+  report({ times: got.map(({ ms }) => ms), ids: got.map(({ id }) => id) });
 }
 
+/** Ends the process once the message has left: a channel that is closed before that drops what is still on its way. */
+const report = (result: Sent | { readonly failure: string }): void =>
+  void process.send?.(result, () => process.disconnect?.());
+
 if (import.meta.main)
-  await send(JSON.parse(process.argv[2] ?? '') as Singles).catch((error: unknown) => {
-    process.send?.({ failure: String(error) });
-    process.disconnect?.();
-  });
+  await send(JSON.parse(process.argv[2] ?? '') as Singles).catch((error: unknown) =>
+    report({ failure: String(error) }),
+  );
