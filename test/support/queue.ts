@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/carriers/outcome.ts';
 import { freeze } from '../../src/money/credit/charge.ts';
 import { exec, many, sql } from '../../src/platform/db/query.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
-import type { Result } from '../../src/network/dispatch/pump.ts';
+import type { Result } from '../../src/network/dispatch/commit.ts';
 import { insertChunks } from '../../src/network/dispatch/sql.ts';
 import { newId } from '../../src/platform/lib/ids.ts';
 

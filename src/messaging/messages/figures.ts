@@ -1,4 +1,4 @@
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import type { TrafficDelta } from '../traffic/count.ts';
 import type { StateMove } from './sql.ts';

@@ -5,7 +5,7 @@ import type { Outcome } from '../../carriers/outcome.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import { startPump } from '../../network/dispatch/pump.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { silentLog } from '../../platform/lib/log.ts';

@@ -1,6 +1,6 @@
 import type { NewMessage } from './new/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import type { NewWebhookEvent } from '../webhooks/outbox/sql.ts';
 import { publishEvents } from '../webhooks/publish.ts';
 import type { MessageRead, StateMove } from './sql.ts';

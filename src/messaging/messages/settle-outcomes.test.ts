@@ -2,7 +2,7 @@ import { type NewMessage, insertMessages } from './new/sql.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { many, sql } from '../../platform/db/query.ts';
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import type { Chunk } from '../../network/dispatch/sql.ts';
 import { boundsOf, timeOfId } from '../../platform/lib/ids.ts';
 import { testDatabase } from '../../../test/support/database.ts';

@@ -1,7 +1,7 @@
 import { type CampaignEnd, recordCombinedEnds } from './campaign-ends/record.ts';
 import { type Charge, settleFrozen } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
-import type { Recorded, Result } from '../../network/dispatch/pump.ts';
+import type { Recorded, Result } from '../../network/dispatch/commit.ts';
 import { type TrafficDelta, countTraffic } from '../traffic/count.ts';
 import { deleteUnknowns, insertNameless, insertUnknowns } from './unknown/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';

@@ -4,7 +4,7 @@ import type { Outcome } from '../../carriers/outcome.ts';
 import type { Receipt } from '../../carriers/events.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import type { Chunk } from '../../network/dispatch/sql.ts';
 import { settleOutcomes } from '../messages/settle-outcomes.ts';
 import { loadJobs } from '../messages/load.ts';

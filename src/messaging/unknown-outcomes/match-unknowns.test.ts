@@ -6,7 +6,7 @@ import { freeze } from '../../money/credit/charge.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { claimChunks, insertChunks, updateIntents } from '../../network/dispatch/sql.ts';
-import type { Result } from '../../network/dispatch/pump.ts';
+import type { Result } from '../../network/dispatch/commit.ts';
 import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { settleOutcomes } from '../messages/settle-outcomes.ts';

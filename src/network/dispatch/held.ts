@@ -7,6 +7,8 @@ import type { Chunk, OnUnknown } from './sql.ts';
 export const NO_PRIORITY = 32_767;
 /** The priority of single sends, which a share of each window and of each rate is kept for. */
 const URGENT = 0;
+/** Whether a chunk holds single sends. */
+export const isUrgent = ({ priority }: { readonly priority: number }): boolean => priority === URGENT;
 
 /** A message in the pump: what the carrier gets, its share of the connection's rate, and what its settlement needs. */
 export type Job = Submission & {
@@ -71,10 +73,10 @@ export type Settled = {
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
   /**
-   * Returns as many next messages as there is room for, best chunk first. A message that `allow` rejects stops its
-   * chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
+   * Returns as many next messages of eligible chunks as there is room for, best chunk first. A message that `allow` rejects
+   * stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
    */
-  pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean): Pick[];
+  pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean, isEligible?: (chunk: HeldChunk) => boolean): Pick[];
   /** Returns how many messages wait. */
   waiting(): number;
   /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
@@ -95,15 +97,15 @@ export function createHeld(): Held {
       chunks.push({ ...fixed, written: 0, settled: 0, lost: false, parked: false });
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
     },
-    pick({ free, kept }, allow) {
+    pick({ free, kept }, allow, isEligible = () => true) {
       const picks: Pick[] = [];
-      for (const chunk of open()) {
-        const isUrgent = chunk.priority === URGENT;
-        const room = isUrgent ? free : free - kept;
+      for (const chunk of open().filter(isEligible)) {
+        const urgent = isUrgent(chunk);
+        const room = urgent ? free : free - kept;
         for (let i = chunk.written; i < chunk.jobs.length; i++) {
           const job = chunk.jobs[i] as Job;
           if (picks.length >= room) return picks;
-          if (!allow(job, isUrgent)) break;
+          if (!allow(job, urgent)) break;
           picks.push({ chunk, job });
         }
       }

@@ -378,6 +378,24 @@ describe('order', () => {
     expect(carrier.submitted).toEqual([...bulk.slice(0, 18), ...codes]);
   });
 
+  test('a code does not wait for a large commit of outcomes of bulk', async () => {
+    const bulk = await queueMessages(pool, { priority: 1, count: 600 });
+    const lock = await pool.connect();
+    onTestFinished(() => lock.release());
+    await lock.query('BEGIN; LOCK TABLE message_state');
+    const carrier = createScriptedCarrier({ window: 1000 });
+    const pump = pumpOn(carrier);
+    await until('a commit of outcomes waits', async () => carrier.submitted.length === 600 && (await countBlocked()) > 0);
+    const [code] = await queueMessages(pool, { priority: 0 });
+    pump.wake();
+    await until('the code is written', () => carrier.submitted.length === 601);
+    expect(await countBlocked()).toBeGreaterThan(0);
+    expect(carrier.submitted).toEqual([...bulk, code]);
+    await lock.query('COMMIT');
+    await queueEmpty();
+    expect(new Set(carrier.submitted).size).toBe(601);
+  });
+
   test('a single send overtakes the bulk that waits', async () => {
     const bulk = await queueMessages(pool, { priority: 1, count: 200 });
     const { script, waiting, answerOne } = heldAnswers();

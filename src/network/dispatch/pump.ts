@@ -1,19 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Carrier } from '../../carriers/carrier.ts';
-import type { Outcome } from '../../carriers/outcome.ts';
-import type { Db } from '../../platform/db/query.ts';
-import { burst, transaction } from '../../platform/db/transaction.ts';
-import { lingerAfter } from '../../platform/lib/background/linger.ts';
+import { lingerAfter, SMALL_BATCH } from '../../platform/lib/background/linger.ts';
 import { createSignal } from '../../platform/lib/background/signal.ts';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { commitTurn, type OwnedChunks, type Settle } from './commit.ts';
 import {
   createHeld,
-  finishedBy,
   type HeldChunk,
   intentsOf,
   isDone,
+  isUrgent,
   keptOf,
   type Job,
   NO_PRIORITY,
@@ -23,48 +21,9 @@ import {
 import { judge } from './judge.ts';
 import { dropMissing } from './lost/drop-missing.ts';
 import { createPacing } from './pacing.ts';
-import { listNextConnections, requeue } from './requeue.ts';
+import { listNextConnections } from './requeue.ts';
 import { splitBySender } from './split/split.ts';
 import * as db from './sql.ts';
-
-/** The chunks that still belong to this worker, by id. */
-type OwnedChunks = ReadonlyMap<number, db.OwnedChunk>;
-
-type Commit = [
-  settled: readonly Settled[],
-  results: readonly Result[],
-  intents: ReadonlyMap<number, number>,
-  done: readonly number[],
-];
-
-/** The outcome of one attempt to send a message, for the feature that owns the message's state. */
-export type Result = {
-  readonly accountId: number;
-  readonly messageId: string;
-  readonly connectionId: number;
-  /** The number of attempts so far, including this one. */
-  readonly attempt: number;
-  readonly outcome: Outcome;
-  /** Whether a message with outcome `unknown` is sent once more, so that it may arrive twice. */
-  readonly resubmit: boolean;
-  /** Null for the message of a dead worker, whose content is no longer in memory. */
-  readonly job: Job | null;
-};
-
-/**
- * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An outcome
- * that is already recorded is skipped with `again`; without `again` it may make the call fail, and all statements are sent
- * before the function first yields, as `burst` requires.
- */
-export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<Recorded>;
-
-/**
- * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a set
- * of a thousand new strings costs more than the messages' share of the commit.
- */
-export type Recorded = ReadonlySet<string> | 'all';
-export const isRecorded = (recorded: Recorded, messageId: string): boolean =>
-  recorded === 'all' || recorded.has(messageId);
 
 export type PumpDeps = {
   readonly pool: Pool;
@@ -114,7 +73,8 @@ const EMPTY_QUEUE_MS = 200;
  * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier and
  * commits their outcomes.
  *
- * Each turn is one transaction that commits the outcomes that have arrived and the next intent. An intent covers only free
+ * Each turn is one transaction that commits the outcomes that have arrived and the next intents; urgent messages that are
+ * claimed during a large one have their intents committed beside it. An intent covers only free
  * window slots whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
  */
 export function startPump(deps: PumpDeps): Pump {
@@ -125,8 +85,8 @@ export function startPump(deps: PumpDeps): Pump {
   const workSignal = createSignal();
   const claimSignal = createSignal();
   let outcomes: Settled[] = [];
-  /** The chunks whose intent is being committed: their messages may be written as soon as it is. */
-  let picked: ReadonlySet<HeldChunk> = new Set();
+  /** The chunks whose intents are being committed, with how many messages may be written as soon as they are. */
+  const picked = new Map<HeldChunk, number>();
   /** The chunks that are no longer held here and not yet back in the queue. */
   const returning: HeldChunk[] = [];
   /** Whether this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump. */
@@ -144,11 +104,21 @@ export function startPump(deps: PumpDeps): Pump {
   const lowWatermark = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
   const isShut = (): boolean => !carrier.state().up || paused();
 
-  function pick(): Pick[] {
-    pacing.begin();
-    const free = carrier.room() - uncommitted - outcomes.length;
+  /** Picks what may be written next, and reserves its room until its intents are committed. */
+  function pick(isEligible: (chunk: HeldChunk) => boolean): Pick[] {
+    const reserved = [...picked.values()].reduce((sum, count) => sum + count, 0);
+    const free = carrier.room() - uncommitted - outcomes.length - reserved;
     if (stopping || paused() || free <= 0) return [];
-    return held.pick({ free, kept: keptOf(carrier.room() + inFlight) }, pacing.allow);
+    const room = { free, kept: keptOf(carrier.room() + inFlight) };
+    const picks = held.pick(room, pacing.allow, (chunk) => isEligible(chunk) && !picked.has(chunk));
+    for (const { chunk } of picks) picked.set(chunk, (picked.get(chunk) ?? 0) + 1);
+    return picks;
+  }
+
+  /** Writes what was picked once its intents are committed. */
+  function dispatchAll(picks: readonly Pick[], owned: OwnedChunks): void {
+    for (const next of picks) dispatch(next, owned.get(next.chunk.id));
+    for (const { chunk } of picks) picked.delete(chunk);
   }
 
   function write({ chunk, job }: Pick): void {
@@ -169,45 +139,6 @@ export function startPump(deps: PumpDeps): Pump {
   function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
     outcomes.push({ chunk, job, outcome: null, elsewhere: false });
-  }
-
-  /** Commits outcomes and intents together; returns the chunks that still belong to this worker. */
-  function commit(
-    settled: readonly Settled[],
-    intents: ReadonlyMap<number, number>,
-    again: boolean,
-  ): Promise<OwnedChunks> {
-    const results = resultsOf(settled, connectionId);
-    const done = finishedBy(settled);
-    const first = !again && results.every((result) => result.attempt === 1);
-    return first ? commitFirst(settled, results, intents, done) : commitAgain(settled, results, intents, done, again);
-  }
-
-  /** The common case in one round trip: first outcomes are never recorded already, so no statement depends on another. */
-  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<OwnedChunks> {
-    const [owned] = await burst(pool, (tx) => [
-      intents.size === 0 ? Promise.resolve<OwnedChunks>(new Map()) : db.updateIntents(tx, { owner, intents }),
-      done.length === 0 ? Promise.resolve() : db.deleteChunks(tx, { owner, ids: done }),
-      requeue(tx, connectionId, settled),
-      results.length === 0 ? Promise.resolve() : deps.settle(tx, results, false),
-    ]);
-    return owned;
-  }
-
-  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<OwnedChunks> {
-    return transaction(pool, async (tx) => {
-      const owned: OwnedChunks = intents.size === 0 ? new Map() : await db.updateIntents(tx, { owner, intents });
-      if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
-      if (results.length === 0) return owned;
-      // When a commit is repeated because its answer was lost, nothing is recorded or queued a second time.
-      const recorded = await deps.settle(tx, results, again);
-      await requeue(
-        tx,
-        connectionId,
-        settled.filter(({ job }) => isRecorded(recorded, job.messageId)),
-      );
-      return owned;
-    });
   }
 
   /** Repeats a commit while the database is unavailable: outcomes stay in memory until they are committed. */
@@ -248,23 +179,35 @@ export function startPump(deps: PumpDeps): Pump {
     const settled = outcomes.slice(0, OUTCOMES_PER_COMMIT);
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
-    const picks = pick();
+    pacing.begin();
+    const picks = pick(() => true);
     const count = settled.length + picks.length;
     if (count === 0) return 0;
-    picked = new Set(picks.map(({ chunk }) => chunk));
-    const owned = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
+    const intents = intentsOf(picks);
+    const owned = await untilCommitted((again) => commitTurn(deps, { settled, intents }, again));
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
     for (const id of listNextConnections(settled)) deps.wakeOther(id);
     // Messages that are sent again may be due before the next poll of the queue.
     if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) claimSignal.raise();
-    for (const next of picks) dispatch(next, owned.get(next.chunk.id));
-    picked = new Set();
+    dispatchAll(picks, owned);
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
     dropParked();
     const needsMore = held.waiting() < lowWatermark() && performance.now() >= emptyUntil;
     if (needsMore || isShut()) claimSignal.raise();
     return count;
+  }
+
+  /**
+   * Writes urgent messages that were claimed during a large turn, with a commit of their own: a one-time code does not wait
+   * for the outcomes of hundreds of other messages. In small turns it would only add a commit.
+   */
+  async function writeUrgent(): Promise<void> {
+    if (uncommitted + outcomes.length < SMALL_BATCH) return;
+    const picks = pick(isUrgent);
+    if (picks.length === 0) return;
+    const intents = intentsOf(picks);
+    dispatchAll(picks, await untilCommitted(() => db.updateIntents(pool, { owner, intents })));
   }
 
   async function pumpLoop(): Promise<void> {
@@ -291,6 +234,7 @@ export function startPump(deps: PumpDeps): Pump {
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
     if (chunks.length > 0) await loadChunks(await trim(chunks, Math.max(2 * watermark, perSecond())));
     claimInDoubt = false;
+    await writeUrgent();
     if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     workSignal.raise();
@@ -385,14 +329,3 @@ export function startPump(deps: PumpDeps): Pump {
 }
 
 const idsOf = (jobs: readonly Job[]): string[] => jobs.map((job) => job.messageId);
-
-function resultsOf(settled: readonly Settled[], connectionId: number): Result[] {
-  const results: Result[] = [];
-  for (const { chunk, job, outcome } of settled) {
-    if (outcome === null) continue;
-    const { accountId, attempt, onUnknown } = chunk;
-    const resubmit = outcome.kind === 'unknown' && onUnknown === 'resubmit';
-    results.push({ accountId, messageId: job.messageId, connectionId, attempt: attempt + 1, outcome, resubmit, job });
-  }
-  return results;
-}

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { isRecorded, type Recorded, type Result, type Settle } from './pump.ts';
+import { isRecorded, type Recorded, type Result, type Settle } from './commit.ts';
 import * as db from './sql.ts';
 
 const CHUNKS_PER_TRANSACTION = 100;

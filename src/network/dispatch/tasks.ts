@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Log } from '../../platform/lib/log.ts';
 import type { Task } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
-import type { Settle } from './pump.ts';
+import type { Settle } from './commit.ts';
 import { rescueChunks } from './rescue.ts';
 import type { Waker } from './wake.ts';
 

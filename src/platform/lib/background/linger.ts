@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** How soon after a small batch the next one begins. */
 const LINGER_MS = 5;
 /** A smaller batch costs more per item in statements than in rows. */
-const SMALL = 300;
+export const SMALL_BATCH = 300;
 
 /**
  * Keeps a loop over batches that nobody waits for from running for every few items: after a batch of less than 300 that
@@ -13,5 +13,5 @@ const SMALL = 300;
  */
 export async function lingerAfter(count: number, beganAt: number): Promise<void> {
   const restMs = beganAt + LINGER_MS - performance.now();
-  if (count < SMALL && restMs > 0) await delay(restMs);
+  if (count < SMALL_BATCH && restMs > 0) await delay(restMs);
 }
