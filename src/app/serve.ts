@@ -98,10 +98,7 @@ async function open(
   const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
-  const metrics = openMetrics(base.pool, member);
-  base.telemetry?.exportMetrics(metrics.report);
-  const tracing = openTracing({ ...base, sampling: config.telemetry?.sampling });
-  if (tracing) base.onStop('traces', tracing.settled);
+  const { metrics, tracing } = openObservation(base, member);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
@@ -112,6 +109,15 @@ async function open(
   const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
   return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
+}
+
+/** Opens what is measured and traced, and exports it to OpenTelemetry if that is set. */
+function openObservation(base: Base, member: Member | undefined) {
+  const metrics = openMetrics(base.pool, member);
+  base.telemetry?.exportMetrics(metrics.report);
+  const tracing = openTracing({ ...base, sampling: base.config.telemetry?.sampling });
+  if (tracing) base.onStop('traces', tracing.settled);
+  return { metrics, tracing };
 }
 
 type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };

@@ -21,7 +21,7 @@ import {
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** How OpenTelemetry's own settings name the choice of traced messages. */
-export const SAMPLERS = [
+const SAMPLERS = [
   'parentbased_traceidratio',
   'parentbased_always_on',
   'parentbased_always_off',

@@ -104,7 +104,7 @@ export function keyValues(value: string): Readonly<Record<string, string>> {
     .filter((pair) => pair.trim() !== '')
     .map((pair) => /^\s*([^=\s]{1,256})\s*=(.*)$/.exec(pair)?.slice(1) ?? must('pairs such as name=value,name=value'));
   try {
-    return Object.fromEntries(pairs.map(([name = '', text = '']) => [name, decodeURIComponent(text.trim())]));
+    return Object.fromEntries(pairs.map(([name = '', escaped = '']) => [name, decodeURIComponent(escaped.trim())]));
   } catch {
     // The message must not contain the value: headers hold tokens.
     return must('pairs such as name=value,name=value; a percent sign in a value is written as %25');
