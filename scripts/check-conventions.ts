@@ -10,6 +10,7 @@ import packageJson from '../package.json' with { type: 'json' };
 /** Names of other systems and of formats, which no file of ours needs to hold. */
 const FOREIGN = new Set([
   'CREATEROLE',
+  'NODE_EXTRA_CA_CERTS',
   'asia',
   'europe',
   'getaddrinfo',

@@ -23,7 +23,14 @@ import { closeWithin } from '../platform/http/shutdown.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
 import { startLoop } from '../platform/lib/background/loop.ts';
-import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from '../platform/metrics.ts';
+import {
+  collectProcessMetrics,
+  createMetrics,
+  type Metrics,
+  type MetricsReport,
+  reportOf,
+  showReports,
+} from '../platform/metrics.ts';
 import { startCallbackServer } from '../simulators/sandbox/callback-server.ts';
 import { remotePage } from '../simulators/sandbox/remote-page.ts';
 import type { Sandbox } from '../simulators/sandbox/sandbox.ts';
@@ -34,6 +41,8 @@ import { registerGauges } from './gauges.ts';
 import type { Member } from './member.ts';
 import { createPeersProbe, createProbes } from './probes.ts';
 import { startWith } from './start.ts';
+import type { Tracing } from '../platform/telemetry/tracing.ts';
+import { openTracing, traceReceipts } from './tracing.ts';
 import { type Closers, NEVER_STOPPING, type Stopping } from './stop.ts';
 import { startWorker } from './worker.ts';
 
@@ -89,15 +98,26 @@ async function open(
   const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
+  const { metrics, tracing } = openObservation(base, member);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
   stopping.signal.throwIfAborted();
-  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined });
+  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined, tracing });
   else await followRouteChanges(base, routing);
   stopping.signal.throwIfAborted();
-  const address = roles.api ? await openApi(base, { waker, recentMessages, routing, sandbox, member }) : null;
-  return { address, health: roles.api ? null : await openHealth(base), demo };
+  const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
+  const address = roles.api ? await openApi(base, parts) : null;
+  return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
+}
+
+/** Opens what is measured and traced, and exports it to OpenTelemetry if that is set. */
+function openObservation(base: Base, member: Member | undefined) {
+  const metrics = openMetrics(base.pool, member);
+  base.telemetry?.exportMetrics(metrics.report);
+  const tracing = openTracing({ ...base, sampling: base.config.telemetry?.sampling });
+  if (tracing) base.onStop('traces', tracing.settled);
+  return { metrics, tracing };
 }
 
 type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
@@ -127,11 +147,12 @@ type WorkerParts = {
   readonly recentMessages: RecentMessages;
   readonly routing: Routing;
   readonly sandbox: boolean;
+  readonly tracing: Tracing | null;
 };
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, recentMessages, routing, sandbox }: WorkerParts,
+  { waker, recentMessages, routing, sandbox, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
@@ -140,6 +161,7 @@ async function openWorker(
     tables: routing.tables,
     clock: systemClock,
     sandbox: () => sandbox,
+    tracing,
     onRoutingChange: routing.reloadSoon,
   });
   onStop('worker', () => worker.stop(5000));
@@ -159,13 +181,14 @@ type ApiParts = {
   readonly routing: Routing;
   readonly sandbox: Sandbox | null;
   readonly member: Member | undefined;
+  readonly metrics: ProgramMetrics;
+  readonly tracing: Tracing | null;
 };
 
 async function openApi(
   { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
-  { waker, recentMessages, routing, sandbox, member }: ApiParts,
+  { waker, recentMessages, routing, sandbox, member, metrics, tracing }: ApiParts,
 ): Promise<string> {
-  const metrics = openMetrics(pool, member);
   const { authenticate, checkPassword, signInLimits, close, ...counts } = createAuthenticator({ pool, log });
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
@@ -194,8 +217,15 @@ async function openApi(
     checkPassword,
     signInLimits,
     receivers,
-    storeCallback: createCallbackStore({ pool, clock: systemClock, log, ...FOLLOWERS }),
-    accept: createAccept({ pool, tables, waker, recentMessages }),
+    storeCallback: createCallbackStore({
+      pool,
+      clock: systemClock,
+      log,
+      ...FOLLOWERS,
+      onMatched: tracing ? traceReceipts(tracing) : undefined,
+    }),
+    accept: createAccept({ pool, tables, waker, recentMessages, tracing }),
+    tracing,
     tables,
     answers: createAnswerStore({ pool, secretKey }),
     secretKey,
@@ -216,9 +246,8 @@ async function openApi(
 }
 
 /** Serves health and metrics of a process without the API. Returns the origin, or null without WORKER_PORT. */
-async function openHealth({ config, pool, log, onStop }: Base): Promise<string | null> {
+async function openHealth({ config, pool, log, onStop }: Base, metrics: Metrics): Promise<string | null> {
   if (config.workerPort === undefined) return null;
-  const metrics = openMetrics(pool);
   const app = createServer({ config, log, metrics });
   healthRoutes(app, { probes: createProbes(pool), metrics });
   const origin = await listen(app, config, { port: config.workerPort, setting: 'WORKER_PORT' });
@@ -226,16 +255,24 @@ async function openHealth({ config, pool, log, onStop }: Base): Promise<string |
   return origin;
 }
 
-/** What a program of several processes shows is the same whichever of them answers; gauges of the database appear once. */
-function openMetrics(pool: Pool, member?: Member): Metrics {
+/** `report` is what OpenTelemetry exports: the share of this process in what `scrape` shows. */
+type ProgramMetrics = Metrics & { readonly report: () => Promise<MetricsReport> };
+
+/**
+ * What a program of several processes shows is the same whichever of them answers; gauges of the database appear once. The
+ * first of them exports those.
+ */
+function openMetrics(pool: Pool, member?: Member): ProgramMetrics {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   const database = member ? new Registry() : metrics.registry;
   registerGauges(database, pool);
-  if (!member) return metrics;
-  member.onReport(() => reportOf(metrics, member.number));
+  if (!member) return { ...metrics, report: () => metrics.registry.getMetricsAsJSON() };
+  const report = (): Promise<MetricsReport> => reportOf(metrics, member.number);
+  member.onReport(report);
   return {
     ...metrics,
+    report: member.number === 1 ? async () => [...(await report()), ...(await database.getMetricsAsJSON())] : report,
     scrape: async () => `${await showReports(await member.collectReports())}\n${await database.metrics()}`,
   };
 }

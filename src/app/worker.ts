@@ -36,7 +36,7 @@ import { secretOf } from '../network/connections/save.ts';
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { superviseConnections, type Supervisor } from '../network/connections/supervise.ts';
 import { connectionTasks } from '../network/connections/tasks.ts';
-import { startPump } from '../network/dispatch/pump.ts';
+import { type PumpDeps, startPump } from '../network/dispatch/pump.ts';
 import { dispatchTasks } from '../network/dispatch/tasks.ts';
 import { WAKE_CHANNEL, type Waker } from '../network/dispatch/wake.ts';
 import { createResolver } from '../network/templates/resolve.ts';
@@ -58,10 +58,12 @@ import { mailTasks } from '../platform/mail/tasks.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { storageTasks } from '../platform/storage/tasks.ts';
 import { exportTasks } from '../reporting/exports/tasks.ts';
 import { FOLLOWERS } from './followers.ts';
 import { createTaskRunner } from './run-tasks.ts';
+import { traceDispatch, traceReceipts } from './tracing.ts';
 
 export type WorkerDeps = {
   readonly config: Config;
@@ -82,6 +84,8 @@ export type WorkerDeps = {
   readonly sandbox: () => boolean;
   /** Called when routes or connections have changed. */
   readonly onRoutingChange: () => void;
+  /** Null where nothing is traced. */
+  readonly tracing: Tracing | null;
 };
 
 export type Worker = {
@@ -101,10 +105,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const guard = createRestoreGuard({ dataDir: config.dataDir, pool, owner: () => owner, log });
   const receiptsStored = createSignal();
   const receiptsParked = createSignal();
+  const onMatched = deps.tracing ? traceReceipts(deps.tracing) : undefined;
   const takeReceipt = createReceiptIntake({
     pool,
     now,
     log,
+    onMatched,
     onStored: receiptsStored.raise,
     onParked: receiptsParked.raise,
   });
@@ -114,7 +120,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ask: (message) => supervisor.revoke(message.connectionId, message),
   };
   const paused = guard.paused;
-  const parts = { ...deps, ...FOLLOWERS, owner, now, paused, receiptsStored, receiptsParked, revoke, supervisor };
+  const parts = {
+    ...deps,
+    ...FOLLOWERS,
+    owner,
+    now,
+    paused,
+    receiptsStored,
+    receiptsParked,
+    onMatched,
+    revoke,
+    supervisor,
+  };
   const accept = createAccept(deps);
 
   // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
@@ -203,21 +220,26 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SupervisePar
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
+  const trace = deps.tracing && traceDispatch(deps.tracing);
   const resolver = withMedia({ pool, storage: deps.storage, links, clock }, createResolver(pool));
   return superviseConnections({
     pool,
     owner,
     log,
     sandbox: deps.sandbox,
-    makeCarrier: (connection) => kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey)),
+    makeCarrier(connection) {
+      const carrier = kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey));
+      return trace ? trace.carrier(connection.name, carrier) : carrier;
+    },
     startPump(connection, carrier) {
+      const load: PumpDeps['load'] = (chunks) => loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
       const pump = startPump({
         pool,
         connectionId: connection.id,
         owner,
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
-        load: (chunks) => loadRecentJobs(pool, chunks, { recent: recentMessages, resolver }),
+        load: trace ? trace.load(connection.name, load) : load,
         settle: settleOutcomes,
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
         wakeOther: waker.wake,

@@ -10,7 +10,7 @@ export type AppLog = Logger;
  * URLs with ids are kept out by not being listed; `dropped` lists the names of removed fields.
  */
 const ALLOWED: ReadonlySet<string> = words(`
-  requestId clientRequestId method route status ms
+  requestId clientRequestId traceId spanId method route status ms
   accountId userId keyId messageId campaignId exportId importId chunkId eventId connectionId
   err code reason detail fault state attempt count bytes durationMs delayMs deadlineMs retryInMs
   connection carrier channel bind command sequence commandStatus destination sender

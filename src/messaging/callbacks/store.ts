@@ -6,6 +6,7 @@ import { receiveSubscriptions } from '../inbound/subscriptions.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { createReceiptIntake } from '../receipts/intake.ts';
+import type { OnMatched } from '../receipts/process.ts';
 import { notifyReceipts } from '../receipts/sql.ts';
 import { insertNotices } from '../../network/connections/notices/sql.ts';
 import type { OnTemplatesChange } from '../../network/templates/network.ts';
@@ -18,6 +19,7 @@ export type CallbackStoreDeps = {
   readonly log: Log;
   readonly onInbound: OnInbound;
   readonly onTemplatesChange: OnTemplatesChange;
+  readonly onMatched?: OnMatched | undefined;
 };
 
 /** The events that a callback reported. */
@@ -46,6 +48,7 @@ export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
     log,
     onStored: wakeWorkers('stored'),
     onParked: wakeWorkers('parked'),
+    onMatched: deps.onMatched,
   });
   const storeInbound = createInboundInbox({ pool, onInbound });
   let waiting = 0;

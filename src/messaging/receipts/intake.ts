@@ -3,7 +3,7 @@ import type { Receipt } from '../../carriers/events.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import { lingerAfter } from '../../platform/lib/background/linger.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { type Arrived, settleReceipts } from './process.ts';
+import { type Arrived, type OnMatched, settleReceipts } from './process.ts';
 import { insertReceiptBatches, storable } from './sql.ts';
 
 export type ReceiptIntakeDeps = {
@@ -14,6 +14,7 @@ export type ReceiptIntakeDeps = {
   readonly onStored: () => void;
   /** Called after receipts were parked, which are to be tried again soon. */
   readonly onParked: () => void;
+  readonly onMatched?: OnMatched | undefined;
 };
 
 /** Takes a receipt of a connection. The promise resolves when it is committed. */
@@ -70,7 +71,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
     const overloaded = waiting - arrived.length > MAX_BEHIND;
     if (overloaded || performance.now() < settlesFrom) return store(arrived);
     try {
-      if ((await settleReceipts(pool, arrived, now())) > 0) deps.onParked();
+      if ((await settleReceipts(pool, arrived, now(), deps.onMatched)) > 0) deps.onParked();
     } catch (err) {
       log.warn({ err, count: arrived.length }, 'receipts cannot be settled at once: they go through the inbox');
       await store(arrived).finally(() => {

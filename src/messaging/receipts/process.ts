@@ -30,19 +30,31 @@ type Matched<A extends Arrived> = {
  *
  * @returns the number of receipts that were parked
  */
-export function settleReceipts(pool: Pool, arrived: readonly Arrived[], now: Date): Promise<number> {
-  return transaction(pool, async (tx) => {
-    const [, parked] = await Promise.all([db.setStatementTimeoutMs(tx, MAX_STATEMENT_MS), settle(tx, arrived, now)]);
-    return parked;
+export async function settleReceipts(
+  pool: Pool,
+  arrived: readonly Arrived[],
+  now: Date,
+  onMatched?: OnMatched,
+): Promise<number> {
+  const { parked, receipts } = await transaction(pool, async (tx) => {
+    const [, settled] = await Promise.all([db.setStatementTimeoutMs(tx, MAX_STATEMENT_MS), settle(tx, arrived, now)]);
+    return settled;
   });
+  onMatched?.(receipts);
+  return parked;
 }
 
-async function settle(tx: PoolClient, arrived: readonly Arrived[], now: Date): Promise<number> {
+/** Is given the receipts that matched a message, once they are committed. */
+export type OnMatched = (receipts: readonly MatchedReceipt[]) => void;
+
+type Settled = { readonly parked: number; readonly receipts: readonly MatchedReceipt[] };
+
+async function settle(tx: PoolClient, arrived: readonly Arrived[], now: Date): Promise<Settled> {
   const { receipts, rest } = await matchAll(arrived, (id, own) => match(tx, id, own, now));
   const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
   if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
   if (receipts.length > 0) await receiveReceipts(tx, receipts);
-  return unmatched.length;
+  return { parked: unmatched.length, receipts };
 }
 
 type Left = {
@@ -50,6 +62,7 @@ type Left = {
   readonly onParked?: () => void;
   /** Called with what keeps receipts from being settled. They stay parked. */
   readonly onFailure?: (error: unknown) => void;
+  readonly onMatched?: OnMatched | undefined;
 };
 
 /**
@@ -60,19 +73,20 @@ type Left = {
  * @returns the number of receipts
  */
 export async function processReceipts(pool: Pool, now: () => Date, left: Left = {}): Promise<number> {
-  const { count, parked } = await processBatches(pool, now, MAX_BATCHES)
+  const { count, parked, receipts } = await processBatches(pool, now, MAX_BATCHES)
     .catch(() => processBatches(pool, now, 1))
     .catch((error: unknown) => parkOldestBatch(pool).finally(() => left.onFailure?.(error)));
   if (parked > 0) left.onParked?.();
+  left.onMatched?.(receipts);
   return count;
 }
 
-type Processed = { readonly count: number; readonly parked: number };
+type Processed = Settled & { readonly count: number };
 
 function processBatches(pool: Pool, now: () => Date, limit: number): Promise<Processed> {
   return transaction(pool, async (tx) => {
     const arrived = arrivedIn(await db.deleteReceiptBatches(tx, limit));
-    return { count: arrived.length, parked: await settle(tx, arrived, now()) };
+    return { count: arrived.length, ...(await settle(tx, arrived, now())) };
   });
 }
 
@@ -81,7 +95,7 @@ function parkOldestBatch(pool: Pool): Promise<Processed> {
     const arrived = arrivedIn(await db.deleteReceiptBatches(tx, 1));
     const rows = arrived.map((a) => ({ ...a, reason: 'unknown' as const, retryMs: FIRST_RETRY_MS }));
     if (rows.length > 0) await db.insertUnmatched(tx, rows);
-    return { count: rows.length, parked: rows.length };
+    return { count: rows.length, parked: rows.length, receipts: [] };
   });
 }
 
@@ -97,14 +111,19 @@ const arrivedIn = (batches: readonly db.ReceiptBatch[]): Arrived[] =>
  * @returns the number of receipts
  */
 export function retryUnmatched(pool: Pool, now: () => Date, left: Left = {}, limit = MAX_PARKED): Promise<number> {
-  return retryOldest(pool, now, limit).catch((error: unknown) =>
-    limit > 1
-      ? retryUnmatched(pool, now, left, Math.ceil(limit / FEWER))
-      : postponeOldest(pool).finally(() => left.onFailure?.(error)),
+  return retryOldest(pool, now, limit).then(
+    ({ count, receipts }) => {
+      left.onMatched?.(receipts);
+      return count;
+    },
+    (error: unknown) =>
+      limit > 1
+        ? retryUnmatched(pool, now, left, Math.ceil(limit / FEWER))
+        : postponeOldest(pool).finally(() => left.onFailure?.(error)),
   );
 }
 
-function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<number> {
+function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<Omit<Processed, 'parked'>> {
   return transaction(pool, async (tx) => {
     const parked = await db.claimUnmatched(tx, limit);
     const { found, receipts, rest } = await matchAll(parked, (id, own) => matchWithUnknowns(tx, id, own, now()));
@@ -113,7 +132,7 @@ function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<number
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
     if (later.length > 0) await db.updateUnmatchedRetry(tx, later);
     if (receipts.length > 0) await receiveReceipts(tx, receipts);
-    return parked.length;
+    return { count: parked.length, receipts };
   });
 }
 

@@ -5,7 +5,7 @@ import { every, type Task, untilIdle, whenDue } from '../../platform/lib/backgro
 import type { Log } from '../../platform/lib/log.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { deleteOldNameless } from '../unknown-outcomes/sql.ts';
-import { processReceipts, retryUnmatched } from './process.ts';
+import { type OnMatched, processReceipts, retryUnmatched } from './process.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './sql.ts';
 
 export type ReceiptTaskDeps = {
@@ -16,6 +16,7 @@ export type ReceiptTaskDeps = {
   readonly receiptsStored: Signal;
   /** Raised when this process has parked receipts. */
   readonly receiptsParked: Signal;
+  readonly onMatched?: OnMatched | undefined;
 };
 
 /** A receipt is matched as long as its message may have one (48 h), and parked for seven days more. */
@@ -25,14 +26,14 @@ const UNMATCHED_DAYS = 9;
  * Settles the receipts that could not be settled when they arrived. Woken by what comes in; the waits are for what a
  * dead worker left behind.
  */
-export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked }: ReceiptTaskDeps): Task[] {
+export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked, onMatched }: ReceiptTaskDeps): Task[] {
   const onFailure = (err: unknown): void => log.error({ err }, 'a receipt cannot be processed: it stays parked');
   return [
     {
       name: 'receipts',
       work: untilIdle(async () => {
         const beganAt = performance.now();
-        const count = await processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure });
+        const count = await processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure, onMatched });
         if (count > 0) await lingerAfter(count, beganAt);
         return count;
       }, 2 * SECOND_MS),
@@ -42,7 +43,7 @@ export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked }:
     {
       name: 'unmatched receipts',
       work: whenDue(
-        () => retryUnmatched(pool, now, { onFailure }),
+        () => retryUnmatched(pool, now, { onFailure, onMatched }),
         () => findNextUnmatchedMs(pool),
         10 * SECOND_MS,
       ),

@@ -13,6 +13,7 @@ import type { Actor } from '../../platform/lib/actor.ts';
 import { deadlinesOf } from '../expiry/deadlines.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
+import { insertTraces, type NewTrace } from '../messages/events/sql.ts';
 import { insertFallbacks, type NewFallback } from '../messages/fallback/sql.ts';
 import { prepare, type Prepared, type Requester, type Lookups } from './prepare.ts';
 import { KeyTaken, isKeyTaken } from '../../platform/idempotency/sql.ts';
@@ -25,6 +26,7 @@ import {
 } from './idempotent-send.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
+import { traceparentOf } from '../../platform/telemetry/traceparent.ts';
 
 /** Few enough that a statement leaves a core of the database, and the event loop, to single sends after some 3 ms. */
 const ROWS_PER_STATEMENT = 500;
@@ -237,6 +239,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
   const chunks = added.map(({ chunk }) => chunk);
   const deadlines = deadlinesOf(messages);
   const fallbacks = fresh.flatMap(toFallback);
+  const traces = fresh.flatMap(toTrace);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
@@ -246,12 +249,18 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
+    ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
 
 const toFallback = ({ message: { accountId, id }, draft: { hops = [], scheduledAt } }: Prepared): NewFallback[] =>
   hops.length === 0 ? [] : [{ accountId, id, from: scheduledAt, hops }];
+
+const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Prepared): NewTrace[] =>
+  caller?.mark === 'follow' && priority === 0
+    ? [{ accountId, messageId: id, traceparent: traceparentOf(caller.context), state: caller.context.state }]
+    : [];
 
 const accepted = ({ message, unicode }: Prepared): Verdict => ({
   kind: 'accepted',

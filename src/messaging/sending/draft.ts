@@ -5,6 +5,7 @@ import type { StoredContent } from '../../network/templates/content.ts';
 import type { Hop } from '../messages/fallback/hop.ts';
 import type { Shortage } from '../../money/credit/charge.ts';
 import { withAmounts } from '../../platform/lib/amounts.ts';
+import type { Caller } from '../../platform/telemetry/tracing.ts';
 
 /** One message to one destination as a client asked for it: its form has been checked, its content has not. */
 export type Draft = {
@@ -39,6 +40,8 @@ export type Draft = {
   readonly hops?: readonly Hop[];
   /** Whether it follows another message, which holds the client id. */
   readonly isHop?: boolean;
+  /** What the caller has decided about the trace of a single message; undefined where nobody has. */
+  readonly caller?: Caller | undefined;
 };
 
 type WithDefault =

@@ -16,6 +16,7 @@ import { cancelMessage } from '../cancellation/cancel.ts';
 import { type PreviewRouteDeps, previewRoutes } from './preview/routes.ts';
 import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
+import type { Tracing } from '../../platform/telemetry/tracing.ts';
 
 const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';
@@ -25,11 +26,15 @@ const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
-export type SendRouteDeps = PreviewRouteDeps & { readonly accept: Accept };
+export type SendRouteDeps = PreviewRouteDeps & {
+  readonly accept: Accept;
+  /** Null, or left out, where nothing is traced. */
+  readonly tracing?: Tracing | null;
+};
 
 /** The routes of single sends, bulk sends and cancellation (contract 7). */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
-  const { accept, clock, config, pool } = deps;
+  const { accept, clock, config, pool, tracing } = deps;
   previewRoutes(app, deps);
   const maySend = requireScope('SMS');
 
@@ -54,13 +59,14 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       ),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
-    handler: idempotentHandler(deps, async ({ actor, body }, _reply, pendingAnswer) => {
+    handler: idempotentHandler(deps, async ({ actor, body, headers }, _reply, pendingAnswer) => {
       const now = clock.now();
       const { maxScheduleDays } = config;
       const draft = isSend(body) ? readSend(body, now, maxScheduleDays) : readMessageServer(body, now, maxScheduleDays);
       const answer = (verdict: Verdict) =>
         isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
-      return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      const traced = tracing ? { ...draft, caller: tracing.callerOf(headers) } : draft;
+      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 

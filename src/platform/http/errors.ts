@@ -5,7 +5,7 @@ import type { Pages } from './console.ts';
 import type { App } from './app.ts';
 import { errorForm } from './error-body.ts';
 import { asAppError } from './failure.ts';
-import { clientRequestId, routeOf } from './request-id.ts';
+import { requestFields } from './request-id.ts';
 import { invalidInput, isInputError } from './validation/validation.ts';
 
 /**
@@ -65,10 +65,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, failure:
 function logError(log: AppLog, request: FastifyRequest, failure: AppError): void {
   log.error(
     {
-      requestId: request.id,
-      clientRequestId: clientRequestId(request),
-      method: request.method,
-      route: routeOf(request),
+      ...requestFields(request),
       status: failure.status,
       err: failure.cause ?? failure,
     },

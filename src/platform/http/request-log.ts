@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { clientRequestId, routeOf } from './request-id.ts';
+import { requestFields, routeOf } from './request-id.ts';
 
 /**
  * Creates an onResponse hook that records the duration of every request and logs it (at debug level below status 400).
@@ -11,16 +11,13 @@ export function observeRequests(log: AppLog, { httpSeconds }: Metrics) {
     const [route, status, ms] = [routeOf(request), reply.statusCode, reply.elapsedTime];
     httpSeconds.observe({ method: request.method, route, status }, ms / 1000);
     const level = status < 400 ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) log[level](logFields(request, route, status, ms), 'request');
+    if (log.isLevelEnabled(level)) log[level](logFields(request, status, ms), 'request');
     done();
   };
 }
 
-const logFields = (request: FastifyRequest, route: string, status: number, ms: number) => ({
-  requestId: request.id,
-  clientRequestId: clientRequestId(request),
-  method: request.method,
-  route,
+const logFields = (request: FastifyRequest, status: number, ms: number) => ({
+  ...requestFields(request),
   status,
   ms: Math.round(ms * 10) / 10,
   // Undefined on routes without authentication, whatever the type says.

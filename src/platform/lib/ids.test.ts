@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
-import { firstIdAt, isSingleId, isUuid, newId, newOrderedId, newSingleId, timeOfId } from './ids.ts';
+import { firstIdAt, isSingleId, isUuid, newId, newOrderedId, newSingleId, timeOfId, traceMarkOf } from './ids.ts';
 
 /** An id has 48 bits of milliseconds: until the year 10889. */
 const instants = fc.date({ min: new Date(0), max: new Date(2 ** 48 - 1), noInvalidDate: true });
@@ -45,10 +45,16 @@ test('74 bits of an id are random, each for itself; the version and the variant 
 });
 
 test('the ids of messages that are sent alone are recognised, and few others', () => {
-  const singles = Array.from({ length: 10_000 }, newSingleId);
+  const singles = Array.from({ length: 10_000 }, () => newSingleId());
   expect(singles.every((id) => isUuid(id) && id[14] === '7' && isSingleId(id))).toBe(true);
   expect(new Set(singles).size).toBe(singles.length);
   expect(Array.from({ length: 10_000 }, newId).filter(isSingleId).length).toBeLessThan(200);
+});
+
+test('the id of a single message carries what its caller decided about its trace, and nothing without a decision', () => {
+  expect(traceMarkOf(newSingleId('follow'))).toBe('follow');
+  expect(traceMarkOf(newSingleId('ignore'))).toBe('ignore');
+  expect(Array.from({ length: 10_000 }, () => traceMarkOf(newSingleId())).filter((mark) => mark !== null)).toEqual([]);
 });
 
 test('an id lies between the bounds of its own millisecond and of the next', () => {

@@ -59,16 +59,31 @@ export function newOrderedId(): string {
 /** Where the last octet of an id stands in its text. */
 const LAST_AT = 34;
 const SINGLE = '00';
+/** Where the octet before it stands. */
+const MARK_AT = 32;
+/** What the caller of a single message has decided about its trace, as the octet before the last one. */
+const TRACE_MARKS = { follow: 'f1', ignore: 'f0' } as const;
+export type TraceMark = keyof typeof TRACE_MARKS;
 
 /**
  * Returns a new id for a message that is sent alone, such as a one-time code: its last octet is 00. So whoever has the id
  * knows it, and no row of the message needs another column. One other id in 256 ends so too: it may decide what goes
- * first, never what is done.
+ * first, never what is done. In the same way `mark` is in the octet before (docs/decisions/0036-traces-by-message-id.md).
  */
-export function newSingleId(): string {
+export function newSingleId(mark?: TraceMark): string {
   writeId();
   ascii.write(SINGLE, LAST_AT, 'latin1');
+  if (mark) ascii.write(TRACE_MARKS[mark], MARK_AT, 'latin1');
+  // Without a mark the octet never reads like one.
+  else if (ascii[MARK_AT] === HEX[15]) ascii[MARK_AT] = HEX[14] ?? 0;
   return ascii.toString('latin1');
+}
+
+/** The mark in the id of a message; null without one. One id in 65,536 of messages in bulk has one by chance. */
+export function traceMarkOf(id: string): TraceMark | null {
+  if (!id.endsWith(SINGLE) || id[MARK_AT] !== 'f') return null;
+  const octet = id.slice(MARK_AT, LAST_AT);
+  return octet === TRACE_MARKS.follow ? 'follow' : octet === TRACE_MARKS.ignore ? 'ignore' : null;
 }
 
 /** Whether an id is that of a message that is sent alone; also for one other id in 256. */

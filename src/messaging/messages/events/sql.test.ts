@@ -3,7 +3,7 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/lib/ids.ts';
 import { testDatabase } from '../../../../test/support/database.ts';
 import { explain } from '../../../../test/support/plans.ts';
-import { insertEvents, listEvents, type NewEvent } from './sql.ts';
+import { insertEvents, insertTraces, listEvents, listTraces, type NewEvent } from './sql.ts';
 
 const { pool } = testDatabase();
 
@@ -55,6 +55,18 @@ test('an event has the time of its transaction, unless it has one of its own', a
   const [own, told] = await listEvents(pool, { accountId: 1, messageId: id });
   expect(Math.abs((own?.at.getTime() ?? 0) - before)).toBeLessThan(5000);
   expect(told?.at).toEqual(earlier);
+});
+
+test('the trace that a message continues is found with it, and is no part of its timeline', async () => {
+  const [id, other] = [newId(), newId()].toSorted() as [string, string];
+  const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+  await insertTraces(pool, [{ accountId: 1, messageId: id, traceparent, state: 'vendor=1' }]);
+  const keys = [id, other].map((messageId) => ({ accountId: 1, messageId }));
+  expect(await listTraces(pool, { keys, firstId: id, lastId: other })).toEqual([
+    { messageId: id, traceparent, state: 'vendor=1' },
+  ]);
+  expect(await listTraces(pool, { keys: [{ accountId: 2, messageId: id }], firstId: id, lastId: id })).toEqual([]);
+  expect(await textsOf(1, id)).toEqual([]);
 });
 
 test('an empty list makes no query', async () => {

@@ -1,4 +1,4 @@
-import { bigint, input, insertRows, json, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
+import { bigint, input, insertRows, json, rowsOf, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
@@ -98,5 +98,54 @@ export const listEvents = (
     db,
     sql`SELECT ${MESSAGE_EVENT}
         FROM message_event e LEFT JOIN connection c ON c.id = e.connection_id
-        WHERE e.account_id = ${accountId} AND e.message_id = ${messageId} ORDER BY e.id`,
+        WHERE e.account_id = ${accountId} AND e.message_id = ${messageId} AND e.kind <> 'trace' ORDER BY e.id`,
+  );
+
+/** The trace of its caller that a message continues: the caller's `traceparent` and `tracestate`. */
+export type NewTrace = {
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly traceparent: string;
+  readonly state: string | null;
+};
+
+/** Stores what traces messages continue, as events of a kind of their own, which no timeline shows. */
+export async function insertTraces(db: Db, traces: readonly NewTrace[]): Promise<void> {
+  if (traces.length === 0) return;
+  await exec(
+    db,
+    sql`INSERT INTO message_event (account_id, message_id, kind, text, details)
+        SELECT u.account_id, u.message_id, 'trace', u.traceparent, json_build_object('state', u.state)
+        FROM ${rowsOf(traces, {
+          account_id: bigint((t) => t.accountId),
+          message_id: uuid((t) => t.messageId),
+          traceparent: text((t) => t.traceparent),
+          state: text((t) => t.state),
+        })} AS u`,
+  );
+}
+
+const STORED_TRACE = columns({
+  messageId: as<string>('e.message_id'),
+  traceparent: as<string>('e.text'),
+  state: as<string | null>("e.details->>'state'"),
+});
+
+type TraceKeys = {
+  readonly keys: readonly Pick<NewTrace, 'accountId' | 'messageId'>[];
+  readonly firstId: string;
+  readonly lastId: string;
+};
+
+/** Lists the traces that these messages continue; most messages continue none. */
+export const listTraces = (db: Db, { keys, firstId, lastId }: TraceKeys): Promise<RowOf<typeof STORED_TRACE>[]> =>
+  many(
+    db,
+    sql`SELECT ${STORED_TRACE}
+        FROM ${rowsOf(keys, {
+          account_id: bigint((k) => k.accountId),
+          message_id: uuid((k) => k.messageId),
+        })} AS u
+        JOIN message_event e ON e.account_id = u.account_id AND e.message_id = u.message_id AND e.kind = 'trace'
+        WHERE e.message_id BETWEEN ${firstId} AND ${lastId}`,
   );

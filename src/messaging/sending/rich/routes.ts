@@ -2,6 +2,7 @@ import { tenant } from '../../../platform/db/tenant.ts';
 import { assertScope, requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Accept } from '../accept.ts';
+import type { Tracing } from '../../../platform/telemetry/tracing.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { ErrorOut, ref, withExamples } from '../../../platform/http/schema.ts';
 import type { Verdict } from '../draft.ts';
@@ -21,9 +22,15 @@ const FALLBACK =
   'it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials ' +
   'need the scopes of all channels.';
 
+export type RichRouteDeps = PlatformDeps & {
+  readonly accept: Accept;
+  /** Null, or left out, where nothing is traced. */
+  readonly tracing?: Tracing | null;
+};
+
 /** The routes of single sends on WhatsApp and RCS (contract 7). */
-export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly accept: Accept }): void {
-  const { accept, clock, config, pool } = deps;
+export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
+  const { accept, clock, config, pool, tracing } = deps;
 
   app.post(`${MS}/whatsapp/send`, {
     onRequest: requireScope('WHATSAPP'),
@@ -47,7 +54,8 @@ export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly acce
         const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { whatsapp: result } };
       };
-      return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      const traced = tracing ? { ...draft, caller: tracing.callerOf(request.headers) } : draft;
+      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 
@@ -71,7 +79,8 @@ export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly acce
         const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { rcs: result } };
       };
-      return answer(await accept.one(actor, draft, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      const traced = tracing ? { ...draft, caller: tracing.callerOf(request.headers) } : draft;
+      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 }

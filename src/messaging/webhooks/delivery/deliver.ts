@@ -22,9 +22,10 @@ import {
   type RowLimits,
 } from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
+import type { Tracing } from '../../../platform/telemetry/tracing.ts';
 import { recordSettled } from './record.ts';
 import { openSecrets } from '../secrets.ts';
-import { sendEvent } from './send.ts';
+import { sendEvent, sendTraced } from './send.ts';
 import { type Endpoint, listEndpoints } from '../sql.ts';
 
 /** Accounts per worker. */
@@ -48,6 +49,8 @@ export type DeliveriesDeps = {
   readonly owner: number;
   readonly poster: Poster;
   readonly secretKey: SecretKey;
+  /** Null, or left out, where nothing is traced. */
+  readonly tracing?: Tracing | null;
   /** While it returns true, no events are loaded. */
   readonly paused?: () => boolean;
   readonly log: Log;
@@ -68,7 +71,7 @@ export type Deliveries = {
  * A turn commits settled events before it loads new ones, so that what it loads knows about every earlier failure.
  */
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
-  const { pool, owner, poster, secretKey, paused = () => false, log } = deps;
+  const { pool, owner, poster, secretKey, tracing, paused = () => false, log } = deps;
   const queues = new Map<number, AccountQueue>();
   const held = createHeldEvents();
   let settled: SettledEvent[] = [];
@@ -86,7 +89,9 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
 
   function open(accountId: number): AccountQueue {
     const queue: AccountQueue = createAccountQueue(accountId, {
-      send: (event, target) => sendEvent(poster, event, target),
+      send: tracing
+        ? (event, target) => sendTraced(tracing, poster, event, target)
+        : (event, target) => sendEvent(poster, event, target),
       share: () => (settled.length < MAX_UNCOMMITTED ? shareNow : 0),
       onSettled(one) {
         if (queues.get(accountId) !== queue) return;
