@@ -18,6 +18,8 @@ import { until } from '../support/until.ts';
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '4400';
 const BULK = 20;
+/** Five processes start, most of them beside others that work. */
+const TIMEOUT_MS = 900_000;
 /** What a later release may add: neither program here knows it. */
 const NEXT_MIGRATION = `ALTER TABLE message ADD COLUMN of_next_release text;
 CREATE TABLE of_next_release (id bigint PRIMARY KEY);
@@ -28,6 +30,7 @@ const reason = 'missing' in release ? `: not run, because ${release.missing}` : 
 
 test.skipIf('missing' in release)(
   `while an installation is upgraded, the last release and this program do each other's work${reason}`,
+  { timeout: TIMEOUT_MS },
   async () => {
     await using opened = new AsyncDisposableStack();
     const folder = opened.adopt(await temporaryFolder(`heliograph-test-${process.pid}-`), removeDataDir);
