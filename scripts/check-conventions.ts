@@ -3,9 +3,14 @@
 //   file, or as a script of package.json. Spans that are not a single name (commands, SQL, JSON) are not checked.
 // - Limits are called MAX_…, and rates …_PER_….
 // - Statements name the codes of states instead of writing their numbers.
+// - A migration after the last release removes nothing that this release uses (RELEASING.md, Migrations).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
+import { findContractedRelease, isAtLeast } from '../src/platform/db/contracts.ts';
+import lastRelease from '../test/last-release.json' with { type: 'json' };
+import { listContractions } from './contractions.ts';
 
 /** Names of other systems and of formats, which no file of ours needs to hold. */
 const FOREIGN = new Set([
@@ -98,6 +103,21 @@ function matchesOf(pattern: RegExp, file: string, message: string): string[] {
   );
 }
 
+/** What the last release cannot work with in a newer migration whose name does not say that it no longer uses it. */
+function contractionsOf(file: string): string[] {
+  const name = basename(file, '.sql');
+  const release = findContractedRelease(name);
+  if (release === null)
+    return listContractions(read(file)).map(
+      (statement) =>
+        `${file}: "${statement.slice(0, 80)}" may break release ${lastRelease.version}: see CONTRIBUTING.md`,
+    );
+  return isAtLeast(lastRelease.version, release) ? [] : [`${file} must wait until release ${release} is out`];
+}
+
+const newMigrations = files.filter(
+  (file) => /^db\/migrations\/.*\.sql$/.test(file) && basename(file, '.sql') > lastRelease.migration,
+);
 const programFiles = files.filter((file) => isTypeScript(file) && file !== 'scripts/check-conventions.ts');
 const faults = [
   ...[...files.filter((file) => file.endsWith('.md')), ...programFiles].flatMap(unknownNames),
@@ -105,6 +125,7 @@ const faults = [
   ...programFiles
     .filter((file) => file.startsWith('src/') && !file.endsWith('.test.ts'))
     .flatMap((file) => matchesOf(STATUS_NUMBER, file, 'use `constant(…)` with the named code')),
+  ...newMigrations.flatMap(contractionsOf),
 ];
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;

@@ -22,12 +22,17 @@ export type ServeProcess = {
   [Symbol.dispose](): void;
 };
 
-/** Starts `serve`, `api` or `worker` with this environment and nothing else. */
+/**
+ * Starts `serve`, `api` or `worker` with this environment and nothing else.
+ *
+ * @param main the file that is started; that of another release runs that release
+ */
 export function startServeProcess(
   command: 'serve' | 'api' | 'worker',
   environment: Readonly<Record<string, string>>,
+  main = MAIN,
 ): ServeProcess {
-  const child: ChildProcess = spawn(process.execPath, [MAIN, '--json', command], {
+  const child: ChildProcess = spawn(process.execPath, [main, '--json', command], {
     env: { LOG_LEVEL: 'warn', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

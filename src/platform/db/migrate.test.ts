@@ -68,12 +68,31 @@ test('a changed file that has been applied is rejected', async () => {
   expect(await tables()).toEqual(['a']);
 });
 
-test('a database of a newer release is rejected', async () => {
+test('a database to which a newer release has added something is left as it is, and works', async () => {
   await put('0001_a.sql', 'CREATE TABLE a ()');
   await put('0002_b.sql', 'CREATE TABLE b ()');
   await run();
   await rm(join(dir, '0002_b.sql'));
-  await expect(run()).rejects.toThrow('belongs to a newer release (it has 0002_b)');
+  expect(await run()).toEqual([]);
+  expect(await tables()).toEqual(['a', 'b']);
+});
+
+test('a database from which a newer release has removed what this one uses is rejected', async () => {
+  await put('0001_a.sql', 'CREATE TABLE a ()');
+  await put('0002_contract_999_0_0_a.sql', 'DROP TABLE a');
+  await run();
+  await rm(join(dir, '0002_contract_999_0_0_a.sql'));
+  await expect(run()).rejects.toThrow('belongs to a newer release (it has 0002_contract_999_0_0_a)');
+});
+
+test('a database with a migration between those of this program is rejected', async () => {
+  await put('0001_a.sql', 'CREATE TABLE a ()');
+  await put('0002_b.sql', 'CREATE TABLE b ()');
+  await run();
+  await rm(join(dir, '0002_b.sql'));
+  await put('0003_c.sql', 'CREATE TABLE c ()');
+  await expect(run()).rejects.toThrow('it has 0002_b');
+  expect(await tables()).toEqual(['a', 'b']);
 });
 
 test('a new file with a number below an applied one is rejected', async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { checkServer } from './check-server.ts';
+import { worksWith } from './contracts.ts';
 import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole } from './tenant-role.ts';
@@ -22,8 +23,12 @@ const LOCK_KEY = 4_202_511;
  * transaction. Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that
  * this call applied.
  *
- * Throws a StartupError, and changes nothing, if the server is not one to work on (`checkServer`), if an applied file was changed, if the database has a migration that
- * `dir` lacks (it belongs to a newer release), or if a new file would come before an applied one.
+ * A database of a newer release, with migrations after the last one of `dir`, stays as it is: while an installation is
+ * upgraded, both releases work on it.
+ *
+ * Throws a StartupError, and changes nothing, if the server is not one to work on (`checkServer`), if an applied file was
+ * changed, if a newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied
+ * one.
  */
 export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
   const migrations = await readMigrations(dir);
@@ -66,6 +71,7 @@ async function findPending(client: PoolClient, migrations: readonly Migration[])
   );
   for (const [index, { name, sha256 }] of applied.entries()) {
     const migration = migrations[index];
+    if (migration === undefined && worksWith(name)) continue;
     if (!migrations.some((known) => known.name === name)) {
       throw new StartupError(
         `The database belongs to a newer release (it has ${name}): start that release, or restore a backup from this one.`,
