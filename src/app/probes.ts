@@ -1,9 +1,14 @@
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
 import { listConnectionStatus } from '../network/connections/sql.ts';
+import { sharesSessions } from '../platform/db/check-server.ts';
 import { findWritability } from '../platform/db/replication.ts';
 import type { Probe } from '../platform/http/health.ts';
 import type { Member } from './member.ts';
+
+/** How often it is asked whether a pooler shares sessions, which takes two connections at once; and once it does. */
+const ASK_MS = 15_000;
+const SHARED_AGAIN_MS = 2000;
 
 /** Creates the checks of /health/ready: the database, and what accepted messages may be waiting for. */
 export const createProbes = (pool: Pool): Probe[] => [
@@ -18,6 +23,7 @@ export const createProbes = (pool: Pool): Probe[] => [
       return { ok: true, detail: 'accepts writes' };
     },
   },
+  createSessionsProbe(pool),
   {
     // Not critical: messages are accepted, and wait until a person decides.
     name: 'sending',
@@ -40,6 +46,32 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
 ];
+
+/**
+ * Creates the check of whether each connection still has a session of its own, since a pooler can be changed at any time.
+ * It answers what was found last, and asks again beside that: where the pool is busy, it must not fail.
+ */
+function createSessionsProbe(pool: Pool): Probe {
+  let askedAt = performance.now();
+  let isShared = false;
+
+  async function ask(): Promise<void> {
+    askedAt = performance.now();
+    // A connection that fails is the matter of the check above.
+    isShared = await sharesSessions(pool).catch(() => isShared);
+  }
+
+  return {
+    name: 'sessions',
+    critical: true,
+    async check() {
+      if (performance.now() - askedAt >= (isShared ? SHARED_AGAIN_MS : ASK_MS)) void ask();
+      return isShared
+        ? { ok: false, detail: 'a pooler shares them: set its pool_mode to session' }
+        : { ok: true, detail: 'one for each connection' };
+    },
+  };
+}
 
 /** Creates the check of a program of several processes: whether all of them run. One that ended is started again. */
 export const createPeersProbe = ({ peers }: Pick<Member, 'peers'>): Probe => ({

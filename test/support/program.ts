@@ -59,14 +59,16 @@ export async function startTestProgram(
     carriers?: Readonly<Record<string, CarrierOptions>>;
     /** Settings of the program, as environment variables (docs/configuration.md). */
     environment?: Readonly<Record<string, string>>;
+    /** Returns the URL at which the program reaches its database, from that of the server. */
+    through?: (databaseUrl: string) => string;
   } = {},
 ): Promise<TestProgram> {
-  const { carriers = { main: {} }, roles } = options;
+  const { carriers = { main: {} }, roles, through = (url: string) => url } = options;
   const database = await createTestDatabase();
   const { pool } = database;
   const dataDir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   const environment = {
-    DATABASE_URL: database.connectionString,
+    DATABASE_URL: through(database.connectionString),
     DATA_DIR: dataDir,
     DATABASE_POOL: '8',
     SECRET_KEY: '5e'.repeat(32),

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
 import { until } from '../../../test/support/until.ts';
+import { commandsOn } from '../../../test/support/command.ts';
+import { registerDoctorCommand } from '../../app/doctor.ts';
 import { createProbes } from '../../app/probes.ts';
 import { createPool } from '../../platform/db/pool.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { findWritability, listStandbys } from '../../platform/db/replication.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { checkStandbys } from './check-standbys.ts';
+import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 
 let replicated: Replicated;
 beforeAll(async () => {
@@ -58,4 +60,19 @@ test('a standby, asked for readiness, accepts no writes', async () => {
   const [database] = createProbes(pool);
   expect(await database?.check()).toEqual({ ok: false, detail: 'accepts no writes' });
   await pool.end();
+  const run = commandsOn({ connectionString: replicated.servers[1]?.url ?? '' }, registerDoctorCommand);
+  const { code, stderr } = await run('doctor');
+  expect(code).toBe(1);
+  expect(stderr).toContain('accepts no writes: set DATABASE_URL to the primary');
+});
+
+test('the servers that reports are read from are standbys, close behind, and what is wrong with one is named', async () => {
+  const [primary, standby] = replicated.servers.map(({ url }) => url);
+  expect(await checkReadStandbys(undefined)).toEqual([]);
+  expect(await checkReadStandbys(standby)).toMatchObject([{ ok: true, detail: expect.stringMatching(/ s behind$/) }]);
+  expect(await checkReadStandbys(primary)).toMatchObject([{ ok: false, detail: 'it is no standby' }]);
+  const away = 'postgres://nobody@127.0.0.1:1/none';
+  expect(await checkReadStandbys(away)).toMatchObject([
+    { ok: false, name: 'reads from 127.0.0.1:1', detail: expect.stringContaining('in DATABASE_URL_READ') },
+  ]);
 });

@@ -1,6 +1,15 @@
 import type { Pool } from 'pg';
+import { createPool } from '../../platform/db/pool.ts';
+import {
+  findReplayLag,
+  findSynchronousNames,
+  findWritability,
+  listStandbys,
+  type Standby,
+} from '../../platform/db/replication.ts';
+import { explainDatabaseError } from '../../platform/db/startup-error.ts';
 import { splitHosts } from '../../platform/lib/database-url.ts';
-import { findSynchronousNames, findWritability, listStandbys, type Standby } from '../../platform/db/replication.ts';
+import { silentLog } from '../../platform/lib/log.ts';
 import type { Finding } from './finding.ts';
 
 const MAX_LAG_SECONDS = 10;
@@ -48,3 +57,27 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
 
 const describeStandby = ({ name, synchronous, lagSeconds }: Standby): string =>
   `${name} ${synchronous ? 'synchronous' : 'asynchronous'}, ${lagSeconds.toFixed(1)} s behind`;
+
+/** Checks that each server of DATABASE_URL_READ can be read, is a standby, and is close behind. None without that setting. */
+export const checkReadStandbys = (standbysUrl: string | undefined): Promise<Finding[]> =>
+  Promise.all((standbysUrl === undefined ? [] : splitHosts(standbysUrl)).map(checkReadStandby));
+
+async function checkReadStandby(url: string): Promise<Finding> {
+  const name = `reads from ${new URL(url).host}`;
+  try {
+    const pool = createPool(url, { max: 1, applicationName: 'heliograph doctor', log: silentLog });
+    const { isStandby, lagSeconds } = await findReplayLag(pool).finally(() => void pool.end());
+    return {
+      name,
+      ok: isStandby && lagSeconds <= MAX_LAG_SECONDS,
+      detail: isStandby ? `${lagSeconds.toFixed(1)} s behind` : 'it is no standby',
+      advice:
+        'Reports are read from the primary meanwhile: correct DATABASE_URL_READ, or see why the standby is behind.',
+    };
+  } catch (error) {
+    const reason = explainDatabaseError(error);
+    const detail =
+      reason instanceof Error ? reason.message.replaceAll('DATABASE_URL', 'DATABASE_URL_READ') : String(reason);
+    return { name, ok: false, detail, advice: 'Reports are read from the primary meanwhile.' };
+  }
+}

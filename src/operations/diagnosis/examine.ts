@@ -10,7 +10,10 @@ import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findStorageFault } from '../../platform/storage/check.ts';
 import { openStorage } from '../../platform/storage/open.ts';
-import { checkStandbys } from './check-standbys.ts';
+import { sharesSessions } from '../../platform/db/check-server.ts';
+import { findWritability } from '../../platform/db/replication.ts';
+import { findMissingRights } from '../../platform/db/rights.ts';
+import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
 import { findClock, findDurability } from './sql.ts';
 
@@ -22,13 +25,16 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, standbys, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
+ * Checks database, rights, standbys, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
  * set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
+    await checkSessions(pool),
+    await checkRights(pool),
     await checkStandbys(pool, config.databaseUrl),
+    ...(await checkReadStandbys(config.databaseUrlRead)),
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),
@@ -44,12 +50,42 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
 
 async function checkDatabase(pool: Pool): Promise<Finding> {
   const row = await findDurability(pool);
+  const { readOnly } = await findWritability(pool);
   const durable = row.commit !== 'off' && row.fsync === 'on';
+  if (readOnly)
+    return {
+      name: 'database',
+      ok: false,
+      detail: `PostgreSQL ${row.version} accepts no writes`,
+      advice: 'Set DATABASE_URL to the primary, or promote this server.',
+    };
   return {
     name: 'database',
     ok: durable,
     detail: `PostgreSQL ${row.version}, fsync ${row.fsync}, synchronous_commit ${row.commit}`,
     advice: 'Set fsync and synchronous_commit to on: without them a power failure loses accepted messages.',
+  };
+}
+
+/** Checks that no pooler lends a session for single transactions: advisory locks and notifications need one of their own. */
+async function checkSessions(pool: Pool): Promise<Finding> {
+  const isShared = await sharesSessions(pool);
+  return {
+    name: 'sessions',
+    ok: !isShared,
+    detail: isShared ? 'a pooler shares them between connections' : 'one for each connection',
+    advice: 'Set pool_mode = session in the pooler, or connect to the server itself.',
+  };
+}
+
+/** Checks the rights of the database's user: some are needed only when the partitions of the next week are created. */
+async function checkRights(pool: Pool): Promise<Finding> {
+  const missing = await findMissingRights(pool);
+  return {
+    name: 'rights',
+    ok: missing.length === 0,
+    detail: missing.length === 0 ? 'complete' : `missing: ${missing.map(({ what }) => what).join(', ')}`,
+    advice: `Run as a superuser, in this database: ${missing.map(({ cure }) => `${cure};`).join(' ')}`,
   };
 }
 

@@ -34,7 +34,7 @@ export async function checkServer(pool: Pool): Promise<void> {
  * Whether two connections have had the same session, or one connection has had two, as behind a pooler that lends sessions
  * for single transactions. A pool of one connection is not checked.
  */
-async function sharesSessions(pool: Pool): Promise<boolean> {
+export async function sharesSessions(pool: Pool): Promise<boolean> {
   if (pool.options.max < 2) return false;
   const first = await pool.connect();
   try {

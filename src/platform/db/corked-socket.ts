@@ -10,7 +10,8 @@ export function createCorkedSocket(): Socket {
   return socket.once('connect', () => corkWrites(socket));
 }
 
-function corkWrites(socket: Socket): void {
+/** Makes a connected socket send what is written to it in one turn of the event loop together. */
+export function corkWrites(socket: Socket): void {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
   let isCorked = false;
   const uncork = (): void => {

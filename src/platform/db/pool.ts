@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { Log } from '../lib/log.ts';
-import { createCorkedSocket } from './corked-socket.ts';
+import { clientConfig } from './client-config.ts';
+import { corkWrites, createCorkedSocket } from './corked-socket.ts';
 import { refuseReadOnly, type Servers, serversOf } from './servers.ts';
 
 export type PoolOptions = {
@@ -65,30 +67,29 @@ export const setUp = (settings: Readonly<Record<string, string>>): string =>
     .join('; ');
 
 /**
- * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this never
- * fails. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
+ * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this fails only,
+ * with a StartupError, when a certificate that the URL names cannot be used. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
  *
  * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one cannot
  * be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
   const servers = serversOf(connectionString);
+  clientConfig(servers.current(), {});
   async function prepare(client: pg.ClientBase): Promise<void> {
     await client.query(setUp(SESSION_SETTINGS));
     if (servers.areSeveral) await refuseReadOnly(client);
   }
   const pool = new pg.Pool({
-    ...(servers.areSeveral && { Client: sessionOf(servers) }),
+    Client: sessionOf(servers),
     // The library waits for this promise, which its types leave out.
     onConnect: prepare as (client: pg.ClientBase) => void,
-    connectionString,
     max,
     application_name: applicationName,
     types: TYPES,
     // Statements are sent without waiting for the results of earlier ones: `burst` needs one round trip per
     // transaction.
     pipeline: true,
-    stream: createCorkedSocket,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
@@ -105,14 +106,22 @@ export function createPool(connectionString: string, { max, applicationName, log
 }
 
 /**
- * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last. When the socket
- * of one closes, for whatever reason, the servers are asked again.
+ * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last. With several
+ * servers, they are asked again when the socket of a session closes, for whatever reason.
  */
 function sessionOf(servers: Servers): typeof pg.Client {
-  const stream = (): Socket => createCorkedSocket().once('close', () => void servers.find());
+  const stream = (): Socket => {
+    const socket = createCorkedSocket();
+    return servers.areSeveral ? socket.once('close', () => void servers.find()) : socket;
+  };
   return class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
-      super({ ...(typeof config === 'object' && config), connectionString: servers.current(), stream });
+      super(clientConfig(servers.current(), { ...(typeof config === 'object' && config), stream }));
+      this.connection.once('sslconnect', () => {
+        const { stream: secured } = this.connection;
+        // It writes past the socket beneath it.
+        if (secured instanceof TLSSocket) corkWrites(secured);
+      });
     }
   };
 }

@@ -24,6 +24,16 @@ export type Standby = RowOf<typeof STANDBY>;
 export const listStandbys = (db: Db): Promise<Standby[]> =>
   many(db, sql`SELECT ${STANDBY} FROM pg_stat_replication ORDER BY application_name`);
 
+const REPLAY = columns({
+  isStandby: as<boolean>('pg_is_in_recovery()'),
+  // The time since the last commit says nothing about a standby that has replayed all that it received.
+  lagSeconds: as<number>(`CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+    ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) END::float8`),
+});
+
+/** Finds whether this server is a standby, and how far it is behind what it has received. */
+export const findReplayLag = (db: Db): Promise<RowOf<typeof REPLAY>> => one(db, sql`SELECT ${REPLAY}`);
+
 /** Finds the setting that says which standbys a commit waits for; empty if it waits for none. */
 export const findSynchronousNames = (db: Db): Promise<{ names: string }> =>
   one(db, sql`SELECT current_setting('synchronous_standby_names') AS names`);

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { splitHosts } from '../lib/database-url.ts';
-import { StartupError } from './startup-error.ts';
+import { clientConfig } from './client-config.ts';
+import { explainDatabaseError, StartupError } from './startup-error.ts';
 
 /** The servers of one database, of which one at a time accepts writes. */
 export type Servers = {
   /** Whether there is more than one. */
   readonly areSeveral: boolean;
+  /** Why no server could be asked, by the first one; undefined as long as one of them answers. */
+  fault(): unknown;
   /** The URL of the server that accepted writes when it was last asked; the first one of the list before that. */
   current(): string;
   /**
@@ -37,12 +40,15 @@ export function serversOf(connectionString: string): Servers {
 
 function createServers(urls: readonly string[]): Servers {
   let [current = ''] = urls;
+  let fault: unknown;
   let search: Promise<string> | null = null;
 
   async function searchWritable(): Promise<string> {
     for (;;) {
-      const answers = await Promise.all(urls.map(acceptsWrites));
-      const found = urls.find((_, i) => answers[i]);
+      const answers = await Promise.allSettled(urls.map(acceptsWrites));
+      const refusals = answers.filter((answer) => answer.status === 'rejected');
+      fault = refusals.length === urls.length ? refusals[0]?.reason : undefined;
+      const found = urls.find((_, i) => answers[i]?.status === 'fulfilled' && answers[i].value);
       if (found !== undefined) return (current = found);
       await delay(AGAIN_MS, undefined, { ref: false });
     }
@@ -50,6 +56,7 @@ function createServers(urls: readonly string[]): Servers {
 
   return {
     areSeveral: urls.length > 1,
+    fault: () => fault,
     current: () => current,
     find: () =>
       urls.length === 1
@@ -69,27 +76,30 @@ export async function waitForPrimary(connectionString: string, maxMs = START_MS)
   if (!servers.areSeveral) return;
   const stopped = new AbortController();
   const late = delay(maxMs, undefined, { signal: stopped.signal }).then(() => {
+    const none = 'None of the hosts in DATABASE_URL accepts writes';
+    const reason = explainDatabaseError(servers.fault());
     throw new StartupError(
-      'None of the hosts in DATABASE_URL accepts writes: start the primary or promote a standby, or correct the list.',
+      reason instanceof StartupError
+        ? `${none}. ${reason.message}`
+        : `${none}: start the primary or promote a standby, or correct the list.`,
     );
   });
   await Promise.race([servers.find(), late]).finally(() => stopped.abort());
 }
 
-/** Whether a server answers and is neither a standby nor set to read-only. */
+/** Whether a server is neither a standby nor set to read-only. Rejects when it does not answer. */
 async function acceptsWrites(connectionString: string): Promise<boolean> {
-  const client = new pg.Client({
-    connectionString,
-    application_name: 'heliograph: which server is the primary?',
-    connectionTimeoutMillis: ANSWER_MS,
-    query_timeout: ANSWER_MS,
-  });
+  const client = new pg.Client(
+    clientConfig(connectionString, {
+      application_name: 'heliograph: which server is the primary?',
+      connectionTimeoutMillis: ANSWER_MS,
+      query_timeout: ANSWER_MS,
+    }),
+  );
   client.on('error', () => undefined);
   try {
     await client.connect();
     return !(await isReadOnly(client));
-  } catch {
-    return false;
   } finally {
     client.end().catch(() => undefined);
   }

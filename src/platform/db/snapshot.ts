@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import pg from 'pg';
 import { to } from 'pg-copy-streams';
+import { clientConfig } from './client-config.ts';
 import { inlineValues } from './inlined.ts';
 import { setUp, TYPES } from './pool.ts';
 import type { Db, Sql } from './query.ts';
@@ -27,12 +28,10 @@ const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezon
  * the rights of the account. While it is open, vacuum cannot remove rows that it might see, so close it soon.
  */
 export async function openSnapshot(connectionString: string, { accountId }: { accountId: number }): Promise<Snapshot> {
-  const client = new pg.Client({
-    connectionString: serversOf(connectionString).current(),
-    application_name: 'heliograph export',
-    keepAlive: true,
-    types: TYPES,
-  });
+  const server = serversOf(connectionString).current();
+  const client = new pg.Client(
+    clientConfig(server, { application_name: 'heliograph export', keepAlive: true, types: TYPES }),
+  );
   // A query in progress reports the error through its own promise.
   client.on('error', () => undefined);
   const close = (): Promise<void> => client.end();

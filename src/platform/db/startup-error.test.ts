@@ -4,12 +4,12 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { explainDatabaseError, StartupError } from './startup-error.ts';
 
-async function explain(change: (url: URL) => void): Promise<string> {
+async function explain(change: (url: URL) => void, connectionTimeoutMillis = 60_000): Promise<string> {
   const url = new URL(inject('clusterUrl'));
   // Over TCP, as to a server elsewhere.
   url.search = '';
   change(url);
-  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 300 });
+  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis });
   client.on('error', () => {});
   const error = await client.connect().then(() => undefined, explainDatabaseError);
   // A client that fails between two steps of the authentication keeps its connection, and the server waits for the next
@@ -42,7 +42,8 @@ test('a port where nothing listens', async () => {
 
 test('a port where a server does not answer', async () => {
   const { port, close } = await mutePort();
-  expect(await explain((url) => (url.port = String(port)))).toMatch(/does not answer: check host, port and firewall/);
+  const explained = await explain((url) => (url.port = String(port)), 300);
+  expect(explained).toMatch(/does not answer: check host, port and firewall/);
   close();
 });
 

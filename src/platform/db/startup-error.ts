@@ -7,10 +7,14 @@ export class StartupError extends Error {
 }
 
 const UNTRUSTED =
-  'The certificate of PostgreSQL is not from a known authority: add sslrootcert=/path/to/ca.pem to DATABASE_URL.';
+  'The certificate of PostgreSQL is not from a known authority: add sslrootcert=/path/to/ca.pem to DATABASE_URL, with the ' +
+  'certificate of the authority that signed it.';
+const CLIENT_REFUSED =
+  'PostgreSQL does not accept our certificate: set sslcert and sslkey in DATABASE_URL to one from an authority that it knows.';
 
 /** Explanations by SQLSTATE or system error code. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
+  '25006': 'PostgreSQL accepts no writes: set DATABASE_URL to the primary, or promote this server.',
   '28P01': 'PostgreSQL rejected the password: correct the user and the password in DATABASE_URL.',
   '28000':
     'PostgreSQL rejected this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
@@ -26,10 +30,17 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: CLIENT_REFUSED,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: CLIENT_REFUSED,
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: CLIENT_REFUSED,
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: CLIENT_REFUSED,
   ERR_TLS_CERT_ALTNAME_INVALID:
     'The certificate of PostgreSQL is for another host name than the one in DATABASE_URL: use that name, or sslmode=verify-ca.',
   CERT_HAS_EXPIRED: 'The certificate of PostgreSQL has expired: renew it.',
+  CERT_NOT_YET_VALID: 'The certificate of PostgreSQL is not valid yet: check the clock of this machine, or renew it.',
   ENOSPC: 'The disk is full: free some space, then start again.',
   EROFS: 'PATH is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
   EACCES: 'PATH may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',
@@ -42,7 +53,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
  */
 export function explainDatabaseError(error: unknown): unknown {
   if (error instanceof StartupError) return error;
-  const explanation = EXPLANATIONS[errorCode(error)] ?? explainText(error);
+  const explanation = explainText(error) ?? EXPLANATIONS[errorCode(error)];
   return explanation === undefined
     ? error
     : new StartupError(explanation.replace('PATH', pathOf(error)), { cause: error });
@@ -62,10 +73,15 @@ function errorCode(error: unknown): string {
   return error instanceof AggregateError ? errorCode(error.errors[0]) : '';
 }
 
-/** Explains the errors that pg reports without a code. */
+/** Explains the errors that come without a code, or with one that says less than the text. */
 function explainText(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
   if (/timeout expired|timeout exceeded|connection timeout/i.test(text)) return EXPLANATIONS['ETIMEDOUT'];
-  if (/does not support SSL/i.test(text)) return 'PostgreSQL does not support TLS: remove sslmode from DATABASE_URL.';
+  if (/does not support SSL/i.test(text))
+    return 'PostgreSQL does not support TLS: remove sslmode from DATABASE_URL, or set ssl = on in its postgresql.conf.';
+  if (/no pg_hba\.conf entry.*no encryption|SSL (connection is )?required/i.test(text))
+    return 'PostgreSQL takes only encrypted connections from here: set sslmode=require or stricter in DATABASE_URL.';
+  if (/connection requires a valid client certificate/i.test(text))
+    return 'PostgreSQL wants a certificate from us: set sslcert and sslkey in DATABASE_URL to the paths of one and its key.';
   return /password must be a string/i.test(text) ? 'DATABASE_URL has no password: add it.' : undefined;
 }

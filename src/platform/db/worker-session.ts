@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
+import { clientConfig } from './client-config.ts';
 import { type Sql, sql } from './query.ts';
 import { serversOf } from './servers.ts';
 
@@ -39,12 +40,14 @@ export async function openWorkerSession(options: {
   let closed = false;
 
   async function connect(): Promise<void> {
-    const next = new pg.Client({
-      connectionString: await serversOf(options.connectionString).find(),
-      application_name: 'heliograph worker session',
-      keepAlive: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    });
+    const server = await serversOf(options.connectionString).find();
+    const next = new pg.Client(
+      clientConfig(server, {
+        application_name: 'heliograph worker session',
+        keepAlive: true,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      }),
+    );
     next.on('error', () => undefined);
     next.on('notification', ({ channel, payload }) => options.onNotify(channel, payload ?? ''));
     await next.connect();

@@ -64,10 +64,16 @@ test('a request that does not accept HTML gets 404 as JSON, and so does any othe
   expect(wrongMethod.statusCode).toBe(405);
 });
 
-test('HEAD is answered like GET, without the page', async () => {
-  const { statusCode, body } = await app.inject({ url: '/', method: 'HEAD', headers: BROWSER });
-  expect([statusCode, body]).toEqual([200, '']);
-});
+test.each([{}, { accept: '*/*' }, { accept: 'application/json' }, BROWSER])(
+  'any client gets the page at /, by GET and by HEAD: uptime probes accept %j',
+  async (headers) => {
+    const page = await app.inject({ url: '/?from=probe', headers });
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain('/assets/a-1.js');
+    const { statusCode, body } = await app.inject({ url: '/', method: 'HEAD', headers });
+    expect([statusCode, body]).toEqual([200, '']);
+  },
+);
 
 test('every answer has its own nonce, in the policy and in the page', async () => {
   const nonces = new Set<string>();

@@ -39,10 +39,12 @@ export type Console = { readonly pages: Pages; routes(app: App): void };
  */
 export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUILT): Console {
   const fileOrigin = originOfStore(storage);
-  const handles = ({ method, url, headers }: FastifyRequest): boolean =>
-    (method === 'GET' || method === 'HEAD') &&
-    !NOT_PAGES.test(url.split('?', 1)[0] ?? '/') &&
-    /text\/html/.test(headers.accept ?? '');
+  function handles({ method, url, headers }: FastifyRequest): boolean {
+    const path = url.split('?', 1)[0] ?? '/';
+    if (method !== 'GET' && method !== 'HEAD') return false;
+    // Uptime probes and curl ask for `/` without saying that they take pages.
+    return path === '/' || (!NOT_PAGES.test(path) && /text\/html/.test(headers.accept ?? ''));
+  }
   const send = async (reply: FastifyReply): Promise<FastifyReply> => {
     const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => UNBUILT);
     const nonce = randomBytes(16).toString('base64');

@@ -29,3 +29,14 @@ test('a port in use and a foreign address are explained with what to do', async 
   const foreign = new StartupError('192.0.2.1 is not an address of this machine: correct HOST.');
   await expect(attempt({ host: '192.0.2.1', port: 0 })).rejects.toThrow(foreign);
 });
+
+test.each([
+  [{}, 'timeout=72'],
+  [{ TRUST_PROXY: '10.0.0.5' }, 'timeout=620'],
+])('an idle connection is kept longer than the proxies of %j keep theirs', async (environment, kept) => {
+  const app = createServer(apiDeps({ config: loadConfig(environment) }));
+  app.get('/thing', async () => ({}));
+  await using server = await listening(app);
+  const { headers } = await fetch(`${server.url}/thing`);
+  expect(headers.get('keep-alive')).toBe(kept);
+});

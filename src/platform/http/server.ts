@@ -29,6 +29,13 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** For path parameters: a client's own message id has up to 255 characters, and escaping can make each one longer. */
 const MAX_PARAM_LENGTH = 1024;
 
+/**
+ * How long a connection may wait for its next request. A proxy must close it first, or it sends a request on a connection
+ * that we are closing, and answers 502. The proxies of Google keep connections for 600 seconds, most others for 60 to 120.
+ */
+const KEEP_ALIVE_MS = 72_000;
+const KEEP_ALIVE_BEHIND_PROXY_MS = 620_000;
+
 /** A connection on which nothing moves for this long is closed: its client does not read the answer. */
 const IDLE_TIMEOUT_MS = 300_000;
 
@@ -39,7 +46,6 @@ const NODE_OPTIONS: http.ServerOptions = {
   headersTimeout: 15_000,
   // How often the two above are checked.
   connectionsCheckingInterval: 5_000,
-  keepAliveTimeout: 72_000,
   // Node would answer a missing Host by itself, without a request id.
   requireHostHeader: false,
 };
@@ -48,8 +54,9 @@ const NODE_OPTIONS: http.ServerOptions = {
  * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError when the
  * certificate or the key cannot be used.
  */
-export function createNodeServer({ tls }: Config, handler: http.RequestListener): http.Server {
+export function createNodeServer({ tls, trustProxy }: Config, handler: http.RequestListener): http.Server {
   const server = tls ? createTlsServer(tls, handler) : http.createServer(NODE_OPTIONS, handler);
+  server.keepAliveTimeout = trustProxy.length > 0 ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_MS;
   server.timeout = IDLE_TIMEOUT_MS;
   // Node would answer an unknown Expect with 417 by itself; RFC 9110 10.1.1 lets us ignore it.
   return server.on('checkExpectation', handler);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitHosts } from './database-url.ts';
+import { readTls, splitHosts } from './database-url.ts';
 
 test.each([
   ['postgres://u:p@db:5432/x', ['postgres://u:p@db:5432/x']],
@@ -16,4 +16,20 @@ test.each([
   ],
 ])('%s names its hosts', (url, hosts) => {
   expect(splitHosts(url)).toEqual(hosts);
+});
+
+test('what is about TLS is taken out of the URL, and the rest is as it was', () => {
+  const { server, tls } = readTls(
+    'postgres://u:p%40@a,b:5433/x?sslmode=require&application_name=a%20b&uselibpqcompat=true',
+  );
+  expect(server).toBe('postgres://u:p%40@a,b:5433/x?application_name=a+b');
+  expect(tls).toMatchObject({ mode: 'require', checks: 'nothing' });
+  expect(readTls('postgres://a/x?sslmode=disable').server).toBe('postgres://a/x');
+});
+
+test.each([
+  'postgres:///x?host=/run/postgresql&sslmode=require',
+  'postgres://u:p@%2Frun%2Fpostgresql/x?sslmode=require',
+])('%s is a socket, which is not encrypted', (url) => {
+  expect(readTls(url).tls.mode).toBe('disable');
 });

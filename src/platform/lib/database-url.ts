@@ -13,12 +13,90 @@ export function splitHosts(url: string): string[] {
   return hosts.split(',').map((host) => `${head}${host}${tail}`);
 }
 
-const LIBPQ_MODE = /[?&]sslmode=(disable|prefer|require|verify-ca|verify-full)(&|$)/;
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+/** The driver's own word for `require` without any check. */
+const UNCHECKED = 'no-verify';
+const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'ssl'] as const;
+
+/** How a URL of PostgreSQL wants its connections to be encrypted; absent parameters are undefined. */
+export type DatabaseTls = {
+  readonly mode: (typeof MODES)[number];
+  /** Whether the certificate of the server is checked, and the host name in it. */
+  readonly checks: 'nothing' | 'authority' | 'authority and name';
+  /** Whether TLS begins at once, without asking the server first (PostgreSQL 17 and newer). */
+  readonly isDirect: boolean;
+  /** The file with the authorities that may have signed the certificate; `system` for those that this machine trusts. */
+  readonly sslrootcert: string | undefined;
+  readonly sslcert: string | undefined;
+  readonly sslkey: string | undefined;
+  readonly sslpassword: string | undefined;
+};
 
 /**
- * Lets `sslmode` in a URL of PostgreSQL mean what it means to libpq and to everything built on it: `require` encrypts, and
- * checks the certificate against `sslrootcert` if that is given, and `verify-full` checks the host name, too. The driver
- * alone takes each of them for `verify-full`.
+ * Reads how a URL of PostgreSQL, with one or several hosts, asks for TLS. The parameters mean what they mean to libpq
+ * (section "SSL Support" of its manual), with three differences: `allow` is `prefer`, so it encrypts wherever it can;
+ * `verify-full` without `sslrootcert` trusts what this machine trusts; and files are used only if they are named. Also takes
+ * `ssl=true` for `require`, as libpq does, and `sslmode=no-verify`, a word of the driver.
+ *
+ * @returns `server`, the URL without these parameters, and `tls`
+ * @throws an error whose message completes the sentence "<KEY> …", for what contradicts itself or is not supported
  */
-export const withLibpqModes = (url: string): string =>
-  LIBPQ_MODE.test(url) && !url.includes('uselibpqcompat=') ? `${url}&uselibpqcompat=true` : url;
+export function readTls(url: string): { readonly server: string; readonly tls: DatabaseTls } {
+  const [address = '', query = ''] = splitOnce(url, '?');
+  const given = new URLSearchParams(query);
+  const values = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!/^ssl|^uselibpqcompat$/.test(name)) continue;
+    given.delete(name);
+    values.set(name, value);
+  }
+  const unknown = [...values.keys()].find((name) => name.startsWith('ssl') && !PARAMETERS.some((one) => one === name));
+  if (unknown !== undefined) throw new Error(`has the parameter ${unknown}, which is not supported: remove it`);
+  const isSocket = given.get('host')?.startsWith('/') === true || /^[^?]*(?:@|:\/\/)%2f/i.test(address);
+  const tls = interpret((name) => values.get(name) || undefined);
+  const server = given.size === 0 ? address : `${address}?${given.toString()}`;
+  return { server, tls: isSocket ? { ...tls, mode: 'disable' } : tls };
+}
+
+type Read = (name: (typeof PARAMETERS)[number]) => string | undefined;
+
+function interpret(read: Read): DatabaseTls {
+  const [sslrootcert, sslcert, sslkey] = [read('sslrootcert'), read('sslcert'), read('sslkey')];
+  const mode = modeOf(read);
+  const isWeak = mode === 'disable' || mode === 'allow' || mode === 'prefer';
+  if (sslrootcert === 'system' && mode !== 'verify-full')
+    throw new Error('must have sslmode=verify-full with sslrootcert=system: anybody can get a certificate from these');
+  if (mode === 'verify-ca' && sslrootcert === undefined)
+    throw new Error('must have sslrootcert=/path/to/ca.pem with sslmode=verify-ca, or sslmode=verify-full');
+  if ((sslcert === undefined) !== (sslkey === undefined))
+    throw new Error('must have sslcert and sslkey together: a certificate and its key');
+  const negotiation = choose('sslnegotiation', read('sslnegotiation') ?? 'postgres', ['postgres', 'direct']);
+  const isDirect = negotiation === 'direct';
+  if (isDirect && isWeak) throw new Error('must have sslmode=require or stricter with sslnegotiation=direct');
+  const checksAuthority = !isWeak && sslrootcert !== undefined && read('sslmode') !== UNCHECKED;
+  const checks = mode === 'verify-full' ? 'authority and name' : checksAuthority ? 'authority' : 'nothing';
+  return { mode, checks, isDirect, sslrootcert, sslcert, sslkey, sslpassword: read('sslpassword') };
+}
+
+function modeOf(read: Read): DatabaseTls['mode'] {
+  const mode = choose('sslmode', read('sslmode') ?? defaultMode(read), [...MODES, UNCHECKED]);
+  return mode === UNCHECKED ? 'require' : mode;
+}
+
+function defaultMode(read: Read): string {
+  if (read('sslrootcert') === 'system') return 'verify-full';
+  const ssl = choose('ssl', read('ssl') ?? '', ['', 'true', '1', 'false', '0', UNCHECKED]);
+  if (ssl === 'false' || ssl === '0') return 'disable';
+  return ssl !== '' || read('sslnegotiation') === 'direct' ? 'require' : 'prefer';
+}
+
+function choose<T extends string>(name: string, value: string, choices: readonly T[]): T {
+  const choice = choices.find((known) => known === value);
+  if (choice !== undefined) return choice;
+  throw new Error(`must have ${name} as one of ${choices.filter(Boolean).join(', ')}, not ${value}`);
+}
+
+function splitOnce(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}

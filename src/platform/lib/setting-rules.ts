@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
-import { splitHosts, withLibpqModes } from './database-url.ts';
+import { readTls, splitHosts } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
 /** Throws the error of a rule: like those of all rules here, its message completes the sentence "<KEY> …". */
@@ -31,11 +31,14 @@ export function url(protocols: readonly string[], example: string): (value: stri
     value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
 }
 
-/** Accepts a URL of PostgreSQL with one or several hosts; its `sslmode` means what it means to libpq. */
+/** Accepts a URL of PostgreSQL with one or several hosts, whose parameters about TLS fit together. */
 export function databaseUrl(value: string): string {
   const isUrl = (one: string): boolean => /^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? '');
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
-  return value === '' || splitHosts(value).every(isUrl) ? withLibpqModes(value) : must(`a URL such as ${example}`);
+  if (value === '') return value;
+  if (!splitHosts(value).every(isUrl)) return must(`a URL such as ${example}`);
+  readTls(value);
+  return value;
 }
 
 function isAddressBlock(value: string): boolean {

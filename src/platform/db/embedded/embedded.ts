@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../../lib/log.ts';
+import { clientConfig } from '../client-config.ts';
 import { findBinaries } from './binaries.ts';
 import { createDataDir } from '../data-dir.ts';
 import { clusterPath, openCluster } from './cluster.ts';
@@ -140,7 +141,7 @@ async function countOtherClients(connectionString: string): Promise<number> {
 }
 
 async function query<R extends pg.QueryResultRow>(connectionString: string, text: string): Promise<R[]> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client(clientConfig(connectionString, { connectionTimeoutMillis: 10_000 }));
   client.on('error', () => {});
   try {
     await client.connect();

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { clientConfig } from '../client-config.ts';
 
 /** The advisory lock; it must be the same in every release. */
 const LOCK_KEY = 4_202_512;
@@ -17,7 +18,7 @@ export type ServeLock =
  * to the process that is refused, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
  */
 export async function acquireServeLock(connectionString: string, holder: string): Promise<ServeLock> {
-  const client = new pg.Client({ connectionString, application_name: holder, keepAlive: true });
+  const client = new pg.Client(clientConfig(connectionString, { application_name: holder, keepAlive: true }));
   client.on('error', () => {});
   await client.connect();
   const { rows } = await client.query<{ held: boolean }>(`SELECT pg_try_advisory_lock(${LOCK_KEY}) AS held`);
