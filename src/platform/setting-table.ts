@@ -108,7 +108,7 @@ export const KEYS = {
   DATABASE_URL: {
     type: 'URL',
     fallback: '',
-    help: 'URL of your own PostgreSQL 18; with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. sslmode, sslrootcert and the like mean what they mean to libpq. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
+    help: 'URL of your own PostgreSQL (16 or newer); with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. sslmode, sslrootcert and the like mean what they mean to libpq. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
     parse: databaseUrl,
   },
   DATABASE_URL_READ: {

@@ -7,7 +7,12 @@ import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 
 export type TestDatabase = { readonly pool: Pool; readonly connectionString: string };
 
-type Options = { readonly empty?: boolean };
+type Options = {
+  /** Without any tables. */
+  readonly empty?: boolean;
+  /** The URL of its cluster; that of this run by default. */
+  readonly clusterUrl?: string;
+};
 
 /**
  * Gives the test file a database of its own, with every migration applied and no other rows, from its first test to its
@@ -37,8 +42,10 @@ export async function createTestDatabase(options: Options = {}): Promise<AsyncDi
 }
 
 /** A database that does not exist yet, with a pool that connects at its first query. */
-function nameDatabase({ empty = false }: Options): TestDatabase & { create(): Promise<void>; drop(): Promise<void> } {
-  const clusterUrl = inject('clusterUrl');
+function nameDatabase({ empty = false, clusterUrl = inject('clusterUrl') }: Options): TestDatabase & {
+  create(): Promise<void>;
+  drop(): Promise<void>;
+} {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const connectionString = databaseUrl(clusterUrl, name);
   const pool = createPool(connectionString, { max: 10, applicationName: 'test', log: silentLog });

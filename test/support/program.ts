@@ -9,7 +9,7 @@ import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { type Program, type Roles, startProgram } from '../../src/app/serve.ts';
 import { type Client, createClient } from './client.ts';
 import { removeDataDir } from './data-dir.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A sandbox carrier with the connection to it and its route. */
@@ -59,12 +59,14 @@ export async function startTestProgram(
     carriers?: Readonly<Record<string, CarrierOptions>>;
     /** Settings of the program, as environment variables (docs/configuration.md). */
     environment?: Readonly<Record<string, string>>;
+    /** Its database, with all migrations; it is disposed of with the program. One of this run's cluster by default. */
+    database?: AsyncDisposable & TestDatabase;
     /** Returns the URL at which the program reaches its database, from that of the server. */
     through?: (databaseUrl: string) => string;
   } = {},
 ): Promise<TestProgram> {
   const { carriers = { main: {} }, roles, through = (url: string) => url } = options;
-  const database = await createTestDatabase();
+  const { database = await createTestDatabase() } = options;
   const { pool } = database;
   const dataDir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   const environment = {

@@ -103,7 +103,7 @@ const WRITTEN_CONTACT = columns({
   id: as<number>('c.id'),
   phoneNumber: as<string | null>('c.phone_number'),
   /** Whether the contact is new; false: an existing one was changed. */
-  created: as<boolean>('old.id IS NULL'),
+  created: as<boolean>('(SELECT o.id FROM contact o WHERE o.account_id = c.account_id AND o.id = c.id) IS NULL'),
 });
 
 export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
@@ -111,7 +111,9 @@ export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
 /**
  * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
  * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. A first or
- * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The rows come back in no particular order.
+ * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The rows
+ * come back in no particular order. The caller has claimed the book (`claimBook`): what a row was before is read as it was
+ * when the statement began.
  */
 export const insertContacts = (
   db: Db,

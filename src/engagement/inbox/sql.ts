@@ -40,17 +40,20 @@ export type ConversationUpdate = {
   readonly at: Date;
 };
 
+/** The conversation as it was when the statement began: nobody else changes it while its inbox is locked. */
+const BEFORE = 'FROM conversation o WHERE o.account_id = c.account_id AND o.chat_id = c.chat_id';
+
 const CHANGED_CONVERSATION = columns({
   accountId: as<number>('c.account_id'),
   chatId: as<string>('c.chat_id'),
   channel: as<Channel>('c.channel'),
   peer: as<string>('c.peer'),
-  archived: as<boolean>('new.archived'),
-  unread: as<number>('new.unread'),
+  archived: as<boolean>('c.archived'),
+  unread: as<number>('c.unread'),
   /** Whether it was archived before; null: it is new. */
-  wasArchived: as<boolean | null>('old.archived'),
+  wasArchived: as<boolean | null>(`(SELECT o.archived ${BEFORE})`),
   /** How many messages were unread before; null: it is new. */
-  wasUnread: as<number | null>('old.unread'),
+  wasUnread: as<number | null>(`(SELECT o.unread ${BEFORE})`),
 });
 
 /** A conversation that was changed, and its state before. */
@@ -62,7 +65,7 @@ const PREVIEW_CHARACTERS = 1000;
 /**
  * Inserts conversations, or updates those that exist; each may occur once in a call. `unarchive`: an archived
  * conversation returns to the list (messages from people do this, replies do not). If our number of the conversation
- * changes, the window of the old number no longer counts.
+ * changes, the window of the old number no longer counts. The caller has locked the inboxes (`claimInboxes`).
  */
 export const insertConversations = (
   db: Db,

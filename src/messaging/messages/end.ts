@@ -72,10 +72,10 @@ async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly d
   return { special: groups.map((group) => toEndGroup(moves, group)), read };
 }
 
-function toEndGroup(all: readonly db.StateMove[], { places, ...facts }: db.MoveGroup): EndGroup {
-  const at = places.split(',').map(Number);
-  return { ...facts, places: at, moves: at.map((n) => all[n] as db.StateMove) };
-}
+const toEndGroup = (all: readonly db.StateMove[], group: db.MoveGroup): EndGroup => ({
+  ...group,
+  moves: group.places.map((n) => all[n] as db.StateMove),
+});
 
 const movesOf = (special: readonly EndGroup[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
 

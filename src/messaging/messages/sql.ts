@@ -122,8 +122,10 @@ export async function insertStates(db: Db, rows: readonly NewState[]): Promise<v
   await exec(db, onePlan(insertStatesInto('message_state', rows)));
 }
 
-/** Whether a carrier has the message, or may have it, according to the old or the new row of an UPDATE. */
-const SENT = (state: 'old' | 'new') => raw(`(${state}.submitted_at IS NOT NULL OR ${state}.possible_duplicate)`);
+/** Whether a carrier has the message of a state, or may have it. */
+const isSent = (state: string): Sql => raw(`(${state}.submitted_at IS NOT NULL OR ${state}.possible_duplicate)`);
+/** What a state `s` adds to the number of sent messages. */
+const SENT_COUNT = sql`(${isSent('s')} OR s.status NOT IN (${OPEN_STATES}))::int`;
 
 /**
  * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
@@ -133,18 +135,53 @@ const SENT = (state: 'old' | 'new') => raw(`(${state}.submitted_at IS NOT NULL O
  *   message that counted as sent proves not to have been sent
  */
 export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
-  const changed = await tuples<[id: string, sent: number]>(
+  const inserted = await insertMissingStates(db, rows);
+  const others = rows.filter(({ id }) => !inserted.has(id));
+  return others.length === 0 ? inserted : new Map([...inserted, ...(await updateOutcomes(db, others))]);
+}
+
+/** Records the outcomes of messages without a state. Returns what each of them adds to the number of sent messages. */
+async function insertMissingStates(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+  const inserted = await tuples<[id: string, sent: number]>(
     db,
     sql`${insertStatesInto('message_state AS s', rows)} ORDER BY u.account_id, u.id
-        ON CONFLICT (account_id, id) DO UPDATE
-          SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
-              carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
-              error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held,
-              credit_returned = excluded.credit_returned,
-              possible_duplicate = s.possible_duplicate OR excluded.possible_duplicate
-          WHERE s.status IN (${OPEN_STATES}) AND (s.attempts < excluded.attempts
-             OR (s.attempts = excluded.attempts AND s.status = ${UNKNOWN} AND excluded.status <> ${UNKNOWN}))
-        RETURNING s.id, (${SENT('new')} OR new.status NOT IN (${OPEN_STATES}))::int - coalesce(${SENT('old')}, false)::int`,
+        ON CONFLICT (account_id, id) DO NOTHING RETURNING s.id, ${SENT_COUNT}`,
+  );
+  return new Map(inserted);
+}
+
+/** Replaces states by those of later outcomes. Returns what each of these adds to the number of sent messages. */
+async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+  const [firstId, lastId] = boundsOf(rows.map(({ id }) => id));
+  const changed = await tuples<[id: string, sent: number]>(
+    db,
+    sql`WITH later AS MATERIALIZED (
+          SELECT u.*, ${isSent('o')} AS was_sent, o.possible_duplicate OR u.possible_duplicate AS doubtful
+          FROM ${rowsOf(rows, {
+            account_id: bigint((r) => r.accountId),
+            id: uuid((r) => r.id),
+            status: smallint((r) => r.status),
+            attempts: smallint((r) => r.attempts),
+            connection_id: bigint((r) => r.connectionId),
+            carrier_id: text((r) => r.carrierId),
+            submitted: boolean((r) => r.submitted),
+            error_code: text((r) => r.errorCode),
+            error_text: text((r) => r.errorText),
+            possible_duplicate: boolean((r) => r.possibleDuplicate),
+            credit_held: boolean((r) => r.creditHeld),
+            credit_returned: boolean((r) => r.creditReturned),
+          })} AS u
+          JOIN message_state o ON o.account_id = u.account_id AND o.id = u.id
+          WHERE o.id BETWEEN ${firstId} AND ${lastId} AND o.status IN (${OPEN_STATES}) AND (o.attempts < u.attempts
+             OR (o.attempts = u.attempts AND o.status = ${UNKNOWN} AND u.status <> ${UNKNOWN}))
+          ORDER BY u.account_id, u.id FOR UPDATE OF o)
+        UPDATE message_state s
+        SET status = l.status, attempts = l.attempts, connection_id = l.connection_id, carrier_id = l.carrier_id,
+            submitted_at = CASE WHEN l.submitted THEN now() END, updated_at = now(), error_code = l.error_code,
+            error_text = l.error_text, credit_held = l.credit_held, credit_returned = l.credit_returned,
+            possible_duplicate = l.doubtful
+        FROM later l WHERE s.account_id = l.account_id AND s.id = l.id AND s.id BETWEEN ${firstId} AND ${lastId}
+        RETURNING s.id, ${SENT_COUNT} - l.was_sent::int`,
   );
   return new Map(changed);
 }
@@ -179,51 +216,88 @@ const MOVE_GROUP = columns({
   channel: as<number>('coalesce(m.channel, 0)'),
   campaignId: as<number | null>('m.campaign_id'),
 });
-/** Moves that need further work and have the same facts in common. */
-export type MoveGroup = RowOf<typeof MOVE_GROUP>;
+/** Moves that need further work and have the same facts in common, by their places among all moves. */
+export type MoveGroup = Omit<RowOf<typeof MOVE_GROUP>, 'places'> & { readonly places: readonly number[] };
+
+type Moves = { readonly moves: readonly StateMove[]; readonly firstId: string; readonly lastId: string };
 
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
  * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before
  * the submit.
  *
+ * What a row was before is in the condition of each statement, since PostgreSQL returns old rows only from version 18 on:
+ * first those without a frozen price, which are nearly all, then those with one. What is left (final states, and rows that
+ * changed meanwhile) is locked before it is moved, which costs twice as much.
+ *
  * @returns only the moves that need further work, in groups, since most need none: those that did not happen, ended a
  *   frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than
  *   SMS, or of campaigns
  */
-export async function moveStates(
-  db: Db,
-  { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
-): Promise<MoveGroup[]> {
-  return many(
-    db,
-    sql`WITH moved AS (
-          UPDATE message_state s
+export async function moveStates(db: Db, { moves, firstId, lastId }: Moves): Promise<MoveGroup[]> {
+  const moved: MoveGroup[] = [];
+  let left: readonly number[] = moves.map((_, place) => place);
+  let stayed: MoveGroup[] = [];
+  for (const statement of [moveUnheld, moveHeld, moveLocked]) {
+    const some = left.flatMap((place) => moves[place] ?? []);
+    const rows = await many(db, groupsOf(statement({ moves: some, firstId, lastId }), some.length));
+    const groups = rows.map((row) => ({ ...row, places: row.places.split(',').map((n) => left[Number(n)] ?? 0) }));
+    moved.push(...groups.filter((group) => group.moved));
+    stayed = groups.filter((group) => !group.moved);
+    if (stayed.length === 0) break;
+    left = stayed.flatMap(({ places }) => places).toSorted((a, b) => a - b);
+  }
+  return [...moved, ...stayed];
+}
+
+/** Groups the moves that need further work, of `count` moves of which the statement `moved` returns those that happened. */
+const groupsOf = (moved: Sql, count: number) =>
+  sql`WITH ${moved}
+      SELECT ${MOVE_GROUP}
+      FROM generate_series(0, ${count - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
+      WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> ${SMS}
+         OR m.campaign_id IS NOT NULL
+      GROUP BY m.held, m.expired_at, m.was_sent, m.channel, m.campaign_id`;
+
+const moveRows = (moves: readonly StateMove[]): Sql =>
+  rowsOf(moves, {
+    account_id: bigint((m) => m.accountId),
+    id: uuid((m) => m.id),
+    status: smallint((m) => m.status),
+    done_at: timestamptz((m) => m.doneAt),
+    error_code: text((m) => m.errorCode),
+    error_text: text((m) => m.errorText),
+    receipt_text: text((m) => m.receiptText ?? null),
+    n: int((_, i) => i),
+  });
+
+const UPDATE_STATE = sql`UPDATE message_state s
           SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),
-              error_code = u.error_code, error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false
-          FROM ${rowsOf(moves, {
-            account_id: bigint((m) => m.accountId),
-            id: uuid((m) => m.id),
-            status: smallint((m) => m.status),
-            done_at: timestamptz((m) => m.doneAt),
-            error_code: text((m) => m.errorCode),
-            error_text: text((m) => m.errorText),
-            receipt_text: text((m) => m.receiptText ?? null),
-            n: int((_, i) => i),
-          })} AS u
-          WHERE s.account_id = u.account_id AND s.id = u.id
+              error_code = u.error_code, error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false`;
+const MOVED_FACTS = sql`${isSent('s')} AS was_sent, s.channel, s.campaign_id`;
+
+const moveUnheld = (request: Moves): Sql => moveOpen(request, sql`NOT s.credit_held`, sql`false`);
+const moveHeld = (request: Moves): Sql => moveOpen(request, sql`s.credit_held`, sql`true`);
+
+const moveOpen = ({ moves, firstId, lastId }: Moves, condition: Sql, held: Sql): Sql =>
+  sql`moved AS (
+          ${UPDATE_STATE} FROM ${moveRows(moves)} AS u
+          WHERE s.account_id = u.account_id AND s.id = u.id AND s.status IN (${OPEN_STATES}) AND ${condition}
+            AND s.id BETWEEN ${firstId} AND ${lastId}
+          RETURNING u.n, ${held} AS held, NULL::timestamptz AS expired_at, ${MOVED_FACTS})`;
+
+const moveLocked = ({ moves, firstId, lastId }: Moves): Sql =>
+  sql`u AS MATERIALIZED (
+          SELECT u.*, s.credit_held AS held, CASE WHEN s.status = ${EXPIRED} THEN s.updated_at END AS expired_at
+          FROM ${moveRows(moves)} AS u JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
+          WHERE s.id BETWEEN ${firstId} AND ${lastId}
             AND (s.status IN (${OPEN_STATES})
                  OR (u.status = ${DELIVERED} AND s.status = ${EXPIRED} AND s.error_code = ${EXPIRED_BY_US}))
-            AND s.id BETWEEN ${firstId} AND ${lastId}
-          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = ${EXPIRED} THEN old.updated_at END AS expired_at,
-                    ${SENT('old')} AS was_sent, s.channel, s.campaign_id)
-        SELECT ${MOVE_GROUP}
-        FROM generate_series(0, ${moves.length - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
-        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> ${SMS}
-           OR m.campaign_id IS NOT NULL
-        GROUP BY m.held, m.expired_at, m.was_sent, m.channel, m.campaign_id`,
-  );
-}
+          FOR UPDATE OF s),
+        moved AS (
+          ${UPDATE_STATE} FROM u
+          WHERE s.account_id = u.account_id AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
+          RETURNING u.n, u.held, u.expired_at, ${MOVED_FACTS})`;
 
 type Key = { readonly accountId: number; readonly id: string };
 

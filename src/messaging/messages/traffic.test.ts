@@ -5,6 +5,7 @@ import type { ReceiptState } from '../../carriers/events.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { deleteCampaignEnds, listCampaignsWithEnds } from './campaign-ends/sql.ts';
 import { freeze } from '../../money/credit/charge.ts';
+import { timeOf } from '../../platform/db/id-time.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { insertChunks } from '../../network/dispatch/sql.ts';
@@ -155,7 +156,7 @@ const fromStates = (accountId: number) =>
   many(
     pool,
     sql`SELECT hour, campaign_id, channel, ${FIGURES} FROM (
-          SELECT date_trunc('hour', uuid_extract_timestamp(id), 'UTC') AS hour, coalesce(campaign_id, 0) AS campaign_id, channel,
+          SELECT date_trunc('hour', ${timeOf(sql`id`)}, 'UTC') AS hour, coalesce(campaign_id, 0) AS campaign_id, channel,
                  (NOT kept)::int AS sent, (status = 3)::int AS delivered, (read_at IS NOT NULL)::int AS read,
                  (final AND status <> 3)::int AS failed, (final AND kept)::int AS unsent
           FROM (SELECT *, status NOT IN (0, 1) AS final,

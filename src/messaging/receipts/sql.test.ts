@@ -70,8 +70,9 @@ test('each try waits twice as long as the one before, from 200 ms to an hour', a
     await db.updateUnmatchedRetry(pool, [{ id: 1, reason: 'ambiguous' }]);
     const [row] = await many<{ ms: number }>(
       pool,
-      sql`UPDATE receipt_unmatched SET next_try_at = now()
-          RETURNING (extract(epoch FROM old.next_try_at - now()) * 1000)::float8 AS ms`,
+      sql`WITH before AS MATERIALIZED (SELECT id, next_try_at FROM receipt_unmatched)
+          UPDATE receipt_unmatched r SET next_try_at = now() FROM before b WHERE b.id = r.id
+          RETURNING (extract(epoch FROM b.next_try_at - now()) * 1000)::float8 AS ms`,
     );
     waits.push(Math.round((row?.ms ?? 0) / 10) * 10);
   }

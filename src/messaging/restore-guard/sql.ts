@@ -1,3 +1,4 @@
+import { timeOf } from '../../platform/db/id-time.ts';
 import { constant, type Db, exec, many, maybeOne, one, raw, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
@@ -138,7 +139,7 @@ export const listUnsent = (db: Db): Promise<Unsent[]> =>
     db,
     sql`SELECT ${UNSENT}
         FROM dispatch_chunk c JOIN account a ON a.id = c.account_id
-        CROSS JOIN LATERAL (SELECT count(*) AS messages, min(uuid_extract_timestamp(i.id)) AS oldest
+        CROSS JOIN LATERAL (SELECT count(*) AS messages, min(${timeOf(sql`i.id`)}) AS oldest
                             FROM ${WAITING}) AS w
         WHERE w.messages > 0
         GROUP BY c.account_id, a.name ORDER BY messages DESC, c.account_id`,

@@ -1,4 +1,5 @@
 import { bigint, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
+import { timeOf } from '../../platform/db/id-time.ts';
 import { constant, type Db, exec, many, maybeOne, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { OPEN_STATES, STATUS } from '../states.ts';
@@ -107,7 +108,7 @@ export const listCandidates = (
               SELECT account_id, message_id, connection_id, destination, sender, valid_until, 1, false
               FROM nameless_submit) AS o
           ON o.connection_id = ${connectionId} AND o.destination = r.destination AND ${senderFits(sql`o.sender`)}
-        WHERE uuid_extract_timestamp(o.message_id) <= r.received_at + interval '5 seconds'
+        WHERE ${timeOf(sql`o.message_id`)} <= r.received_at + interval '5 seconds'
           AND r.received_at <= o.valid_until + interval '1 day'`,
   );
 

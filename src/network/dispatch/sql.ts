@@ -216,10 +216,13 @@ export async function moveRestToQueue(
 ): Promise<void> {
   await exec(
     db,
-    sql`WITH cut AS (
-          UPDATE dispatch_chunk SET ids = ids[1:${keep}::int], size = ${keep}
-          WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep}
-          RETURNING dispatch_chunk.*, old.ids AS whole)
+    sql`WITH held AS MATERIALIZED (
+          SELECT id, ids FROM dispatch_chunk
+          WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep} FOR UPDATE),
+        cut AS (
+          UPDATE dispatch_chunk c SET ids = h.ids[1:${keep}::int], size = ${keep}
+          FROM held h WHERE c.id = h.id
+          RETURNING c.*, h.ids AS whole)
         INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
         SELECT ${COPIED_COLUMNS}, round + size, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
   );
@@ -260,7 +263,7 @@ export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void>
 
 /** A chunk that has moved to another connection, with the number of its messages. */
 const CHUNK_MOVE = columns({
-  from: as<number>('old.connection_id'),
+  from: as<number>('t.from_id'),
   to: as<number>('c.connection_id'),
   messages: as<number>('c.size'),
 });
@@ -278,7 +281,7 @@ export async function moveChunksElsewhere(
   return many(
     db,
     sql`WITH waiting AS MATERIALIZED (
-          SELECT id, account_id, priority, round, size,
+          SELECT id, account_id, priority, round, size, connection_id AS from_id,
                  (SELECT a.id FROM unnest(alternates) WITH ORDINALITY AS a (id, n)
                   WHERE a.id = ANY(${plainArray(up)}::bigint[]) ORDER BY a.n LIMIT 1) AS connection_id
           FROM dispatch_chunk
@@ -286,7 +289,7 @@ export async function moveChunksElsewhere(
             AND alternates && ${plainArray(up)}::bigint[]
           ORDER BY priority, round, id LIMIT ${limit} FOR UPDATE SKIP LOCKED),
         u AS (SELECT w.*, row_number() OVER (ORDER BY w.priority, w.round, w.id) AS n FROM waiting w),
-        turn AS (SELECT u.id, u.connection_id, ${NEXT_ROUND} AS round FROM u)
+        turn AS (SELECT u.id, u.connection_id, u.from_id, ${NEXT_ROUND} AS round FROM u)
         UPDATE dispatch_chunk c
         SET connection_id = t.connection_id, round = t.round, tries = 0,
             alternates = array_append(array_remove(c.alternates, t.connection_id), c.connection_id)

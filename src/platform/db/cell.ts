@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { CURRENT_SCHEMA } from './current-schema.ts';
 import { exec, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { transaction } from './transaction.ts';
@@ -30,7 +31,7 @@ export async function ensureCell(pool: Pool, cell: number): Promise<void> {
     await exec(
       tx,
       sql`SELECT setval(s.seqrelid, ${before}::bigint) FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
-          WHERE c.relnamespace = current_schema()::regnamespace
+          WHERE c.relnamespace = ${CURRENT_SCHEMA}
             AND coalesce(pg_sequence_last_value(s.seqrelid), 0) < ${before}::bigint`,
     );
   });

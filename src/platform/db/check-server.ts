@@ -3,10 +3,11 @@ import { type Db, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { transaction } from './transaction.ts';
 
-const MIN_VERSION = 18;
+/** Tests run on this version and on each newer one (test/flows/postgres-versions.full.test.ts). */
+const MIN_VERSION = 16;
 
 /**
- * Checks that the database is one on which the program works: PostgreSQL 18 or newer, UTF-8, and a session for each
+ * Checks that the database is one on which the program works: PostgreSQL 16 or newer, UTF-8, and a session for each
  * connection. Throws a StartupError that says what to do.
  */
 export async function checkServer(pool: Pool): Promise<void> {

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../lib/log.ts';
+import { checkSchema } from './check-schema.ts';
 import { checkServer } from './check-server.ts';
 import { worksWith } from './contracts.ts';
 import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole } from './tenant-role.ts';
+import { ensureTrigrams } from './trigrams.ts';
+import { ensureUuidv7 } from './uuidv7.ts';
 
 /** The folder db/migrations of this program. */
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../db/migrations', import.meta.url));
@@ -20,14 +23,15 @@ const LOCK_KEY = 4_202_511;
 
 /**
  * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own
- * transaction. Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that
- * this call applied.
+ * transaction, in the schema that `search_path` begins with. Forward only. Of several concurrent runs, one works and the
+ * others wait for it. Returns the names that this call applied.
  *
  * A database of a newer release, with migrations after the last one of `dir`, stays as it is: while an installation is
  * upgraded, both releases work on it.
  *
- * Throws a StartupError, and changes nothing, if the server is not one to work on (`checkServer`), if an applied file was
- * changed, if a newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied
+ * Throws a StartupError, and changes no table, if the server or the schema is not one to work on (`checkServer`,
+ * `checkSchema`), if the tenant role or pg_trgm is missing and cannot be created, if an applied file was changed, if a
+ * newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied
  * one.
  */
 export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
@@ -37,9 +41,12 @@ export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log 
   try {
     await client.query('SET statement_timeout = 0');
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`);
+    const schema = await checkSchema(client);
     await ensureTenantRole(client);
+    await ensureUuidv7(client);
+    await ensureTrigrams(client);
     const pending = await findPending(client, migrations);
-    for (const migration of pending) await apply(client, migration, log);
+    for (const migration of pending) await apply(client, migration, { schema, log });
     if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
     return pending.map(({ name }) => name);
   } finally {
@@ -107,11 +114,15 @@ async function createTable(client: PoolClient): Promise<void> {
   `);
 }
 
-async function apply(client: PoolClient, { name, text, sha256 }: Migration, log: Log): Promise<void> {
+async function apply(
+  client: PoolClient,
+  { name, text, sha256 }: Migration,
+  { schema, log }: { schema: string; log: Log },
+): Promise<void> {
   log.debug({ migration: name }, 'applying migration');
   try {
     await client.query('BEGIN');
-    await client.query(text);
+    await client.query(inSchema(text, schema));
     await exec(client, sql`INSERT INTO schema_migration (name, sha256) VALUES (${name}, ${sha256})`);
     await client.query('COMMIT');
   } catch (error) {
@@ -120,3 +131,14 @@ async function apply(client: PoolClient, { name, text, sha256 }: Migration, log:
     });
   }
 }
+
+/**
+ * Returns a migration for a schema, given as an identifier of SQL. Migrations that are released name the schema `public`
+ * in three places (0016, 0017, 0030), and 0070 breaks at a name that needs quotes. They cannot change, since their checksums
+ * are stored: so exactly these pieces are replaced when they run. Newer migrations name no schema.
+ */
+const inSchema = (text: string, schema: string): string =>
+  text
+    .replaceAll('ON SCHEMA public TO', () => `ON SCHEMA ${schema} TO`)
+    .replaceAll('SET search_path = public, pg_temp', () => `SET search_path = ${schema}, pg_temp`)
+    .replaceAll(/'public'::regnamespace|current_schema::regnamespace/g, 'to_regnamespace(quote_ident(current_schema))');

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { firstIdAt } from '../lib/ids.ts';
+import { CURRENT_SCHEMA } from './current-schema.ts';
 import { type Db, exec, many, raw, sql } from './query.ts';
 import { transactionUnlessLocked } from './transaction.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -36,7 +37,8 @@ function createPartition(table: string, day: Date): string {
 async function listPartitions(db: Db): Promise<Set<string>> {
   const rows = await many<{ name: string }>(
     db,
-    sql`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid`,
+    sql`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE c.relnamespace = ${CURRENT_SCHEMA}`,
   );
   return new Set(rows.map((row) => row.name));
 }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { HOUR_MS } from '../lib/time.ts';
+import { CURRENT_SCHEMA } from './current-schema.ts';
 import { partitionName, listEndedDays } from './partitions.ts';
 import { exec, many, one, raw, sql } from './query.ts';
 
@@ -77,7 +78,8 @@ type MissingIndex = { readonly table: string; readonly partition: string };
 async function listMissing(client: PoolClient, now: Date): Promise<MissingIndex[]> {
   const rows = await many<{ name: string }>(
     client,
-    sql`SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indisvalid`,
+    sql`SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE i.indisvalid AND c.relnamespace = ${CURRENT_SCHEMA}`,
   );
   const built = new Set(rows.map(({ name }) => name));
   const days = await listEndedDays(client, new Date(now.getTime() - SETTLED_MS));

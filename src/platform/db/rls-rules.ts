@@ -1,3 +1,4 @@
+import { CURRENT_SCHEMA } from './current-schema.ts';
 import { type Db, many, sql } from './query.ts';
 import { TENANT_ROLE } from './tenant-role.ts';
 
@@ -41,7 +42,7 @@ const RULES = sql`
          has_table_privilege(${TENANT_ROLE}, c.oid, 'SELECT') AS reads,
          has_table_privilege(${TENANT_ROLE}, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') AS writes
     FROM pg_class c
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
    ORDER BY 1`;
 
 function violation({ name, partition, ...table }: TableRules): string | undefined {

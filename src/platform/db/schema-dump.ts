@@ -1,4 +1,5 @@
-import { type Db, many, type Sql, sql } from './query.ts';
+import { CURRENT_SCHEMA } from './current-schema.ts';
+import { type Db, many, one, type Sql, sql } from './query.ts';
 
 const HEADER = `-- The schema after all migrations, for reading and for review. Generated from the catalogs of a migrated database by
 -- scripts/dump-schema.ts; the check fails when this file and db/migrations differ. Not meant to be run: tables stand
@@ -7,7 +8,7 @@ const HEADER = `-- The schema after all migrations, for reading and for review. 
 
 /**
  * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition
- * key, storage options, indexes, triggers, policies, comments), views and functions of the schema `public`. The same
+ * key, storage options, indexes, triggers, policies, comments), views and functions of the current schema. The same
  * schema always gives the same text. Partitions are left out, since their names depend on the day.
  */
 export async function dumpSchema(db: Db): Promise<string> {
@@ -19,7 +20,8 @@ export async function dumpSchema(db: Db): Promise<string> {
     ...(await blocks(db, VIEWS)),
     ...(await blocks(db, FUNCTIONS)),
   ];
-  return [HEADER, ...sections.filter((section) => section !== '')].join('\n').replaceAll('public.', '');
+  const { schema } = await one<{ schema: string }>(db, sql`SELECT quote_ident(current_schema()) AS schema`);
+  return [HEADER, ...sections.filter((section) => section !== '')].join('\n').replaceAll(`${schema}.`, '');
 }
 
 type Line = { readonly text: string };
@@ -59,7 +61,7 @@ const EXTENSIONS = sql`
 const ENUMS = sql`
   SELECT format('CREATE TYPE %I AS ENUM (%s);', t.typname, string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder)) AS text
     FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid
-   WHERE t.typnamespace = 'public'::regnamespace
+   WHERE t.typnamespace = ${CURRENT_SCHEMA}
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = t.oid AND d.deptype = 'e')
    GROUP BY t.oid ORDER BY t.typname`;
 
@@ -67,7 +69,7 @@ const ENUMS = sql`
 const SEQUENCES = sql`
   SELECT format('CREATE SEQUENCE %I AS %s START %s INCREMENT %s;', c.relname, s.seqtypid::regtype, s.seqstart, s.seqincrement) AS text
     FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
-   WHERE c.relnamespace = 'public'::regnamespace
+   WHERE c.relnamespace = ${CURRENT_SCHEMA}
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('i', 'e'))
    ORDER BY c.relname`;
 
@@ -76,7 +78,7 @@ const TABLES = sql`
          CASE WHEN c.relkind = 'p' THEN pg_get_partkeydef(c.oid) END AS partition_by,
          array_to_string(c.reloptions, ', ') AS options
     FROM pg_class c
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
    ORDER BY c.relname`;
 
@@ -93,14 +95,14 @@ const COLUMNS = sql`
     JOIN pg_class c ON c.oid = a.attrelid
     JOIN pg_type t ON t.oid = a.atttypid
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
    ORDER BY a.attrelid, a.attnum`;
 
 /** Without NOT NULL, which PostgreSQL also treats as a constraint but which is shown with its column. */
 const CONSTRAINTS = sql`
   SELECT conrelid::regclass::text AS owner, format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) AS text
     FROM pg_constraint
-   WHERE connamespace = 'public'::regnamespace AND conrelid <> 0 AND contype NOT IN ('n', 't') AND conparentid = 0
+   WHERE connamespace = ${CURRENT_SCHEMA} AND conrelid <> 0 AND contype NOT IN ('n', 't') AND conparentid = 0
    ORDER BY array_position('{p,u,x,c,f}', contype::text), conname`;
 
 const STORAGE = sql`
@@ -114,7 +116,7 @@ const STORAGE = sql`
 const INDEXES = sql`
   SELECT i.indrelid::regclass::text AS owner, pg_get_indexdef(i.indexrelid) AS text
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-   WHERE c.relnamespace = 'public'::regnamespace
+   WHERE c.relnamespace = ${CURRENT_SCHEMA}
      AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
    ORDER BY c.relname`;
 
@@ -129,8 +131,8 @@ const POLICIES = sql`
            CASE WHEN p.policyname IS NOT NULL THEN concat_ws(' ',
              format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', p.policyname, c.oid::regclass, p.permissive, p.cmd, array_to_string(p.roles, ', ')),
              'USING (' || p.qual || ')', 'WITH CHECK (' || p.with_check || ')') END], NULL)) AS text
-    FROM pg_class c LEFT JOIN pg_policies p ON p.schemaname = 'public' AND p.tablename = c.relname
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    FROM pg_class c LEFT JOIN pg_policies p ON p.schemaname = current_schema() AND p.tablename = c.relname
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition
    ORDER BY c.relname, p.policyname`;
 
 const COMMENTS = sql`
@@ -140,20 +142,20 @@ const COMMENTS = sql`
     FROM pg_description d
     JOIN pg_class c ON c.oid = d.objoid AND d.classoid = 'pg_class'::regclass
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p')
    ORDER BY c.relname, d.objsubid`;
 
 const VIEWS = sql`
   SELECT format(E'CREATE %s %s AS\n%s', CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END, c.oid::regclass,
                 pg_get_viewdef(c.oid, true)) AS text
     FROM pg_class c
-   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('v', 'm')
+   WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('v', 'm')
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
    ORDER BY c.relname`;
 
 const FUNCTIONS = sql`
   SELECT rtrim(pg_get_functiondef(p.oid), E'\n') || ';' AS text
     FROM pg_proc p
-   WHERE p.pronamespace = 'public'::regnamespace AND p.prokind IN ('f', 'p')
+   WHERE p.pronamespace = ${CURRENT_SCHEMA} AND p.prokind IN ('f', 'p')
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
    ORDER BY p.oid::regprocedure::text`;

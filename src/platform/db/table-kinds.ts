@@ -1,3 +1,4 @@
+import { CURRENT_SCHEMA } from './current-schema.ts';
 import { type Db, many, sql } from './query.ts';
 
 /**
@@ -26,7 +27,7 @@ export async function checkTableKinds(db: Db): Promise<string[]> {
 }
 
 const holdsFacts = sql`obj_description(c.oid, 'pg_class') = 'facts'`;
-const isOurTable = sql`c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`;
+const isOurTable = sql`c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition`;
 
 async function checkComments(db: Db): Promise<string[]> {
   const rows = await many<{ name: string; comment: string | null }>(

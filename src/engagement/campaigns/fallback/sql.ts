@@ -122,7 +122,7 @@ export async function countSecondDeliveries(
           AND h.destination = d.destination COLLATE "C" AND EXISTS (
             SELECT FROM campaign_hop o WHERE o.account_id = ${accountId} AND o.campaign_id = ${campaignId}
               AND o.destination = h.destination AND o.reason = ${TIME})
-        RETURNING old.deliveries < 2 AND new.deliveries >= 2 AS second`,
+        RETURNING h.deliveries >= 2 AND h.deliveries - d.count < 2 AS second`,
   );
   return rows.filter(({ second }) => second).length;
 }

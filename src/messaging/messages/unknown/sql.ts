@@ -1,4 +1,5 @@
 import { bigint, rowsOf, text, uuid } from '../../../platform/db/columns.ts';
+import { timeOf } from '../../../platform/db/id-time.ts';
 import { type Db, exec, sql } from '../../../platform/db/query.ts';
 import { GIVE_UP_AFTER_MS } from '../validity.ts';
 
@@ -13,7 +14,7 @@ const keysOf = (keys: readonly Key[]) =>
  * in for a message that no longer exists as well.
  */
 const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(ltrim(m.sender, '+')), ''),
-  coalesce(m.valid_until, coalesce(m.scheduled_at, uuid_extract_timestamp(u.message_id))
+  coalesce(m.valid_until, coalesce(m.scheduled_at, ${timeOf(sql`u.message_id`)})
                             + ${GIVE_UP_AFTER_MS} * interval '1 millisecond')`;
 
 /** Adds messages to the list of unknown outcomes. A message that is on it already stays as it is. */

@@ -2,6 +2,7 @@ import { notifyRoutingChange } from '../../../network/connections/sql.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { getMember } from '../../../carriers/json.ts';
 import { createAccount } from '../../../operations/accounts/create.ts';
+import { timeOf } from '../../../platform/db/id-time.ts';
 import { many, sql } from '../../../platform/db/query.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
 import type { Answer, Client } from '../../../../test/support/client.ts';
@@ -243,7 +244,7 @@ test('an account can use neither the sender nor the template of another account'
 const hopsOf = async (answer: Answer) => {
   const [row] = await many<{ hops: unknown; seconds: number }>(
     program.pool,
-    sql`SELECT hops, round(extract(epoch FROM due_at - uuid_extract_timestamp(message_id)))::int AS seconds
+    sql`SELECT hops, round(extract(epoch FROM due_at - ${timeOf(sql`message_id`)}))::int AS seconds
         FROM message_fallback WHERE message_id = ${idOf(answer)}`,
   );
   return row;

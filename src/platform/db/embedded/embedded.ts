@@ -18,6 +18,8 @@ export type EmbeddedOptions = {
   readonly log: Log;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
+  /** The module whose packages have the PostgreSQL programs (only in tests, for other versions); this one by default. */
+  readonly binariesFrom?: string | undefined;
   /** Aborts the start: it rejects, and what it has started ends. */
   readonly signal?: AbortSignal;
 };
@@ -85,7 +87,7 @@ async function openSite(options: EmbeddedOptions): Promise<{ site: Site; passwor
   const dataDir = resolve(options.dataDir);
   await createDataDir(dataDir);
   const user = await findServerUser(clusterPath(dataDir));
-  const binaries = await findBinaries(user);
+  const binaries = await findBinaries(user, options.binariesFrom);
   const { clusterDir, password } = await openCluster({ dataDir, binaries, user, durable, log, signal });
   const site = { clusterDir, logFile: join(dataDir, 'postgres.log'), postgres: binaries.postgres, user, durable };
   return { site, password };

@@ -66,7 +66,8 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   },
   {
     pattern: /ENOENT|error while loading shared libraries/,
-    sentence: 'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to a PostgreSQL 18.',
+    sentence:
+      'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.',
   },
 ];
 

@@ -31,18 +31,25 @@ const TUNING: Readonly<Record<string, string>> = {
 };
 
 /** Text sorts by code point on every platform. pg_trgm also needs a C library locale to recognise letters. */
-const LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
+const BUILTIN_LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 const SYSTEM_LOCALES: Partial<Record<NodeJS.Platform, string>> = { linux: 'C.UTF-8', darwin: 'en_US.UTF-8' };
 
 /** Returns the arguments of initdb. */
-export function initdbArguments(options: { dir: string; passwordFile: string; durable: boolean }): string[] {
+export function initdbArguments(options: {
+  dir: string;
+  passwordFile: string;
+  durable: boolean;
+  major: string;
+}): string[] {
   return [
     `--pgdata=${options.dir}`,
     `--username=${SUPERUSER}`,
     `--pwfile=${options.passwordFile}`,
     '--auth=scram-sha-256',
     '--no-instructions',
-    ...LOCALE,
+    '--encoding=UTF8',
+    // Tests also run PostgreSQL 16, which has only the locales of the system.
+    ...(Number(options.major) > 16 ? BUILTIN_LOCALE : []),
     `--locale=${SYSTEM_LOCALES[process.platform] ?? 'C'}`,
     ...(options.durable ? [] : ['--no-sync']),
     ...settings(TUNING),

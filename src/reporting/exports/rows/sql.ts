@@ -1,6 +1,7 @@
 import type { FieldRow } from '../../../engagement/contacts/fields/sql.ts';
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../../../messaging/states.ts';
 import { plainArray } from '../../../platform/db/array.ts';
+import { timeOf } from '../../../platform/db/id-time.ts';
 import { type Db, join, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { bitOf, type Channel, CHANNELS } from '../../../platform/lib/channel.ts';
 import { type CellKind, type Column, type RowQuery, toIsoText } from './cells.ts';
@@ -41,7 +42,7 @@ const RECORD: readonly Column[] = [
   column('deliveryStatus', 'plain', textOfCode(NAMES)),
   column('deliveryStatusCode', 'number', CODE),
   column('deliveryStatusDescription', 'plain', textOfCode(NAMES.map(describeStatus))),
-  column('sendDate', 'plain', toIsoText(sql`coalesce(s.submitted_at, uuid_extract_timestamp(m.id))`)),
+  column('sendDate', 'plain', toIsoText(sql`coalesce(s.submitted_at, ${timeOf(sql`m.id`)})`)),
   column(
     'deliveryDate',
     'plain',
