@@ -1,11 +1,10 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
 import { until } from '../test/support/until.ts';
 import { type Crew, killPostgres, startCrew } from './lib/kills.ts';
+import { countOrphanFiles } from './lib/orphan-files.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 
@@ -60,7 +59,7 @@ async function prove(run: Run): Promise<Findings> {
     // A file that is said to be complete and cannot be read holds no message.
     if (job.status === 'COMPLETED') add(sums, compare(lines ?? [], before));
   }
-  const figures = { ...sums, kills: crew.kills, postgresKills, orphans: await countOrphans(run, stage) };
+  const figures = { ...sums, kills: crew.kills, postgresKills, orphans: await countOrphanFiles(run, stage) };
   await crew.allStarted();
   return judge(figures, {
     'every export completes and can be read': sums.failed === 0 && sums.exports === size.exports,
@@ -178,24 +177,4 @@ function compare(lines: readonly Line[], before: ReadonlySet<string>): Compared 
 
 function add(sums: Record<keyof Compared, number>, compared: Compared): void {
   for (const key of ['rows', 'missing', 'doubled', 'brokenGroups'] as const) sums[key] += compared[key];
-}
-
-/**
- * Counts files that neither an export nor the deletion list knows. A file that was not finished has `.part` behind its
- * key, and is deleted together with it.
- */
-async function countOrphans({ folder }: Run, { pool }: Stage): Promise<number> {
-  const store = join(folder, 'data', 'files');
-  const found = await readdir(join(store, 'exports'), { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = found.filter((entry) => entry.isFile());
-  const keys = files.map((file) =>
-    join(file.parentPath, file.name)
-      .slice(store.length + 1)
-      .replace(/\.part$/, ''),
-  );
-  const { rows } = await pool.query<{ key: string }>(
-    'SELECT file_key AS key FROM export WHERE file_key IS NOT NULL UNION SELECT key FROM file_removal',
-  );
-  const known = new Set(rows.map(({ key }) => key));
-  return keys.filter((key) => !known.has(key)).length;
 }

@@ -27,7 +27,9 @@ import { restore } from './restore.ts';
 import { receivers } from './receivers/index.ts';
 import { resubmit } from './crash/resubmit.ts';
 import { revoke } from './revoke.ts';
+import { scale } from './scale.ts';
 import { settle } from './settle.ts';
+import { soak } from './soak/index.ts';
 import { smpp } from './smpp/index.ts';
 import { ssrf } from './ssrf/index.ts';
 import { tenants, tenantsAppOnly, tenantsRlsOnly } from './tenants/index.ts';
@@ -41,6 +43,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --pg': crashPostgres,
   'crash --campaign': crashCampaign,
   failover,
+  scale,
   'crash --policy resubmit': resubmit,
   accept,
   settle,
@@ -75,4 +78,5 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   csv,
   exports: exportsProof,
   console: consoleProof,
+  soak,
 };

@@ -27,6 +27,7 @@ const FOREIGN = new Set([
   'whatsapp_business_management',
   'whatsapp_business_messaging',
   // Examples: files that a program or a reader makes, placeholders, and a name that we do not use.
+  '0080_contract_0_3_0_old_column.sql',
   'DATA_DIR/fence.json',
   'MESSAGE_ID',
   '_x000D_',

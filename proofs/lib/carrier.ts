@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { DeliveryEntry, SubmitEntry } from '../../src/simulators/smsc/ledger-entries.ts';
 import { readLedgerFile } from '../../src/simulators/smsc/ledger-file.ts';
+import type { InboundMessage } from '../../src/simulators/smsc/inbound.ts';
 import type { Counts } from '../../src/simulators/smsc/ledger.ts';
 import type { SandboxCommand } from '../../src/simulators/smsc/run.ts';
 import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
@@ -18,6 +19,8 @@ export type CarrierProcess = {
   /** What it has counted so far, and the receipts that it still owes: scheduled, waiting, or unanswered. */
   counts(): Promise<Counts & { readonly owed: number }>;
   script(set: Partial<SandboxScript>): Promise<void>;
+  /** Sends a message from a handset to one of the gateway's numbers; resolves when the gateway has taken it. */
+  inbound(message: InboundMessage): Promise<void>;
   /** Reads everything that it took, answered and delivered from its ledger file. */
   ledger(): Promise<Ledger>;
   stop(): Promise<void>;
@@ -31,10 +34,17 @@ export async function startCarrier(run: Run, script: Partial<SandboxScript>): Pr
   const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...script };
   const sandbox = await startProcess(run, { file: PROCESS, args: [JSON.stringify(options)] });
 
-  async function ask(command: SandboxCommand): Promise<Record<string, unknown>> {
+  async function exchange(command: SandboxCommand): Promise<Record<string, unknown>> {
     sandbox.send(command);
     const answer = await sandbox.nextLine();
     if (answer['ok'] !== true) throw new Error(`the sandbox answered ${JSON.stringify(answer)}`);
+    return answer;
+  }
+  let last: Promise<unknown> = Promise.resolve();
+  /** One after the other: a slow command would be answered after the next one, and answers have no name. */
+  function ask(command: SandboxCommand): Promise<Record<string, unknown>> {
+    const answer = last.then(() => exchange(command));
+    last = answer.catch(() => undefined);
     return answer;
   }
 
@@ -47,6 +57,7 @@ export async function startCarrier(run: Run, script: Partial<SandboxScript>): Pr
       return { ...counts, owed: open + Number(answer['scheduled']) };
     },
     script: async (set) => void (await ask({ do: 'script', set })),
+    inbound: async (message) => void (await ask({ do: 'inbound', message })),
     async ledger() {
       await ask({ do: 'flush' });
       const entries = await readLedgerFile(ledgerFile);

