@@ -10,6 +10,7 @@ import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findStorageFault } from '../../platform/storage/check.ts';
 import { openStorage } from '../../platform/storage/open.ts';
+import { checkArchive } from './check-archive.ts';
 import { checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -22,13 +23,14 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, standbys, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
+ * Checks database, standbys, archive, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
  * set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
     await checkStandbys(pool, config.databaseUrl),
+    await checkArchive(pool, config.walArchive),
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),

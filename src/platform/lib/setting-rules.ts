@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
 import { splitHosts, withLibpqModes } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
@@ -37,6 +38,10 @@ export function databaseUrl(value: string): string {
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
   return value === '' || splitHosts(value).every(isUrl) ? withLibpqModes(value) : must(`a URL such as ${example}`);
 }
+
+/** Accepts a path that can stand in quotes in a setting of PostgreSQL and in its shell commands. */
+export const quotablePath = (value: string): string =>
+  /^[^'"`$%\\\n]+$/.test(value) ? resolve(value) : must('a path without quotes, $, % and \\');
 
 function isAddressBlock(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
