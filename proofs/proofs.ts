@@ -1,5 +1,6 @@
 import { accept } from './accept.ts';
 import { allowlist } from './allowlist.ts';
+import { backup } from './backup.ts';
 import { callbacks } from './callbacks/index.ts';
 import { canary } from './canary/index.ts';
 import { clock } from './clock/index.ts';
@@ -57,6 +58,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   fair,
   clock,
   restore,
+  backup,
   revoke,
   guess,
   allowlist,

@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process';
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { stopServer } from '../src/platform/db/embedded/process.ts';
-import type { Client } from '../test/support/client.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
-import { runOperatorCommand } from '../test/support/operator.ts';
 import { until } from '../test/support/until.ts';
 import { mobileOf, sendCampaign } from './lib/campaigns.ts';
 import { takenByDestination } from './lib/carrier.ts';
 import { untilSubmits } from './lib/kills.ts';
 import { sendBulk } from './lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { DECISIONS, decideRestored } from './lib/restored.ts';
 import { openStage, type Stage } from './lib/stage.ts';
 
 const ROUNDS: Readonly<Record<Mode, number>> = { tiny: 2, quick: 10, full: 50 };
@@ -25,18 +23,12 @@ const SLOW = { window: 2, binds: 1 };
 const RATE = 10;
 const RESPONSE_MS = 50;
 const STALL_TIMEOUT_MS = 20_000;
-/**
- * Without the guard the first message is sent within milliseconds of the bind; every loop of a worker runs within this
- * time.
- */
-const WATCH_MS = 3000;
 
 /**
  * `in place`: the folder of PostgreSQL is put back. `database`: the backup is started elsewhere, without the rest of
  * the data folder. `folder`: it is started elsewhere with the whole data folder.
  */
 const KINDS = ['in place', 'database', 'folder'] as const;
-const DECISIONS = ['confirm', 'discard'] as const;
 
 export const restore: Proof = {
   promise: 'A restored backup or a copy of the database sends nothing until a person confirms.',
@@ -156,46 +148,14 @@ async function restoreInPlace(dataDir: string, backup: string): Promise<string> 
 
 type Restored = { readonly dataDir: string; readonly n: number; readonly counts: Counts };
 
-/** Starts the gateway on what was restored, watches, decides, and counts what is sent. */
+/** Starts the gateway on what was restored, decides, and counts what it did. */
 async function checkRestored(stage: Stage, { dataDir, n, counts }: Restored): Promise<void> {
-  const operator = { environment: { ...stage.environment, DATA_DIR: dataDir } };
-  const before = (await stage.carrier.counts()).submits;
-  const { process, client } = await stage.startGateway(operator.environment);
-  const isAsked = await isPausedOnceBound(client);
-  const queued = await countQueued(operator);
-  const late = await client.send({ phoneNumber: lateNumberOf(n), message: 'Meanwhile' }).catch(() => null);
-  await delay(WATCH_MS);
-  const sentUnasked = (await stage.carrier.counts()).submits - before;
-
   const decision = DECISIONS[n % DECISIONS.length] ?? 'confirm';
-  const { code } = await runOperatorCommand(operator, 'fence', decision);
-  const expected = (decision === 'confirm' ? queued : 0) + 1;
-  await untilSubmits(stage, before + expected, STALL_TIMEOUT_MS / 4);
-  await process.stop();
-  const sent = (await stage.carrier.counts()).submits - before;
-
-  counts.queued += queued > 0 ? 1 : 0;
-  counts.notAsked += isAsked && code === 0 ? 0 : 1;
-  counts.sentUnasked += sentUnasked;
-  counts.notAccepted += late === null ? 1 : 0;
-  counts.wrong += sent === expected ? 0 : 1;
+  const observed = await decideRestored(stage, { dataDir, decision, lateNumber: lateNumberOf(n) });
+  counts.queued += observed.queued > 0 ? 1 : 0;
+  counts.notAsked += observed.wasAsked ? 0 : 1;
+  counts.sentUnasked += observed.sentUnasked;
+  counts.notAccepted += observed.accepted ? 0 : 1;
+  counts.wrong += observed.sentAsDecided ? 0 : 1;
   counts[decision === 'confirm' ? 'confirmed' : 'discarded']++;
-}
-
-/** Waits for a bind; returns whether the gateway says that sending is paused. */
-async function isPausedOnceBound(client: Client): Promise<boolean> {
-  return until('a bind', async () => {
-    const { body } = await client.request('GET', '/health/ready');
-    const { checks } = body as { checks: Record<string, { ok: boolean }> };
-    return checks['carriers']?.ok === true && [checks['sending']?.ok === false];
-  }).then(([asked]) => asked === true);
-}
-
-type Place = { readonly environment: Readonly<Record<string, string>> };
-
-async function countQueued(place: Place): Promise<number> {
-  const { answer } = await runOperatorCommand(place, 'fence', 'show');
-  const { unsent, campaigns } = answer as { unsent: { messages: number }[]; campaigns: { recipients: number }[] };
-  const unmade = campaigns.reduce((sum, { recipients }) => sum + recipients, 0);
-  return unsent.reduce((sum, { messages }) => sum + messages, unmade);
 }

@@ -97,7 +97,7 @@ export async function exportStatuses(
 export type UnknownOutcome = { readonly messageId: string; readonly reason: string };
 
 /** Lists the messages whose outcome is unknown now, with the reason. */
-export async function listUnknownOutcomes({ pool }: Stage): Promise<UnknownOutcome[]> {
+export async function listUnknownOutcomes({ pool }: Pick<Stage, 'pool'>): Promise<UnknownOutcome[]> {
   const { rows } = await pool.query<UnknownOutcome>('SELECT message_id AS "messageId", reason FROM unknown_outcome');
   return rows;
 }

@@ -15,6 +15,7 @@ import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerConnectionCommands } from '../network/connections/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
+import { registerBackupCommands } from '../operations/backups/commands.ts';
 import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
 import { registerTemplateCommands } from '../operations/templates/commands.ts';
 import type { CommandGroup } from '../platform/cli.ts';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerReceiptCommands,
   registerUnknownCommands,
   registerScheduleCommands,
+  registerBackupCommands,
   registerRestoreGuardCommands,
   registerWebhookCommands,
   registerDoctorCommand,

@@ -22,12 +22,13 @@ export async function openDatabase(config: Config, log: Log, stopping: Stopping)
     await waitForPrimary(config.databaseUrl);
     return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
   }
-  const server = await startEmbedded({ dataDir: config.dataDir, log, signal: stopping.signal });
+  const { dataDir, walArchive } = config;
+  const server = await startEmbedded({ dataDir, walArchive, log, signal: stopping.signal });
   const lock = await acquireServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {
     await server.release();
     throw new StartupError(
-      `Heliograph already runs on ${config.dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`,
+      `Heliograph already runs on ${dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`,
     );
   }
   stopping.onHalt(server.halt);

@@ -77,7 +77,7 @@ function createProgram({ stdout, stderr }: Process): Command {
 }
 
 async function withDatabase<T>(
-  { databaseUrl, dataDir, cell }: Config,
+  { databaseUrl, dataDir, walArchive, cell }: Config,
   work: (pool: Pool) => Promise<T>,
   create: boolean,
 ): Promise<T> {
@@ -89,7 +89,7 @@ async function withDatabase<T>(
     throw new StartupError(
       `There is no installation in ${resolve(dataDir)}: set DATA_DIR or DATABASE_URL as for the program, or create one with serve or migrate.`,
     );
-  const server = await attachEmbedded({ dataDir, log: silentLog });
+  const server = await attachEmbedded({ dataDir, walArchive, log: silentLog });
   try {
     return await withPool(server.connectionString, cell, work);
   } finally {

@@ -21,6 +21,8 @@ export type Config = {
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Absolute path of the folder in which the program's own PostgreSQL archives its WAL; undefined: nowhere. */
+  readonly walArchive: string | undefined;
   /** Standbys that long reads may use; one or several hosts. */
   readonly databaseUrlRead: string | undefined;
   /** Maximum number of PostgreSQL connections per process. */
@@ -160,6 +162,7 @@ function readAll(read: Read): Config {
     workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
+    walArchive: read('WAL_ARCHIVE', KEYS.WAL_ARCHIVE),
     databaseUrlRead: read('DATABASE_URL_READ', KEYS.DATABASE_URL_READ) || undefined,
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
     tls,
@@ -288,6 +291,10 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
     problems.push('SMTP_URL and MAIL_FROM must be set together');
+  if (config.databaseUrl !== undefined && config.walArchive !== undefined)
+    problems.push(
+      'WAL_ARCHIVE is for the built-in PostgreSQL: your own, in DATABASE_URL, archives by its own settings',
+    );
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +

@@ -13,6 +13,7 @@ import { openStorage } from '../../platform/storage/open.ts';
 import { sharesSessions } from '../../platform/db/check-server.ts';
 import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
+import { checkArchive } from './check-archive.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -25,7 +26,8 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, rights, standbys, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and what has to be
+ * Checks database, rights, standbys, archive, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and
+ * what has to be
  * set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
@@ -35,6 +37,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkRights(pool),
     await checkStandbys(pool, config.databaseUrl),
     ...(await checkReadStandbys(config.databaseUrlRead)),
+    await checkArchive(pool, config.walArchive),
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),

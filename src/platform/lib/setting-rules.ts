@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
 import { readTls, splitHosts } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
@@ -40,6 +41,10 @@ export function databaseUrl(value: string): string {
   readTls(value);
   return value;
 }
+
+/** Accepts a path that can stand in quotes in a setting of PostgreSQL and in its shell commands. */
+export const quotablePath = (value: string): string =>
+  /^[^'"`$%\\\n]+$/.test(value) ? resolve(value) : must('a path without quotes, $, % and \\');
 
 function isAddressBlock(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');

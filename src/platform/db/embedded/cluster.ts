@@ -27,7 +27,8 @@ export type ClusterOptions = {
 export const clusterPath = (dataDir: string): string => join(dataDir, 'postgres');
 /** The file in a cluster outside its DATA_DIR that contains the path of that DATA_DIR. */
 export const OWNER_FILE = 'DATA_DIR';
-const passwordPath = (dataDir: string): string => join(dataDir, 'postgres.password');
+/** The file in DATA_DIR with the password of the superuser. */
+export const passwordPath = (dataDir: string): string => join(dataDir, 'postgres.password');
 
 /**
  * Returns the cluster of `dataDir`, created if there is none, and the password of its superuser. Of several concurrent
@@ -66,24 +67,51 @@ async function checkVersion(clusterDir: string, major: string): Promise<void> {
 }
 
 async function createCluster(options: ClusterOptions): Promise<void> {
+  const { dataDir, log } = options;
+  const password = await readOrCreate(passwordPath(dataDir), () => randomBytes(24).toString('base64url'));
+  log.info({ dir: clusterPath(dataDir) }, 'creating the database');
+  await installCluster(options, (dir) => initialise(dir, password, options));
+}
+
+/**
+ * Puts what `fill` writes into a new folder in the place of the cluster of `dataDir`, at once and only when it is complete:
+ * in DATA_DIR, or outside it if the server's user may not enter it. Returns false if another process was faster: its cluster
+ * stays.
+ */
+export async function installCluster(
+  options: Pick<ClusterOptions, 'dataDir' | 'user' | 'log'>,
+  fill: (dir: string) => Promise<void>,
+): Promise<boolean> {
   const { dataDir, user, log } = options;
   const path = clusterPath(dataDir);
-  const password = await readOrCreate(passwordPath(dataDir), () => randomBytes(24).toString('base64url'));
-  log.info({ dir: path }, 'creating the database');
   if (user === undefined || (await mayEnter(await realpath(dataDir), user))) {
     await removeDrafts(dataDir);
-    const draft = join(dataDir, `postgres.new-${process.pid}`);
-    await initialise(draft, password, options);
+    const draft = join(await realpath(dataDir), `postgres.new-${process.pid}`);
+    await fillOrRemove(draft, fill);
     // Fails if another process was faster: a rename does not replace a folder that is not empty.
-    await rename(draft, path).catch(() => rm(draft, { recursive: true }));
-    return;
+    return orRemove(draft, rename(draft, path));
   }
   const target = await systemDirFor(dataDir, log);
-  await initialise(target, password, options);
+  await fillOrRemove(target, fill);
   // Readable by all who may enter the cluster: the server's user copies it in backups.
   await writeFile(join(target, OWNER_FILE), await realpath(dataDir), { mode: 0o644 });
-  await symlink(target, path).catch(() => rm(target, { recursive: true }));
+  return orRemove(target, symlink(target, path));
 }
+
+async function fillOrRemove(dir: string, fill: (dir: string) => Promise<void>): Promise<void> {
+  try {
+    await fill(dir);
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+const orRemove = (dir: string, installed: Promise<void>): Promise<boolean> =>
+  installed.then(
+    () => true,
+    () => rm(dir, { recursive: true }).then(() => false),
+  );
 
 /** Removes what interrupted starts left; drafts of processes that are still running stay. */
 async function removeDrafts(dataDir: string): Promise<void> {
@@ -130,7 +158,6 @@ async function initialise(dir: string, password: string, options: ClusterOptions
       signal,
     });
   } catch (error) {
-    await rm(dir, { recursive: true, force: true });
     throw isProcessFailure(error)
       ? startFailure(error.stderr || error.message, { clusterDir: dirname(dir), logFile: basename(dir) })
       : error;

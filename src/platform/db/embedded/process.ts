@@ -23,6 +23,10 @@ export type Site = {
   readonly postgres: string;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
+  /** Further settings that postgresql.conf cannot override. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** How long a start may take; ten minutes if absent. */
+  readonly startTimeoutMs?: number;
 };
 
 export type RunningServer = {
@@ -107,7 +111,8 @@ export async function ensureRunning(
   const startedAt = Date.now();
   let child: Awaited<ReturnType<typeof spawnServer>> | undefined;
   let socketDir = socketFolder(site.clusterDir);
-  while (Date.now() < startedAt + START_TIMEOUT_MS) {
+  const timeoutMs = site.startTimeoutMs ?? START_TIMEOUT_MS;
+  while (Date.now() < startedAt + timeoutMs) {
     const server = await findServer(site.clusterDir);
     if (server?.ready) return { ...server, attached: server.pid !== child?.pid };
     await breakOffIf(signal, child);
@@ -119,7 +124,7 @@ export async function ensureRunning(
     }
     await delay(POLL_MS);
   }
-  throw new StartupError(`PostgreSQL was not ready after ${START_TIMEOUT_MS / 60_000} minutes: see ${site.logFile}.`);
+  throw new StartupError(`PostgreSQL was not ready after ${timeoutMs / 60_000} minutes: see ${site.logFile}.`);
 }
 
 const mayGoAway = (failure: string, startedAt: number): boolean =>
@@ -145,7 +150,7 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
   const log = openSync(site.logFile, 'a', 0o600);
   const child = spawn(
     site.postgres,
-    serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable }),
+    serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable, more: site.settings }),
     {
       ...site.user,
       cwd: '/',
@@ -232,6 +237,12 @@ export async function stopServer(clusterDir: string): Promise<void> {
   const deadline = Date.now() + STOP_TIMEOUT_MS;
   while (pid !== undefined && Date.now() < deadline && (await findServer(clusterDir))?.pid === pid)
     await delay(POLL_MS);
+}
+
+/** Shuts the server down cleanly and resolves when it has ended, however long its final checkpoint takes. */
+export async function stopAndWait(clusterDir: string): Promise<void> {
+  await haltServer(clusterDir);
+  while ((await findServer(clusterDir)) !== undefined) await delay(POLL_MS);
 }
 
 /** Makes the server shut down cleanly, without waiting for it; resolves with its pid, if there is one. */

@@ -1,0 +1,37 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readIfExists } from '../../private-file.ts';
+import { StartupError } from '../../startup-error.ts';
+import { sync } from './copy-folder.ts';
+
+/** What a backup says of itself. */
+export type BackupFacts = {
+  readonly startedAt: Date;
+  /** The earliest time that the backup can be restored to. */
+  readonly finishedAt: Date;
+  /** The first WAL segment that a restore needs. */
+  readonly firstSegment: string;
+};
+
+const fileOf = (backup: string): string => join(backup, 'backup.json');
+
+export async function writeFacts(backup: string, facts: BackupFacts): Promise<void> {
+  await writeFile(fileOf(backup), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
+  await sync(fileOf(backup));
+}
+
+/** Reads what a backup says of itself. Throws a StartupError if the folder is no backup. */
+export async function readFacts(backup: string): Promise<BackupFacts> {
+  const text = await readIfExists(fileOf(backup));
+  const facts: unknown = text === undefined ? null : JSON.parse(text);
+  if (!isStored(facts))
+    throw new StartupError(`${backup} is no backup: name a folder that \`backup create\` has written.`);
+  return { ...facts, startedAt: new Date(facts.startedAt), finishedAt: new Date(facts.finishedAt) };
+}
+
+type Stored = { readonly [K in keyof BackupFacts]: string };
+
+const isStored = (facts: unknown): facts is Stored =>
+  typeof facts === 'object' &&
+  facts !== null &&
+  ['startedAt', 'finishedAt', 'firstSegment'].every((name) => typeof Object(facts)[name] === 'string');

@@ -1,0 +1,16 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readFacts } from './facts.ts';
+import { isOfSegment, placeOf } from './segments.ts';
+
+/**
+ * Deletes archived WAL that no restore from the backup `oldest` or from a later one needs. The histories of timelines stay.
+ * Returns how many files it has deleted. Throws a StartupError if `oldest` is no backup.
+ */
+export async function pruneArchive(walArchive: string, oldest: string): Promise<number> {
+  const { firstSegment } = await readFacts(oldest);
+  const names = await readdir(walArchive);
+  const needless = names.filter((name) => isOfSegment(name) && placeOf(name) < placeOf(firstSegment));
+  for (const name of needless) await rm(join(walArchive, name));
+  return needless.length;
+}

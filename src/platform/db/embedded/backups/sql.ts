@@ -1,0 +1,35 @@
+import { type Db, exec, one, sql } from '../../query.ts';
+
+/**
+ * Keeps this session from being timed out, and all WAL from now on from being removed until the session ends. A checkpoint
+ * may take longer than any statement of the program.
+ */
+export async function holdWal(session: Db): Promise<void> {
+  await exec(session, sql`SET statement_timeout = 0`);
+  await exec(
+    session,
+    sql`SELECT pg_create_physical_replication_slot('heliograph_backup_' || pg_backend_pid(), true, true)`,
+  );
+}
+
+/** Begins a backup, which ends with the session. The server writes what it has in memory as fast as it can. */
+export async function startBackup(session: Db): Promise<void> {
+  await exec(session, sql`SELECT pg_backup_start('heliograph', true)`);
+}
+
+/**
+ * Ends the backup of this session. Returns the content of its file `backup_label`, and the last WAL segment that it needs,
+ * which is complete.
+ */
+export const stopBackup = (session: Db): Promise<{ label: string; lastSegment: string }> =>
+  one(
+    session,
+    sql`SELECT labelfile AS label, pg_walfile_name(lsn) AS "lastSegment" FROM pg_backup_stop(wait_for_archive => false)`,
+  );
+
+/** Finds the timeline that the server writes, and the time of the last commit that it has replayed, if there is one. */
+export const findRecovery = (session: Db): Promise<{ timeline: string; lastCommit: Date | null }> =>
+  one(
+    session,
+    sql`SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, pg_last_xact_replay_timestamp() AS "lastCommit"`,
+  );
