@@ -104,15 +104,17 @@ export function createPool(connectionString: string, { max, applicationName, log
   return pool;
 }
 
-/**
- * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last. When the socket
- * of one closes, for whatever reason, the servers are asked again.
- */
+/** Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last, and follow it. */
 function sessionOf(servers: Servers): typeof pg.Client {
-  const stream = (): Socket => createCorkedSocket().once('close', () => void servers.find());
   return class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
-      super({ ...(typeof config === 'object' && config), connectionString: servers.current(), stream });
+      const url = servers.current();
+      const stream = (): Socket => {
+        const socket = createCorkedSocket();
+        servers.follow(socket, url);
+        return socket;
+      };
+      super({ ...(typeof config === 'object' && config), connectionString: url, stream });
     }
   };
 }
