@@ -105,18 +105,17 @@ export function createPool(connectionString: string, { max, applicationName, log
   return pool;
 }
 
-/**
- * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last. With several
- * servers, they are asked again when the socket of a session closes, for whatever reason.
- */
+/** Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last, and follow it. */
 function sessionOf(servers: Servers): typeof pg.Client {
-  const stream = (): Socket => {
-    const socket = createCorkedSocket();
-    return servers.areSeveral ? socket.once('close', () => void servers.find()) : socket;
-  };
   return class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
-      super(clientConfig(servers.current(), { ...(typeof config === 'object' && config), stream }));
+      const url = servers.current();
+      const stream = (): Socket => {
+        const socket = createCorkedSocket();
+        servers.follow(socket, url);
+        return socket;
+      };
+      super(clientConfig(url, { ...(typeof config === 'object' && config), stream }));
       this.connection.once('sslconnect', () => {
         const { stream: secured } = this.connection;
         // It writes past the socket beneath it.

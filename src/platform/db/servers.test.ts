@@ -88,3 +88,29 @@ test('a session whose server has become read-only is dropped', async () => {
   await expect(transaction(pool, (tx) => exec(tx, sql`CREATE TABLE never (id int)`))).rejects.toThrow(/read-only/);
   expect(await pid()).not.toEqual(before);
 });
+
+test('of two servers that accept writes the one that was promoted last is used, and sessions leave the other', async () => {
+  const [later, earlier] = replicated.servers;
+  if (!later || !earlier) throw new Error('two servers');
+  await later.rebuild(earlier);
+  const pool = createPool(replicated.url, { max: 2, applicationName: 'test', log: silentLog });
+  onTestFinished(() => pool.end());
+  const port = () => one<{ port: number }>(pool, sql`SELECT inet_server_port() AS port`);
+  await until('the only one that accepts writes is used', () =>
+    port().then(
+      (found) => found.port === Number(portOf(earlier.url)),
+      () => false,
+    ),
+  );
+  await later.promote();
+  // Nothing has ended the sessions of the other server, which still accepts writes.
+  await until('the sessions have moved', () =>
+    port().then(
+      (found) => found.port === Number(portOf(later.url)),
+      () => false,
+    ),
+  );
+  const order = [earlier, later].map(({ url }) => new URL(url).host).join(',');
+  const url = earlier.url.replace(new URL(earlier.url).host, order);
+  expect(portOf(await serversOf(url).find())).toBe(portOf(later.url));
+}, 120_000);

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { splitHosts } from '../lib/database-url.ts';
@@ -14,14 +15,22 @@ export type Servers = {
   current(): string;
   /**
    * Resolves with the URL of the server that accepts writes, as soon as there is one. Calls at the same time share one
-   * search, which asks all servers at once and again every 200 ms.
+   * search, which asks all servers at once and again every 200 ms. If several accept writes, because a primary was replaced
+   * and does not know it, the one that was promoted last is used, and never again an earlier one.
    */
   find(): Promise<string>;
+  /**
+   * Watches the socket of a session with the server `url`. When it closes, the servers are asked again; when they name
+   * another server, the socket is destroyed: what a replaced primary is sent waits for its standbys forever, or is lost.
+   */
+  follow(socket: Socket, url: string): void;
 };
 
 /** How long a server may take to say whether it accepts writes. */
 const ANSWER_MS = 3000;
 const AGAIN_MS = 200;
+/** How often the servers are asked while all sessions seem well: a replaced primary does not end them. */
+const WATCH_MS = 5000;
 /** As long as PostgreSQL may take to start: a failover may be under way. */
 const START_MS = 30_000;
 
@@ -41,29 +50,52 @@ export function serversOf(connectionString: string): Servers {
 function createServers(urls: readonly string[]): Servers {
   let [current = ''] = urls;
   let fault: unknown;
+  let newestTimeline = 0;
   let search: Promise<string> | null = null;
+  const followed = new Map<Socket, string>();
 
   async function searchWritable(): Promise<string> {
     for (;;) {
-      const answers = await Promise.allSettled(urls.map(acceptsWrites));
+      const answers = await Promise.allSettled(urls.map(findWritableTimeline));
       const refusals = answers.filter((answer) => answer.status === 'rejected');
       fault = refusals.length === urls.length ? refusals[0]?.reason : undefined;
-      const found = urls.find((_, i) => answers[i]?.status === 'fulfilled' && answers[i].value);
-      if (found !== undefined) return (current = found);
+      const timelines = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : READ_ONLY));
+      const newest = Math.max(...timelines);
+      const found = urls[timelines.indexOf(newest)];
+      if (found !== undefined && newest >= newestTimeline) {
+        [current, newestTimeline] = [found, newest];
+        for (const [socket, url] of followed) if (url !== found) socket.destroy();
+        return found;
+      }
       await delay(AGAIN_MS, undefined, { ref: false });
     }
   }
+  const find = (): Promise<string> =>
+    urls.length === 1
+      ? Promise.resolve(current)
+      : (search ??= searchWritable().finally(() => {
+          search = null;
+        }));
 
+  let watch: NodeJS.Timeout | null = null;
   return {
     areSeveral: urls.length > 1,
     fault: () => fault,
     current: () => current,
-    find: () =>
-      urls.length === 1
-        ? Promise.resolve(current)
-        : (search ??= searchWritable().finally(() => {
-            search = null;
-          })),
+    find,
+    follow(socket, url) {
+      if (urls.length === 1) return;
+      followed.set(socket, url);
+      watch ??= setInterval(() => void find(), WATCH_MS).unref();
+      socket.once('close', () => {
+        followed.delete(socket);
+        if (followed.size === 0 && watch !== null) {
+          clearInterval(watch);
+          watch = null;
+        }
+        void find();
+      });
+    },
   };
 }
 
@@ -87,8 +119,14 @@ export async function waitForPrimary(connectionString: string, maxMs = START_MS)
   await Promise.race([servers.find(), late]).finally(() => stopped.abort());
 }
 
-/** Whether a server is neither a standby nor set to read-only. Rejects when it does not answer. */
-async function acceptsWrites(connectionString: string): Promise<boolean> {
+/** Stands for the timeline of a server that is a standby or set to read-only. */
+const READ_ONLY = -1;
+
+/**
+ * Finds the timeline of a server: each promotion begins one. `READ_ONLY` if it accepts no writes; 0 if a managed server does
+ * not say. Rejects when it does not answer.
+ */
+async function findWritableTimeline(connectionString: string): Promise<number> {
   const client = new pg.Client(
     clientConfig(connectionString, {
       application_name: 'heliograph: which server is the primary?',
@@ -99,7 +137,14 @@ async function acceptsWrites(connectionString: string): Promise<boolean> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return !(await isReadOnly(client));
+    if (await isReadOnly(client)) return READ_ONLY;
+    const asked = client.query<{ timeline: string }>(
+      'SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline',
+    );
+    return await asked.then(
+      ({ rows }) => Number.parseInt(rows[0]?.timeline ?? '', 16),
+      () => 0,
+    );
   } finally {
     client.end().catch(() => undefined);
   }

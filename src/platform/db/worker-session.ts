@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { clientConfig } from './client-config.ts';
@@ -40,9 +41,13 @@ export async function openWorkerSession(options: {
   let closed = false;
 
   async function connect(): Promise<void> {
-    const server = await serversOf(options.connectionString).find();
+    const servers = serversOf(options.connectionString);
+    const url = await servers.find();
+    const socket = new Socket();
+    servers.follow(socket, url);
     const next = new pg.Client(
-      clientConfig(server, {
+      clientConfig(url, {
+        stream: () => socket,
         application_name: 'heliograph worker session',
         keepAlive: true,
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
