@@ -5,8 +5,8 @@ import { existsSync, globSync } from 'node:fs';
 import { cruise, format, type IModule } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 
-const FOLDERS = ['src', 'client/src', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter((folder) =>
-  existsSync(folder),
+const FOLDERS = ['src', 'client/src', 'deploy', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter(
+  (folder) => existsSync(folder),
 );
 /** Where entries have an order. Tests are no part of it: they may reach anywhere. */
 const ORDERED = /^(src|web\/src)\/(?!.*\.test\.tsx?$)/;
