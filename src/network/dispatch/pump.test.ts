@@ -385,7 +385,10 @@ describe('order', () => {
     await lock.query('BEGIN; LOCK TABLE message_state');
     const carrier = createScriptedCarrier({ window: 1000 });
     const pump = pumpOn(carrier);
-    await until('a commit of outcomes waits', async () => carrier.submitted.length === 600 && (await countBlocked()) > 0);
+    await until(
+      'a commit of outcomes waits',
+      async () => carrier.submitted.length === 600 && (await countBlocked()) > 0,
+    );
     const [code] = await queueMessages(pool, { priority: 0 });
     pump.wake();
     await until('the code is written', () => carrier.submitted.length === 601);
