@@ -3,16 +3,10 @@ import { type Replicated, type ReplicatedServer, startReplicated } from '../test
 import { until } from '../test/support/until.ts';
 import { compare, hasEnded } from './lib/compare.ts';
 import { startCrew } from './lib/kills.ts';
-import {
-  destinationOf,
-  exportStatuses,
-  listEverUnknown,
-  listUnknownOutcomes,
-  sendEach,
-  untilIdle,
-} from './lib/messages.ts';
+import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
-import { openStage, type Stage } from './lib/stage.ts';
+import { openStage } from './lib/stage.ts';
+import { startTraffic, type Traffic } from './lib/traffic.ts';
 
 type Size = { readonly failovers: number; readonly bulk: number };
 
@@ -21,15 +15,12 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { failovers: 4, bulk: 1000 },
   full: { failovers: 20, bulk: 2000 },
 };
-const CLIENTS = 8;
 const WORKERS = 2;
 const WINDOW = 10;
 const STALL_TIMEOUT_MS = 60_000;
 /** Traffic before each failover, and with the standbys frozen before the kill. */
 const TRAFFIC_MS = 1000;
 const FROZEN_MS = 500;
-/** Of the clients' pause after a request that failed. */
-const RETRY_MS = 100;
 
 export const failover: Proof = {
   promise: 'The loss of the primary database server loses nothing that was accepted, and sends nothing twice.',
@@ -102,59 +93,6 @@ async function prove(run: Run): Promise<Findings> {
     'some requests failed while there was no primary': figures.refused > 0,
     'all failovers took place': pauses.length === size.failovers && standbyKills === size.failovers,
   });
-}
-
-type Traffic = {
-  /** The ids of all messages that were accepted. */
-  readonly ids: string[];
-  refused(): number;
-  /** Resolves when the clients have sent for so long. */
-  forMs(ms: number): Promise<void>;
-  /** Resolves at the next accepted message. */
-  untilAccepted(): Promise<void>;
-  stop(): Promise<void>;
-};
-
-/** Starts clients that send until they are stopped, each message to its own number; a request that fails is not repeated. */
-function startTraffic(stage: Stage, { bulk }: Size): Traffic {
-  const ids: string[] = [];
-  let [next, refused] = [0, 0];
-  let isOn = true;
-
-  async function send(one: () => Promise<readonly string[]>): Promise<void> {
-    while (isOn) {
-      const accepted = await one().catch(() => null);
-      if (accepted !== null) ids.push(...accepted);
-      else {
-        refused += 1;
-        await delay(RETRY_MS);
-      }
-    }
-  }
-  const single = async (): Promise<string[]> => {
-    const { messageId } = await stage.client.send({ phoneNumber: destinationOf(next++), message: 'Your code is 1' });
-    return messageId === null ? [] : [messageId];
-  };
-  const many = async (): Promise<string[]> => {
-    await delay(TRAFFIC_MS);
-    const messages = Array.from({ length: bulk }, () => ({ destination: destinationOf(next++), body: 'For all' }));
-    return sendEach(stage, messages);
-  };
-  const clients = [...Array.from({ length: CLIENTS }, () => send(single)), send(many)];
-  const untilAccepted = async (): Promise<void> => {
-    const before = ids.length;
-    await until('an accepted message', () => ids.length > before);
-  };
-  return {
-    ids,
-    refused: () => refused,
-    forMs: (ms) => delay(ms),
-    untilAccepted,
-    async stop() {
-      isOn = false;
-      await Promise.all(clients);
-    },
-  };
 }
 
 /**
