@@ -20,19 +20,22 @@ const LOCK_KEY = 4_202_511;
 /**
  * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own
  * transaction. Forward only. Of several concurrent runs, one works and the others wait for it. Returns the names that
- * this call applied.
+ * this call applied. A database without rows of accounts (`hasTenants` is false) needs no role for them.
  *
  * Throws a StartupError, and changes nothing, if the server is not one to work on (`checkServer`), if an applied file was changed, if the database has a migration that
  * `dir` lacks (it belongs to a newer release), or if a new file would come before an applied one.
  */
-export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
+export async function migrate(
+  pool: Pool,
+  { dir, log, hasTenants = true }: { dir: string; log: Log; hasTenants?: boolean },
+): Promise<string[]> {
   const migrations = await readMigrations(dir);
   await checkServer(pool);
   const client = await pool.connect();
   try {
     await client.query('SET statement_timeout = 0');
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`);
-    await ensureTenantRole(client);
+    if (hasTenants) await ensureTenantRole(client);
     const pending = await findPending(client, migrations);
     for (const migration of pending) await apply(client, migration, log);
     if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
