@@ -6,7 +6,7 @@ import { startCrew } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { openStage } from './lib/stage.ts';
-import { startTraffic, type Traffic } from './lib/traffic.ts';
+import { startTraffic, type Traffic } from './lib/sending.ts';
 
 type Size = { readonly failovers: number; readonly bulk: number };
 

@@ -9,7 +9,7 @@ import { startCrew } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import type { Run } from './lib/proof.ts';
 import { openStage } from './lib/stage.ts';
-import { startTraffic } from './lib/traffic.ts';
+import { startTraffic } from './lib/sending.ts';
 
 const [WORKERS, WINDOW, BULK] = [2, 10, 100];
 const TRAFFIC_MS = 1000;

@@ -3,6 +3,7 @@ import { allowlist } from './allowlist.ts';
 import { backup } from './backup.ts';
 import { callbacks } from './callbacks/index.ts';
 import { canary } from './canary/index.ts';
+import { cellLost } from './cell-lost.ts';
 import { clock } from './clock/index.ts';
 import { consoleProof } from './console/index.ts';
 import { crash, crashPostgres } from './crash/index.ts';
@@ -45,6 +46,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --campaign': crashCampaign,
   failover,
   scale,
+  'cell-lost': cellLost,
   'crash --policy resubmit': resubmit,
   accept,
   settle,

@@ -16,9 +16,11 @@ import { registerConnectionCommands } from '../network/connections/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
 import { registerBackupCommands } from '../operations/backups/commands.ts';
+import { registerCellCommands } from '../operations/directory/commands.ts';
 import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
 import { registerTemplateCommands } from '../operations/templates/commands.ts';
 import type { CommandGroup } from '../platform/cli.ts';
+import { registerDirectoryCommand } from './directory.ts';
 import { registerDoctorCommand } from './doctor.ts';
 import { registerServeCommands } from './serve-commands.ts';
 
@@ -45,5 +47,7 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerBackupCommands,
   registerRestoreGuardCommands,
   registerWebhookCommands,
+  registerCellCommands,
+  registerDirectoryCommand,
   registerDoctorCommand,
 ];

@@ -7,6 +7,9 @@ import { transaction } from './transaction.ts';
 /** How many ids a cell has. With 8,191 cells the largest id is below 2^53, which a number of JavaScript holds exactly. */
 const IDS_PER_CELL = 2 ** 40;
 
+/** Returns the cell in which an id was made. */
+export const cellOfId = (id: number): number => Math.floor(id / IDS_PER_CELL);
+
 /**
  * Makes a new database that of a cell, and lets the ids of all its tables begin at `cell` * 2^40: the ids of two cells
  * never meet, so that an account can move from one to the other. A database that already has accounts is that of cell 0.

@@ -24,7 +24,8 @@ const LOCK_KEY = 4_202_511;
 /**
  * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own
  * transaction, in the schema that `search_path` begins with. Forward only. Of several concurrent runs, one works and the
- * others wait for it. Returns the names that this call applied.
+ * others wait for it. Returns the names that this call applied. A database without rows of accounts (`hasTenants` is
+ * false) needs no role for them, and no functions.
  *
  * A database of a newer release, with migrations after the last one of `dir`, stays as it is: while an installation is
  * upgraded, both releases work on it.
@@ -34,7 +35,10 @@ const LOCK_KEY = 4_202_511;
  * newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied
  * one.
  */
-export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
+export async function migrate(
+  pool: Pool,
+  { dir, log, hasTenants = true }: { dir: string; log: Log; hasTenants?: boolean },
+): Promise<string[]> {
   const migrations = await readMigrations(dir);
   await checkServer(pool);
   const client = await pool.connect();
@@ -42,9 +46,11 @@ export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log 
     await client.query('SET statement_timeout = 0');
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`);
     const schema = await checkSchema(client);
-    await ensureTenantRole(client);
-    await ensureUuidv7(client);
-    await ensureTrigrams(client);
+    if (hasTenants) {
+      await ensureTenantRole(client);
+      await ensureUuidv7(client);
+      await ensureTrigrams(client);
+    }
     const pending = await findPending(client, migrations);
     for (const migration of pending) await apply(client, migration, { schema, log });
     if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
