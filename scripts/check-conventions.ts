@@ -14,15 +14,20 @@ import { listContractions } from './contractions.ts';
 
 /** Names of other systems and of formats, which no file of ours needs to hold. */
 const FOREIGN = new Set([
+  'CREATEDB',
   'CREATEROLE',
   'NODE_EXTRA_CA_CERTS',
   'asia',
+  'avnadmin',
+  'azure.extensions',
   'europe',
   'getaddrinfo',
   'pg_basebackup',
   'pg_dump',
   'pg_stat_statements',
   'psql',
+  'rds.allowed_extensions',
+  'uuid_extract_timestamp',
   'nodejs_eventloop_lag_p99_seconds',
   'whatsapp_business_management',
   'whatsapp_business_messaging',

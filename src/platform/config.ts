@@ -302,10 +302,7 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
     problems.push('SMTP_URL and MAIL_FROM must be set together');
-  if (config.databaseUrl !== undefined && config.walArchive !== undefined)
-    problems.push(
-      'WAL_ARCHIVE is for the built-in PostgreSQL: your own, in DATABASE_URL, archives by its own settings',
-    );
+  problems.push(...archiveProblems(config));
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
@@ -314,6 +311,11 @@ function combinationProblems(config: Config, env: Environment): string[] {
   }
   return problems;
 }
+
+const archiveProblems = ({ databaseUrl, walArchive }: Config): string[] =>
+  databaseUrl === undefined || walArchive === undefined
+    ? []
+    : ['WAL_ARCHIVE is for the built-in PostgreSQL: your own, in DATABASE_URL, archives by its own settings'];
 
 function storageProblems({ bucket, credentials }: S3Config): string[] {
   return [

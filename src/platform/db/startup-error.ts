@@ -79,7 +79,10 @@ function explainText(error: unknown): string | undefined {
   if (/timeout expired|timeout exceeded|connection timeout/i.test(text)) return EXPLANATIONS['ETIMEDOUT'];
   if (/does not support SSL/i.test(text))
     return 'PostgreSQL does not support TLS: remove sslmode from DATABASE_URL, or set ssl = on in its postgresql.conf.';
-  if (/no pg_hba\.conf entry.*no encryption|SSL (connection is )?required/i.test(text))
+  if (
+    (text.includes('no pg_hba.conf entry') && text.includes('no encryption')) ||
+    /SSL (connection is )?required/i.test(text)
+  )
     return 'PostgreSQL takes only encrypted connections from here: set sslmode=require or stricter in DATABASE_URL.';
   if (/connection requires a valid client certificate/i.test(text))
     return 'PostgreSQL wants a certificate from us: set sslcert and sslkey in DATABASE_URL to the paths of one and its key.';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 type Attribute = {
   readonly key: string;
@@ -55,11 +56,11 @@ export type Collector = AsyncDisposable & {
 /** Starts a collector on a free port of this machine. */
 export async function startCollector(): Promise<Collector> {
   const requests: { path: string; headers: object; body: string }[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    requests.push({ path: request.url ?? '', headers: request.headers, body });
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      requests.push({ path: request.url ?? '', headers: request.headers, body });
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
