@@ -19,6 +19,7 @@ import { fields } from './fields/index.ts';
 import { links } from './links/index.ts';
 import { malformed } from './malformed/index.ts';
 import { money } from './money.ts';
+import { move } from './move/index.ts';
 import { oauth } from './oauth.ts';
 import { oracle } from './oracle.ts';
 import type { Proof } from './lib/proof.ts';
@@ -41,6 +42,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --pg': crashPostgres,
   'crash --campaign': crashCampaign,
   failover,
+  move,
   'crash --policy resubmit': resubmit,
   accept,
   settle,

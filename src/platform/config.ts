@@ -13,6 +13,13 @@ export type Config = {
   readonly port: number;
   /** The cell that the database is: its ids begin at `cell` * 2^40. */
   readonly cell: number;
+  /** For commands that concern several cells. */
+  readonly cells: {
+    /** The database of the directory. */
+    readonly directoryUrl: string | undefined;
+    /** The databases of all cells, by their numbers. */
+    readonly databases: ReadonlyMap<number, string>;
+  };
   /** How many processes `serve` runs in. */
   readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
@@ -133,6 +140,10 @@ function readAll(read: Read): Config {
     host,
     port,
     cell: read('CELL', KEYS.CELL),
+    cells: {
+      directoryUrl: read('DIRECTORY_URL', KEYS.DIRECTORY_URL) || undefined,
+      databases: read('CELL_DATABASES', KEYS.CELL_DATABASES),
+    },
     processes: read('PROCESSES', KEYS.PROCESSES),
     workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),

@@ -3,6 +3,7 @@ import type { Platform } from './lib/social-platform.ts';
 import { trimCharacter } from './lib/trim.ts';
 import {
   addressBlocks,
+  cellDatabases,
   databaseUrl,
   integer,
   mailAddress,
@@ -67,6 +68,18 @@ export const KEYS = {
     fallback: '0',
     help: 'Number of this installation among several that share nothing, 0 to 8190: the ids of its database begin at that many times 2^40, so that those of two installations never meet and an account can move. Fixed by the first start on a database.',
     parse: integer(0, 8190),
+  },
+  DIRECTORY_URL: {
+    type: 'URL',
+    fallback: '',
+    help: 'URL of the database of the directory, which knows the accounts that have moved to another cell: one of its own, not that of a cell. For the commands that concern several cells.',
+    parse: databaseUrl,
+  },
+  CELL_DATABASES: {
+    type: 'list',
+    fallback: '',
+    help: 'The databases of all cells, as number=URL separated by spaces: `0=postgres://user:password@host/name 1=postgres://user:password@host/name`. For the commands that concern several cells.',
+    parse: cellDatabases,
   },
   PROCESSES: {
     type: 'number',
