@@ -21,6 +21,7 @@ import { fields } from './fields/index.ts';
 import { links } from './links/index.ts';
 import { malformed } from './malformed/index.ts';
 import { money } from './money.ts';
+import { move } from './move/index.ts';
 import { oauth } from './oauth.ts';
 import { oracle } from './oracle.ts';
 import type { Proof } from './lib/proof.ts';
@@ -47,6 +48,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   failover,
   scale,
   'cell-lost': cellLost,
+  move,
   'crash --policy resubmit': resubmit,
   accept,
   settle,

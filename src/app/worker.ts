@@ -41,6 +41,7 @@ import { dispatchTasks } from '../network/dispatch/tasks.ts';
 import { WAKE_CHANNEL, type Waker } from '../network/dispatch/wake.ts';
 import { createResolver } from '../network/templates/resolve.ts';
 import { templateTasks } from '../network/templates/tasks.ts';
+import { moveTasks } from '../operations/account-move/tasks.ts';
 import { retentionTasks } from '../operations/retention/tasks.ts';
 import { workerTasks } from '../operations/workers/tasks.ts';
 import type { Config } from '../platform/config.ts';
@@ -165,6 +166,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...storageTasks(parts),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
+    ...moveTasks({ ...parts, cells: config.cells }),
   ];
   const runner = createTaskRunner(tasks, { paused, log });
   let deliveries: Deliveries | null = null;

@@ -26,6 +26,8 @@ export type CommandContext = {
    * exit code is 1, for a command that found a problem.
    */
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
+  /** Prints a line on stderr about what a long command does now. */
+  progress(line: string): void;
 };
 
 /** Registers the commands of one feature. */
@@ -54,6 +56,7 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
       print(program.opts()['json'] === true ? JSON.stringify(result) : human(result));
       ok &&= good;
     },
+    progress: (line) => void process.stderr.write(`${line}\n`),
   };
   for (const register of groups) register(program, context);
   try {

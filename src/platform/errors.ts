@@ -64,3 +64,10 @@ function summary(details: readonly FieldError[]): string {
   const fields = Map.groupBy(details, ({ message }) => message);
   return [...fields].map(([message, at]) => `${at.map(({ field }) => field).join(', ')}: ${message}`).join('; ');
 }
+
+/** The 503 for a request of an account that is moving to another cell, or has moved. */
+export const accountAway = (): AppError =>
+  new AppError('unavailable', {
+    message: 'The account is in another cell, or on its way there: try again',
+    retryAfterSeconds: 1,
+  });

@@ -7,6 +7,7 @@ import { rateOf, refuseAtGate, refuseOutsidePlan } from './gate.ts';
 const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
   accountId: 1,
   accountStatus: 'active',
+  away: false,
   plan: 'production',
   channels: 7,
   ratePerMinute: null,
@@ -42,4 +43,9 @@ test('a channel outside the plan is refused', () => {
   const channels = new Set(CHANNELS.filter((channel) => channel !== 'RCS'));
   expect(() => refuseOutsidePlan({ channels }, ['SMS'])).not.toThrow();
   expect(() => refuseOutsidePlan({ channels }, ['SMS', 'RCS'])).toThrow('RCS');
+});
+
+test('an account that is in another cell is asked to try again, although it is suspended', () => {
+  const away = gate({ away: true, accountStatus: 'suspended' });
+  expect(() => refuseAtGate(away, '192.0.2.1')).toThrow(expect.objectContaining({ status: 503, retryAfterSeconds: 1 }));
 });

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../platform/errors.ts';
+import { accountAway, AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
 import { type Channel, outsidePlanMessage } from '../../platform/lib/channel.ts';
@@ -8,10 +8,11 @@ import { type Rate, rateHeaders, type RateLimiter } from '../../platform/lib/lim
 import type { AccountGate } from './sql.ts';
 
 /**
- * Throws 403 when the account is suspended or the address is not on its allow-list. Call it only after the credentials
- * have proved right, so that a stranger learns neither.
+ * Throws 503 when the account is moving to another cell, and 403 when it is suspended or the address is not on its
+ * allow-list. Call it only after the credentials have proved right, so that a stranger learns nothing.
  */
-export function refuseAtGate({ accountStatus, allowList }: AccountGate, address: string): void {
+export function refuseAtGate({ accountStatus, allowList, away }: AccountGate, address: string): void {
+  if (away) throw accountAway();
   if (accountStatus === 'suspended') throw new AppError('forbidden', { message: 'The account is suspended' });
   if (allowList !== null && !addressListOf(allowList)(address))
     throw new AppError('forbidden', { message: "This address is not on the account's allow-list" });

@@ -1,3 +1,4 @@
+import { NOT_SERVED } from '../../platform/db/away.ts';
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { NumberChecks } from '../../platform/lib/phone/number-rules.ts';
@@ -18,6 +19,8 @@ export type AccountRow = RowOf<typeof ACCOUNT>;
 export const GATE = columns({
   accountId: as<number>('a.id'),
   accountStatus: as<AccountStatus>('a.status'),
+  /** Whether the account is in another cell, or on its way. */
+  away: as<boolean>(sql`EXISTS (SELECT FROM account_move v WHERE v.account_id = a.id AND ${NOT_SERVED})`),
   plan: as<Plan>('a.plan'),
   /** The channels of the account, as bits. */
   channels: as<number>('a.channels'),

@@ -1,7 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
+import { listAway } from '../../platform/db/away.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
+import { insertPassedOn } from '../passed-on/sql.ts';
 import { matchUnknowns } from '../unknown-outcomes/match-unknowns.ts';
 import { type Match, matchReceipts } from './match.ts';
 import * as db from './sql.ts';
@@ -53,9 +55,30 @@ async function settle(tx: PoolClient, arrived: readonly Arrived[], now: Date): P
   const { receipts, rest } = await matchAll(arrived, (id, own) => match(tx, id, own, now));
   const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
   if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
-  if (receipts.length > 0) await receiveReceipts(tx, receipts);
+  await receiveServed(tx, receipts);
   return { parked: unmatched.length, receipts };
 }
+
+/** Keeps the receipts of accounts that are not served here for the cell where they are, and receives the others. */
+async function receiveServed(tx: PoolClient, receipts: readonly MatchedReceipt[]): Promise<void> {
+  const away = await listAway(tx, [...new Set(receipts.map(({ accountId }) => accountId))]);
+  const [others, served] = [receipts.filter(isOf(away)), receipts.filter((one) => !isOf(away)(one))];
+  await insertPassedOn(
+    tx,
+    others.map(({ accountId, connectionId, receipt }) => ({
+      accountId,
+      connectionId,
+      kind: 'receipt' as const,
+      content: db.receiptsJson([receipt]),
+    })),
+  );
+  if (served.length > 0) await receiveReceipts(tx, served);
+}
+
+const isOf =
+  (accounts: ReadonlySet<number>) =>
+  ({ accountId }: { readonly accountId: number }): boolean =>
+    accounts.has(accountId);
 
 type Left = {
   /** Called when parked receipts are to be tried again soon. */
@@ -131,7 +154,7 @@ function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<Omit<P
     if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
     if (later.length > 0) await db.updateUnmatchedRetry(tx, later);
-    if (receipts.length > 0) await receiveReceipts(tx, receipts);
+    await receiveServed(tx, receipts);
     return { count: parked.length, receipts };
   });
 }

@@ -44,6 +44,9 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
 /** A carrier may put a NUL anywhere, but PostgreSQL's text may not contain one. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
 
+/** Receipts as the inbox stores them. */
+export const receiptsJson = (receipts: readonly Receipt[]): string => toJson(receipts.map(toRow));
+
 /**
  * Returns a receipt as it is after it was stored: the database takes no NUL, so another character is in its place.
  */
@@ -70,10 +73,18 @@ export async function insertReceiptBatches(
     onePlan(
       insertRows('receipt_batch', batches, {
         connectionId: bigint,
-        receipts: json((b) => toJson(b.receipts.map(toRow))),
+        receipts: json((b) => receiptsJson(b.receipts)),
       }),
     ),
   );
+}
+
+/** Stores receipts that another cell has passed on in the inbox; each as `receiptsJson` wrote it there. */
+export async function insertPassedReceipts(
+  db: Db,
+  batches: readonly { readonly connectionId: number; readonly receipts: string }[],
+): Promise<void> {
+  await exec(db, insertRows('receipt_batch', batches, { connectionId: bigint, receipts: json }));
 }
 
 const TAKEN_BATCH = columns({

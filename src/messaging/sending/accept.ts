@@ -4,7 +4,9 @@ import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
 import { isShortage } from '../../money/credit/sql.ts';
+import { isAway, listAway } from '../../platform/db/away.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
+import { accountAway } from '../../platform/errors.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
@@ -100,17 +102,24 @@ export function createAccept(deps: AcceptDeps): Accept {
     );
   }
 
-  /** Commits the sends whose key is free. The result is null for those whose key another request has taken. */
-  async function commitWithFreeKeys(items: readonly Item[]): Promise<(Verdict | null)[]> {
+  /**
+   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key another
+   * request has taken.
+   */
+  async function commitWithFreeKeys(items: readonly Item[]): Promise<(Verdict | null | 'away')[]> {
     let free = firstOfEachKey(items);
+    const away = new Set<number>();
     for (;;) {
       try {
-        const verdicts = await commitBatch(free);
+        const verdicts = free.length === 0 ? [] : await commitBatch(free);
         const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
-        return items.map((item) => verdictOf.get(item) ?? null);
+        return items.map((item) => (away.has(item.message.accountId) ? 'away' : (verdictOf.get(item) ?? null)));
       } catch (error) {
-        if (!isKeyTaken(error)) throw error;
-        free = await withoutTakenKeys(pool, free);
+        if (isAway(error)) {
+          for (const id of await listAway(pool, accountsOf(free))) away.add(id);
+          free = free.filter(({ message }) => !away.has(message.accountId));
+        } else if (isKeyTaken(error)) free = await withoutTakenKeys(pool, free);
+        else throw error;
       }
     }
   }
@@ -119,7 +128,7 @@ export function createAccept(deps: AcceptDeps): Accept {
     const isOptedOut = await findOptedOut(actor, drafts);
     return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut));
   };
-  const joinNextCommit = groupCommit<Item, Verdict | null>({
+  const joinNextCommit = groupCommit<Item, Verdict | null | 'away'>({
     flush: commitWithFreeKeys,
     maxItems: ROWS_PER_STATEMENT,
     inFlight: 2,
@@ -133,6 +142,7 @@ export function createAccept(deps: AcceptDeps): Accept {
         return prepared;
       }
       const verdict = await joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared);
+      if (verdict === 'away') throw accountAway();
       if (!verdict) throw new KeyTaken('the key was taken by another send');
       return verdict;
     },
@@ -164,6 +174,8 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
 
 /** The client id that a message claims. One that follows another message has that message's id and claims none. */
 const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
+
+const accountsOf = (items: readonly Item[]): number[] => [...new Set(items.map(({ message }) => message.accountId))];
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 

@@ -11,6 +11,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { toMicros } from '../../platform/lib/money.ts';
 import { type Plan, PLANS } from '../../platform/lib/plan.ts';
+import { registerMoveCommand } from '../account-move/commands.ts';
 import { registerChannelsCommand } from '../subscription/commands.ts';
 import { createAccount, type NewAccount } from './create.ts';
 
@@ -45,6 +46,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
   registerSecurityCommands(account, context);
   registerSecondFactorCommands(account, context);
   registerChannelsCommand(account, context);
+  registerMoveCommand(account, context);
 }
 
 type CreateOptions = { name: string; plan: Plan; credit: number; operator?: true };

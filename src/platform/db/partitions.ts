@@ -55,6 +55,15 @@ export async function ensurePartitions(db: Db, now: Date): Promise<number> {
     { length: AHEAD_DAYS + BEHIND_DAYS + 1 },
     (_, i) => new Date((today - BEHIND_DAYS + i) * DAY_MS),
   );
+  return createPartitions(db, days);
+}
+
+/**
+ * Makes sure that every day-partitioned table has its partitions of these days.
+ *
+ * @returns the number of partitions created
+ */
+export async function createPartitions(db: Db, days: readonly Date[]): Promise<number> {
   const existing = await listPartitions(db);
   const missing = Object.keys(DAY_TABLES).flatMap((table) =>
     days.filter((day) => !existing.has(partitionName(table, day))).map((day) => createPartition(table, day)),

@@ -19,7 +19,10 @@ beforeAll(async () => {
     GRANT SELECT, INSERT, UPDATE, DELETE ON note TO heliograph_tenant;
     ALTER TABLE note ENABLE ROW LEVEL SECURITY;
     CREATE POLICY tenant ON note USING (account_id = NULLIF(current_setting('app.account_id', true), '')::bigint);
-    INSERT INTO note VALUES (1, 1, 'of one'), (2, 1, 'of two');`);
+    INSERT INTO note VALUES (1, 1, 'of one'), (2, 1, 'of two');
+    CREATE TABLE account_move (account_id bigint PRIMARY KEY, state text NOT NULL);
+    CREATE FUNCTION refuse_away(account bigint) RETURNS boolean LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = 'HM001'; END $$;`);
 });
 afterAll(() => pool.end());
 

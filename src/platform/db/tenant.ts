@@ -39,19 +39,29 @@ export const tenantTransaction = <T>(
   { accountId }: Tenant,
   work: (tx: PoolClient) => Promise<T>,
 ): Promise<T> =>
-  transaction(pool, (tx) => {
+  transaction(pool, async (tx) => {
     // Sent together with the first statement. If it fails, the transaction is aborted, and that statement fails too.
-    tx.query(enterTenant(accountId)).catch(() => undefined);
-    return work(tx);
+    const refusal = tx.query(enterTenant(accountId)).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    try {
+      return await work(tx);
+    } catch (error) {
+      throw (await refusal) ?? error;
+    }
   });
 
 /**
  * Sets the account and the role until the transaction ends; then the connection has the rights of the owner again, and
- * no account. One statement for both, which returns no row.
+ * no account. One statement for both, which returns no row. It fails when the account is not served in this database
+ * (`isAway`).
  */
 const ENTER = {
   name: 'enter_tenant',
-  text: `SELECT WHERE set_config('app.account_id', $1, true) IS NULL OR set_config('role', '${TENANT_ROLE}', true) IS NULL`,
+  text: `SELECT WHERE EXISTS (SELECT FROM account_move WHERE account_id = ($1::text)::bigint AND state <> 'preparing'
+                         AND refuse_away(account_id))
+    OR set_config('app.account_id', $1, true) IS NULL OR set_config('role', '${TENANT_ROLE}', true) IS NULL`,
 };
 
 /** Returns the statement that gives a transaction opened elsewhere the rights of one account until it ends. */

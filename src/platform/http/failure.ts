@@ -1,4 +1,5 @@
-import { AppError, type ErrorCode } from '../errors.ts';
+import { isAway } from '../db/away.ts';
+import { accountAway, AppError, type ErrorCode } from '../errors.ts';
 
 /** Errors of the framework that mean something more specific than their HTTP status. */
 const BY_CODE: Readonly<Record<string, readonly [code: ErrorCode, message?: string]>> = {
@@ -49,6 +50,7 @@ export function asAppError(error: unknown): AppError {
   const code = textOf(error, 'code');
   const [known, message] = BY_CODE[code] ?? [clientError(error)];
   if (known !== undefined) return new AppError(known, { cause: error, ...(message && { message }) });
+  if (isAway(error)) return accountAway();
   if (isDatabaseUnavailable(error, code)) {
     return new AppError('unavailable', { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS });
   }

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { between, oneOf, type Run } from '../lib/proof.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
+
+/** After which of its steps a move is killed. */
+const STEPS = ['ending the background work', 'holding its requests', 'copying', 'switching'] as const;
+/** After a step, a move is killed within this time. */
+const MAX_KILL_DELAY_MS = 400;
+
+export type MoveResult = {
+  readonly killed: boolean;
+  /** How long the account was held; null when the command was killed, or had been killed while it held the account. */
+  readonly pauseMs: number | null;
+};
+
+type Moving = {
+  readonly accountId: number;
+  readonly to: number;
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/** Runs `account move` until it has ended; throws when it fails. With `kill` it is killed at a random moment. */
+export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<MoveResult> {
+  const { accountId, to, environment } = moving;
+  const flags = run.sabotage === null ? [] : ['--import', run.sabotage];
+  const child = spawn(
+    process.execPath,
+    [...flags, MAIN, '--json', 'account', 'move', String(accountId), '--to', String(to)],
+    { env: { PATH: process.env['PATH'], ...environment }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const exited = once(child, 'exit');
+  const fatal = kill ? oneOf(run, STEPS) : null;
+  const delayMs = between(run, 0, MAX_KILL_DELAY_MS);
+  const told: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    told.push(line);
+    if (line === fatal) void delay(delayMs).then(() => child.kill('SIGKILL'));
+  });
+  const output: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => output.push(line));
+  const [code, signal] = await exited;
+  if (signal === 'SIGKILL') return { killed: true, pauseMs: null };
+  if (code !== 0) throw new Error(`account move ended with ${code}: ${told.join('; ')}`);
+  return { killed: false, pauseMs: JSON.parse(output.at(-1) ?? '{}').pauseMs ?? null };
+}

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { findAccountCell } from '../../src/operations/directory/sql.ts';
+import { BULK, type Client, createClient, SEND } from '../../test/support/client.ts';
+import { destinationOf } from '../lib/messages.ts';
+import type { Account } from '../lib/stage.ts';
+import type { Cells } from './cells.ts';
+
+const CLIENTS = 4;
+const BULK_EVERY_MS = 700;
+const SCHEDULED_EVERY_MS = 400;
+/** Longer than a move takes, so that some are scheduled in one cell and sent from the other. */
+const SCHEDULED_AFTER_MS = 12_000;
+const RETRY_MS = 50;
+
+export type Traffic = {
+  /** The ids of all messages that were accepted. */
+  readonly ids: string[];
+  /** The longest that a single send had to wait for its answer, with all attempts, in ms. */
+  longestMs(): number;
+  /** How many attempts were answered by something else than 200. */
+  refused(): number;
+  stop(): Promise<void>;
+  /** The client at the cell where the account is now. */
+  client(): Promise<Client>;
+};
+
+/** What stands in front of the cells: asks the directory where the account is, and waits while it is held. */
+export function frontOf({ stages, directory }: Cells, account: Account): () => Promise<Client> {
+  const clients = stages.map(({ gateway }) => createClient(() => String(gateway.ready['address']), account.apiKey));
+  return async () => {
+    for (;;) {
+      const { cell, movingSince } = await findAccountCell(directory as Pool, account);
+      const client = clients[cell];
+      if (movingSince === null && client) return client;
+      await delay(RETRY_MS / 5);
+    }
+  };
+}
+
+/**
+ * Starts clients that send until they are stopped: each message to its own number, each request again until it is
+ * accepted, under an id that makes the repeat harmless.
+ */
+export function startTraffic(cells: Cells, account: Account, bulk: number): Traffic {
+  const ids: string[] = [];
+  const front = frontOf(cells, account);
+  let [next, longestMs, refused, isOn] = [0, 0, 0, true];
+
+  async function untilAccepted(path: string, body: object): Promise<unknown> {
+    const beganAt = performance.now();
+    for (;;) {
+      const answer = await (await front()).request('POST', path, { body }).catch(() => null);
+      if (answer?.status === 200) {
+        if (path === SEND) longestMs = Math.max(longestMs, performance.now() - beganAt);
+        return answer.body;
+      }
+      // The time of a scheduled message has passed while its request waited: whether it was accepted before is not known.
+      if (answer?.status === 400) return null;
+      refused += 1;
+      await delay(RETRY_MS);
+    }
+  }
+  const single = async (more: object = {}): Promise<void> => {
+    const n = next++;
+    const body = {
+      phoneNumber: destinationOf(n),
+      message: 'Your code is 1',
+      customerMessageId: `single-${n}`,
+      ...more,
+    };
+    const answer = (await untilAccepted(SEND, body)) as { messageId: string } | null;
+    if (answer) ids.push(answer.messageId);
+  };
+  const many = async (): Promise<void> => {
+    await delay(BULK_EVERY_MS);
+    const destinations = Array.from({ length: bulk }, () => destinationOf(next++));
+    const body = { globalId: `bulk-${next}`, messages: [{ destinations, sender: 'Acme', body: 'For all' }] };
+    const { results } = (await untilAccepted(BULK, body)) as { results: { id?: string }[] };
+    ids.push(...results.flatMap(({ id }) => id ?? []));
+  };
+  const scheduled = async (): Promise<void> => {
+    await delay(SCHEDULED_EVERY_MS);
+    await single({ scheduledDate: new Date(Date.now() + SCHEDULED_AFTER_MS).toISOString() });
+  };
+  const repeat = async (one: () => Promise<void>): Promise<void> => {
+    while (isOn) await one();
+  };
+  const running = [...Array.from({ length: CLIENTS }, () => repeat(() => single())), repeat(many), repeat(scheduled)];
+  return {
+    ids,
+    longestMs: () => Math.round(longestMs),
+    refused: () => refused,
+    client: front,
+    async stop() {
+      isOn = false;
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import pg from 'pg';
+import type { Client, Pool } from 'pg';
+import { createPool, setUp, TYPES } from '../../platform/db/pool.ts';
+import { serversOf, waitForPrimary } from '../../platform/db/servers.ts';
+import type { Log } from '../../platform/lib/log.ts';
+
+/** The database of a cell. */
+export type Cell = {
+  readonly number: number;
+  readonly pool: Pool;
+  /** Opens a session of its own, without limits of time, since COPY does not work on the pipelined ones of the pool. */
+  openSession(): Promise<Client>;
+  close(): Promise<void>;
+};
+
+/** A transaction of a move is idle while the other cell works; beyond this, its process hangs and its locks must go. */
+const SETTINGS = {
+  statement_timeout: '0',
+  idle_in_transaction_session_timeout: '60s',
+  plan_cache_mode: 'auto',
+  jit: 'off',
+  timezone: 'UTC',
+};
+const APPLICATION_NAME = 'heliograph account move';
+
+/** Opens the database of a cell. Rejects when no server of it accepts writes. */
+export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
+  await waitForPrimary(connectionString);
+  const pool = createPool(connectionString, { max: 3, applicationName: APPLICATION_NAME, log });
+  return {
+    number,
+    pool,
+    async openSession() {
+      const client = new pg.Client({
+        connectionString: serversOf(connectionString).current(),
+        application_name: APPLICATION_NAME,
+        keepAlive: true,
+        types: TYPES,
+      });
+      // A query in progress reports the error through its own promise.
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query(setUp(SETTINGS));
+      return client;
+    },
+    close: () => pool.end(),
+  };
+}

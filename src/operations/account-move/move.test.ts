@@ -1,0 +1,320 @@
+import type { Pool } from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
+import { createAuthenticator } from '../../identity/authentication/authenticate.ts';
+import { createInboundInbox } from '../../messaging/inbound/receive.ts';
+import { insertMessages } from '../../messaging/messages/new/sql.ts';
+import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
+import { processReceipts, settleReceipts } from '../../messaging/receipts/process.ts';
+import { STATUS } from '../../messaging/states.ts';
+import { claimChunks } from '../../network/dispatch/sql.ts';
+import { insertConnection } from '../../network/connections/sql.ts';
+import { topUp } from '../../money/credit/charge.ts';
+import { isAway } from '../../platform/db/away.ts';
+import { ensureCell } from '../../platform/db/cell.ts';
+import { ensurePartitions } from '../../platform/db/partitions.ts';
+import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { createTestDatabase } from '../../../test/support/database.ts';
+import { listChunks, newMessage, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
+import { receipt } from '../../../test/support/receipts.ts';
+import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { carryOver } from './carry-over.ts';
+import { type Cell, openCell } from './cells.ts';
+import { listObstacles, matchConnections } from './check.ts';
+import { freeze } from './leave.ts';
+import { measureAccount } from './measure.ts';
+import { moveAccountTo, removeAccount, undo } from './move.ts';
+import { passOn } from './pass-on.ts';
+import { findMove } from './sql.ts';
+import { moveTasks } from './tasks.ts';
+
+let opened: AsyncDisposableStack;
+let [a, b]: [Cell, Cell] = [] as never;
+let urls: Map<number, string>;
+let account: NewAccount;
+/** The connection `main` in each cell. */
+let [mainOfA, mainOfB] = [0, 0];
+
+beforeEach(async () => {
+  opened = new AsyncDisposableStack();
+  urls = new Map();
+  [a, b] = [await newCell(0), await newCell(1)];
+  [mainOfA, mainOfB] = [await addConnection(a.pool), await addConnection(b.pool)];
+  account = await createAccount(a.pool, { name: 'Acme', plan: 'production', creditMicros: 5_000_000 });
+});
+afterEach(() => opened.disposeAsync());
+
+async function newCell(number: number): Promise<Cell> {
+  const { pool, connectionString } = opened.use(await createTestDatabase());
+  await ensurePartitions(pool, new Date());
+  await ensureCell(pool, number);
+  urls.set(number, connectionString);
+  const cell = await openCell(number, connectionString, silentLog);
+  opened.defer(cell.close);
+  return cell;
+}
+
+const addConnection = async (pool: Pool): Promise<number> =>
+  (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
+
+const move = async (source: Cell, target: Cell) =>
+  moveAccountTo({
+    source,
+    target,
+    directory: null,
+    accountId: account.accountId,
+    ids: await matchConnections(source.pool, target.pool),
+    onStep: () => undefined,
+  });
+
+const queue = (more: Parameters<typeof queueMessages>[1] = {}) =>
+  queueMessages(a.pool, { accountId: account.accountId, connectionId: mainOfA, priceMicros: 1000, ...more });
+
+const admit = (pool: Pool) =>
+  createAuthenticator({ pool, log: silentLog }).authenticate({
+    headers: { 'x-api-key': account.apiKey },
+    ip: '198.51.100.7',
+    protocol: 'https',
+  });
+const AWAY = { code: 'unavailable', retryAfterSeconds: 1 };
+
+/** Claims what waits at a connection, and records that the carrier took it. */
+async function sendAll(pool: Pool, connectionId: number, carrierId: (messageId: string) => string): Promise<string[]> {
+  const chunks = await claimChunks(pool, { connectionId, owner: 7, messages: 5000, belowPriority: 9 });
+  const ids = chunks.flatMap((chunk) => chunk.ids);
+  const { accountId } = account;
+  const results = ids.map((id) =>
+    resultOf(id, { kind: 'accepted', carrierIds: [carrierId(id)] }, { accountId, connectionId }),
+  );
+  await transaction(pool, async (tx) => {
+    await settleOutcomes(tx, results, true);
+    await exec(tx, sql`DELETE FROM dispatch_chunk WHERE owner = 7`);
+  });
+  return ids;
+}
+
+const money = (pool: Pool) =>
+  one(
+    pool,
+    sql`SELECT available_micros AS available, (SELECT sum(micros)::bigint FROM credit_frozen) AS frozen,
+      (SELECT sum(amount_micros)::bigint FROM ledger_entry WHERE account_id = ${account.accountId}) AS booked
+    FROM credit_balance WHERE account_id = ${account.accountId}`,
+  );
+
+test('an account moves with its rows, its queue and its credit, and is served in the target alone', async () => {
+  const ids = await queue({ count: 5, size: 2 });
+  await queue({ count: 1, availableAt: new Date(Date.now() + 3_600_000) });
+  const before = { ...(await measureAccount(a.pool, account.accountId)), money: await money(a.pool) };
+  const moved = await move(a, b);
+  expect(moved).toMatchObject({ carried: 4, pauseMs: expect.any(Number) });
+  const after = { ...(await measureAccount(b.pool, account.accountId)), money: await money(b.pool) };
+  const rowsOf = ({ tables }: typeof before) => tables.map(({ name, count }) => [name, count]);
+  expect(rowsOf(after as never)).toEqual(rowsOf(before as never));
+  expect(after.money).toEqual(before.money);
+  expect(await listChunks(a.pool)).toEqual([]);
+  expect((await listChunks(b.pool)).map((chunk) => chunk.ids).slice(0, 3)).toEqual([
+    ids.slice(0, 2),
+    ids.slice(2, 4),
+    ids.slice(4),
+  ]);
+  expect(await sendAll(b.pool, mainOfB, (id) => id)).toEqual(ids);
+  await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
+  expect((await admit(b.pool)).actor).toMatchObject({ accountId: account.accountId });
+  expect(await findMove(a.pool, account)).toMatchObject({ state: 'left', cell: 1, arrived: true });
+  expect(await findMove(b.pool, account)).toBeUndefined();
+});
+
+test('an account moves back, and what it left behind before does not count', async () => {
+  await queue({ count: 3 });
+  await move(a, b);
+  await sendAll(b.pool, mainOfB, (id) => id);
+  await move(b, a);
+  expect(await many(a.pool, sql`SELECT connection_id AS at, status FROM message_state`)).toEqual(
+    Array.from({ length: 3 }, () => ({ at: mainOfA, status: STATUS.ACCEPTED })),
+  );
+  expect((await admit(a.pool)).actor).toMatchObject({ accountId: account.accountId });
+  await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
+});
+
+test('while it leaves, nothing is accepted, written behind the wall, or claimed', async () => {
+  await queue();
+  const { accountId } = account;
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
+  const refused = { code: 'HM001' };
+  await expect(insertMessages(a.pool, [newMessage({ accountId })])).rejects.toSatisfy(isAway);
+  await expect(tenant(a.pool, account).query({ text: 'SELECT 1', values: [] })).rejects.toMatchObject(refused);
+  await expect(tenantTransaction(a.pool, account, (tx) => tx.query('SELECT 1'))).rejects.toMatchObject(refused);
+  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toEqual([]);
+  expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(true);
+  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
+  await admit(a.pool);
+});
+
+test('it does not leave while a worker holds messages of it, or an older transaction is open', async () => {
+  const { accountId } = account;
+  await queue();
+  await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
+  await expect(freeze(a.pool, { accountId, cell: 1, seconds: 0.2 })).rejects.toThrow('Workers still send 1 chunks');
+  await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL`);
+  const reader = await a.openSession();
+  await reader.query('BEGIN');
+  await reader.query('SELECT 1');
+  await expect(freeze(a.pool, { accountId, cell: 1, seconds: 0.2 })).rejects.toThrow(
+    '1 transactions that began before',
+  );
+  await reader.end();
+});
+
+test('when the copy fails, the account is served in the source as before', async () => {
+  await queue({ count: 2 });
+  await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
+  await expect(move(a, b)).rejects.toThrow('app_user_username_key');
+  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
+  await admit(a.pool);
+  expect(await findMove(b.pool, account)).toBeUndefined();
+});
+
+test('a worker serves an account again whose move takes too long', async () => {
+  await queue();
+  const { accountId } = account;
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await exec(a.pool, sql`UPDATE account_move SET ends_at = now() - interval '1 second'`);
+  await expect(runTasks(a)).resolves.toBeUndefined();
+  await admit(a.pool);
+  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
+  const ids = await matchConnections(a.pool, b.pool);
+  await expect(carryOver({ source: a, target: b, accountId, ids })).rejects.toThrow('The time of the move is over');
+});
+
+test('a worker completes a move that was decided before its command was killed', async () => {
+  const { accountId } = account;
+  const ids = await queue({ count: 2 });
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
+  expect(await listChunks(b.pool)).toEqual([]);
+  expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(false);
+  await runTasks(a);
+  await runTasks(a);
+  await admit(b.pool);
+  expect(await sendAll(b.pool, mainOfB, (id) => id)).toEqual(ids);
+});
+
+/** Runs each task of the moves once in the worker of a cell. */
+async function runTasks({ pool }: Cell): Promise<void> {
+  const tasks = moveTasks({
+    pool,
+    cells: { directoryUrl: undefined, databases: urls },
+    onInbound: receiveIntoInbox,
+    log: silentLog,
+  });
+  for (const task of tasks) await task.work();
+  for (const task of tasks) await task.close?.();
+}
+
+test('a receipt that arrives in the former cell counts in the new one, once', async () => {
+  await queue();
+  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
+  await move(a, b);
+  await settleReceipts(
+    a.pool,
+    [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }],
+    new Date(),
+  );
+  expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.ACCEPTED });
+  const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+  const [kept] = await many<{ id: string; content: string }>(a.pool, sql`SELECT id, content::text FROM passed_on`);
+  expect(await pass()).toBe(1);
+  expect(await processReceipts(b.pool, () => new Date())).toBe(1);
+  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+  // As after a worker that was killed before it could delete what the new cell had taken.
+  await exec(
+    a.pool,
+    sql`INSERT INTO passed_on (id, account_id, connection_id, kind, content)
+        VALUES (${kept?.id}, ${account.accountId}, ${mainOfA}, 'receipt', ${kept?.content})`,
+  );
+  expect(await pass()).toBe(1);
+  expect(await pass()).toBe(0);
+  expect(await processReceipts(b.pool, () => new Date())).toBe(0);
+});
+
+test('an inbound message to the former cell reaches the account in the new one', async () => {
+  const { accountId } = account;
+  await exec(
+    a.pool,
+    sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${mainOfA}, '4400', ${accountId})`,
+  );
+  await move(a, b);
+  const take = createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox });
+  const inbound = { source: '393331234567', destination: '4400', text: 'Ciao', concat: null, raw: Buffer.from('Ciao') };
+  await take({ connectionId: mainOfA, inbound });
+  expect(await many(a.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
+  await runTasks(a);
+  expect(
+    await many(b.pool, sql`SELECT account_id AS "accountId", connection_id AS at, body, octets FROM inbound_message`),
+  ).toEqual([{ accountId, at: mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
+});
+
+test('what was kept during a move that was given up is taken where the account is', async () => {
+  const { accountId } = account;
+  await queue();
+  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await settleReceipts(
+    a.pool,
+    [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }],
+    new Date(),
+  );
+  await undo({ source: a.pool, target: b.pool, directory: null }, accountId);
+  await runTasks(a);
+  await processReceipts(a.pool, () => new Date());
+  expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+});
+
+test('a change of the credit during the copy makes it begin again', async () => {
+  const { accountId } = account;
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  const holder = await a.openSession();
+  await holder.query('BEGIN');
+  await holder.query(
+    `UPDATE credit_balance SET available_micros = available_micros + 1 WHERE account_id = ${accountId}`,
+  );
+  const copying = carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  copying.catch(() => undefined);
+  await expect.poll(() => many(a.pool, sql`SELECT FROM pg_locks WHERE NOT granted`)).toHaveLength(1);
+  await holder.query('COMMIT');
+  await holder.end();
+  await expect(copying).rejects.toMatchObject({ code: '40001' });
+});
+
+test('nothing is in the way of cells that fit, and what differs is named', async () => {
+  const between = { source: a, target: b, accountId: account.accountId };
+  expect(await listObstacles(between)).toEqual([]);
+  await insertConnection(a.pool, { name: 'second', kind: 'smpp', sandbox: false, settings: {} });
+  await exec(a.pool, sql`INSERT INTO route (channel, connection_id) VALUES ('SMS', ${mainOfA})`);
+  await exec(b.pool, sql`UPDATE price SET unit_micros = unit_micros + 1`);
+  await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
+  expect(await listObstacles(between)).toEqual([
+    'The target has no connection second of the kind smpp: add it.',
+    expect.stringMatching(/^The routes differ: .*SMS \* main 100 hold/),
+    expect.stringMatching(/^The prices differ: /),
+    'The target has the user acme already: remove or rename it there.',
+  ]);
+  expect(await listObstacles({ ...between, accountId: 77 })).toEqual(['Cell 0 has no account 77.']);
+  expect(await listObstacles({ ...between, source: { ...a, number: 5 } })).toEqual([
+    'The database of cell 5 says that it is cell 0: put CELL_DATABASES right.',
+  ]);
+});
+
+test('an account that has left can be removed where it was, and one that is served cannot', async () => {
+  await expect(removeAccount(a.pool, account.accountId)).rejects.toThrow('is served here');
+  await transaction(a.pool, (tx) => topUp(tx, { accountId: account.accountId, micros: 1, reference: 'more' }));
+  await move(a, b);
+  await removeAccount(a.pool, account.accountId);
+  expect((await measureAccount(a.pool, account.accountId)).rows).toBe(0);
+  await admit(b.pool);
+});

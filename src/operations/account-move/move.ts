@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { createPartitions, listEndedDays } from '../../platform/db/partitions.ts';
+import { setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
+import { holdAccount, releaseAccount } from '../directory/sql.ts';
+import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
+import type { Cell } from './cells.ts';
+import { clearAccount } from './clear.ts';
+import { completeMove, type Ends } from './complete.ts';
+import { freeze, prepare, thawNow } from './leave.ts';
+import type { ConnectionIds } from './rows.ts';
+import { deleteMove, findMove } from './sql.ts';
+
+export type MoveInput = {
+  readonly source: Cell;
+  readonly target: Cell;
+  readonly directory: Pool | null;
+  readonly accountId: number;
+  readonly ids: ConnectionIds;
+  /** Told of each step. */
+  readonly onStep: (step: string) => void;
+};
+
+/** `pauseMs` is how long the account was not served; null when an earlier run of the command had ended its service. */
+export type Moved = CarriedOver & { readonly pauseMs: number | null };
+
+/** How long an account may be without service at most: after that its source serves it again. */
+const HOLD_SECONDS = 60;
+const RETRY_MS = 100;
+const MAX_TRIES = 40;
+
+/**
+ * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`). When it
+ * rejects, or its process dies, the account is served in the source again after a minute at the most, or, once it has left,
+ * in the target, by a worker of the source; the same call again goes on.
+ */
+export async function moveAccountTo(move: MoveInput): Promise<Moved> {
+  const { source, target, directory, accountId, onStep } = move;
+  const cell = target.number;
+  const ends = { source: source.pool, target: target.pool, directory };
+  const before = await findMove(source.pool, { accountId });
+  if (before?.state === 'left') {
+    onStep('it had left before: completing');
+    if (!before.arrived) await completeMove(ends, { accountId, cell });
+    return { copied: 0, carried: 0, pauseMs: null };
+  }
+  onStep('making room in the target');
+  await makeRoom(move);
+  onStep('ending the background work');
+  await prepare(source.pool, { accountId, cell });
+  const frozenAt = performance.now();
+  try {
+    onStep('holding its requests');
+    if (directory) await holdAccount(directory, { accountId });
+    await freeze(source.pool, { accountId, cell, seconds: HOLD_SECONDS });
+    onStep('copying');
+    const carried = await untilReady(() => carryOver(move));
+    onStep('switching');
+    await completeMove(ends, { accountId, cell });
+    return { ...carried, pauseMs: Math.round(performance.now() - frozenAt) };
+  } catch (error) {
+    await undo(ends, accountId).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Has an account served in its source again, if it has not left, and removes what was copied. Returns whether it had not.
+ */
+export async function undo(ends: Ends, accountId: number): Promise<boolean> {
+  await thawNow(ends.source, { accountId });
+  if ((await findMove(ends.source, { accountId }))?.state === 'left') return false;
+  if (ends.directory) await releaseAccount(ends.directory, { accountId });
+  if ((await findMove(ends.target, { accountId }))?.state === 'arriving') await removeAccount(ends.target, accountId);
+  return true;
+}
+
+/** Deletes all rows of an account that is not served in this database, and forgets that it was here. */
+export const removeAccount = (pool: Pool, accountId: number): Promise<void> =>
+  transaction(pool, async (tx) => {
+    await setStatementTimeoutMinutes(tx, 60);
+    await clearAccount(tx, accountId);
+    await deleteMove(tx, { accountId, states: ['arriving', 'left'] });
+  });
+
+/** Removes what an earlier stay or attempt has left in the target, and makes the partitions of the source's days there. */
+async function makeRoom({ source, target, accountId }: MoveInput): Promise<void> {
+  await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
+  await transaction(target.pool, async (tx) => {
+    await setStatementTimeoutMinutes(tx, 60);
+    await clearAccount(tx, accountId);
+  });
+}
+
+/** Repeats the copy while workers have the account in hand. */
+async function untilReady<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries === MAX_TRIES || !isPassing(error)) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+/** A serialization failure or a deadlock: a worker has changed the same rows. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof NotReady ||
+  (error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01'));

@@ -1,0 +1,129 @@
+import { pipeline } from 'node:stream/promises';
+import type { Client } from 'pg';
+import { from, to } from 'pg-copy-streams';
+import { inlineValues } from '../../platform/db/inlined.ts';
+import { type Db, exec, join, many, one, raw, type Sql, sql } from '../../platform/db/query.ts';
+import type { OwnRows } from './tables.ts';
+
+/** The id in the target of each connection of the source. */
+export type ConnectionIds = ReadonlyMap<number, number>;
+
+/** Which rows to read, and of which account. */
+export type Reading = { readonly table: string; readonly rows: OwnRows; readonly accountId: number };
+
+const quoted = (name: string): Sql => raw(`"${name}"`);
+const listOf = (names: readonly string[]): Sql => join(names.map(quoted));
+const own = ({ rows, accountId }: Reading): Sql => rows.where?.(accountId) ?? sql`account_id = ${accountId}`;
+
+/** Lists the columns of a table that are stored, in their order. */
+async function listColumns(db: Db, table: string): Promise<string[]> {
+  const columns = await many<{ name: string }>(
+    db,
+    sql`SELECT attname AS name FROM pg_attribute
+        WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`,
+  );
+  return columns.map(({ name }) => name);
+}
+
+/** The value of a column as the target stores it. */
+function valueOf(column: string, { values = {} }: OwnRows, ids: ConnectionIds): Sql {
+  const expression = values[column];
+  if (expression !== undefined) return raw(expression);
+  if (column === 'connection_id') return translated(column, ids);
+  if (column === 'alternates')
+    return sql`ARRAY(SELECT ${translated('a.id', ids)} FROM unnest(alternates) WITH ORDINALITY AS a (id, n) ORDER BY a.n)`;
+  return quoted(column);
+}
+
+const translated = (column: string, ids: ConnectionIds): Sql =>
+  ids.size === 0
+    ? raw(column)
+    : raw(
+        `CASE ${column} ${[...ids].map(([here, there]) => `WHEN ${here} THEN ${there}`).join(' ')} ELSE ${column} END`,
+      );
+
+/** Copies rows from a transaction on the source into one on the target. Both sessions may run nothing else meanwhile. */
+export async function copyRows(source: Client, target: Client, reading: Reading, ids: ConnectionIds): Promise<void> {
+  const { table, rows } = reading;
+  const columns = await listColumns(source, table);
+  const values = join(columns.map((column) => valueOf(column, rows, ids)));
+  const query = inlineValues(sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)}`);
+  await pipeline(
+    source.query(to(`COPY (${query}) TO STDOUT`)),
+    target.query(from(`COPY ${table} (${columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
+  );
+}
+
+/** Deletes rows and returns them, each as the text of a row of the target's table. */
+export async function takeRows(db: Db, reading: Reading, ids: ConnectionIds): Promise<string[]> {
+  const { table, rows } = reading;
+  const columns = await many<{ name: string; generated: boolean }>(
+    db,
+    sql`SELECT attname AS name, attgenerated <> '' AS generated FROM pg_attribute
+        WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+  );
+  const values = join(columns.map(({ name, generated }) => (generated ? raw('NULL') : valueOf(name, rows, ids))));
+  const taken = await many<{ row: string }>(
+    db,
+    sql`WITH gone AS (DELETE FROM ${raw(table)} WHERE ${own(reading)} RETURNING *)
+        SELECT (ROW(${values})::${raw(table)})::text AS row FROM gone ORDER BY ${raw(rows.order ?? '1')}`,
+  );
+  return taken.map(({ row }) => row);
+}
+
+/**
+ * Where an arriving chunk stands in the queue of its connection: with the first of those that wait there, and after the
+ * chunks that arrive before it.
+ */
+const ROUND = sql`coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = (m.r).connection_id
+      AND q.priority = (m.r).priority AND q.owner IS NULL AND q.available_at <= now()), 0)
+    + sum((m.r).size) OVER (PARTITION BY (m.r).connection_id, (m.r).priority ORDER BY m.n) - (m.r).size`;
+
+/** Inserts rows that `takeRows` has returned. Columns that are renewed get values of this database. */
+export async function putRows(
+  db: Db,
+  { table, rows, texts }: { table: string; rows: OwnRows; texts: readonly string[] },
+): Promise<number> {
+  const renewed = rows.renewed ?? [];
+  const columns = (await listColumns(db, table)).filter((column) => !renewed.includes(column));
+  const extra = renewed.includes('round') ? { names: ['round'], values: [ROUND] } : { names: [], values: [] };
+  const values = join([...columns.map((column) => sql`(m.r).${quoted(column)}`), ...extra.values]);
+  return exec(
+    db,
+    sql`INSERT INTO ${raw(table)} (${listOf([...columns, ...extra.names])}) OVERRIDING SYSTEM VALUE
+        SELECT ${values}
+        FROM (SELECT x.r::${raw(table)} AS r, x.n FROM unnest(${texts}::text[]) WITH ORDINALITY AS x (r, n) OFFSET 0) AS m
+        ORDER BY m.n`,
+  );
+}
+
+/** Deletes rows; returns their number. */
+export const deleteRows = (db: Db, reading: Reading): Promise<number> =>
+  exec(db, sql`DELETE FROM ${raw(reading.table)} WHERE ${own(reading)}`);
+
+/** The number of rows, and a sum over their keys. */
+export type Fingerprint = { readonly count: number; readonly keys: string };
+
+/** Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell. */
+export async function fingerprint(db: Db, reading: Reading): Promise<Fingerprint> {
+  const key = await many<{ name: string }>(
+    db,
+    sql`SELECT a.attname AS name FROM pg_index i
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+        WHERE i.indrelid = ${reading.table}::regclass AND i.indisprimary AND a.attname <> 'connection_id' ORDER BY a.attnum`,
+  );
+  return one<Fingerprint>(
+    db,
+    sql`SELECT count(*) AS count,
+               coalesce(sum(hashtextextended(ROW(${listOf(key.map(({ name }) => name))})::text, 0)::numeric), 0)::text AS keys
+        FROM ${raw(reading.table)} WHERE ${own(reading)}`,
+  );
+}
+
+/** Returns how many rows there are, and the octets that they take in memory. */
+export const measureRows = (db: Db, reading: Reading): Promise<{ count: number; octets: number }> =>
+  one(
+    db,
+    sql`SELECT count(*) AS count, coalesce(sum(pg_column_size(t.*)), 0)::bigint AS octets
+        FROM ${raw(reading.table)} AS t WHERE ${own(reading)}`,
+  );

@@ -1,0 +1,188 @@
+import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+
+type AccountKey = { readonly accountId: number };
+
+/**
+ * The steps of an account between cells. In the cell that it leaves: `preparing` (served, but background work ends),
+ * `leaving` (not served) and `left`; in the one that it goes to: `arriving` (not served).
+ */
+export type MoveState = 'preparing' | 'leaving' | 'left' | 'arriving';
+
+const MOVE = columns({
+  accountId: as<number>('v.account_id'),
+  state: as<MoveState>('v.state'),
+  cell: as<number>('v.cell'),
+  arrived: as<boolean>('v.arrived_at IS NOT NULL'),
+});
+export type Move = RowOf<typeof MOVE>;
+
+export const findMove = (db: Db, { accountId }: AccountKey): Promise<Move | undefined> =>
+  maybeOne(db, sql`SELECT ${MOVE} FROM account_move v WHERE v.account_id = ${accountId}`);
+
+/** Finds the move and locks it until the transaction ends: its time does not end meanwhile. */
+export const findMoveForUpdate = (db: Db, { accountId }: AccountKey): Promise<Move | undefined> =>
+  maybeOne(db, sql`SELECT ${MOVE} FROM account_move v WHERE v.account_id = ${accountId} FOR UPDATE`);
+
+/**
+ * Marks an account as preparing or leaving, for `seconds`; after that it is served again. Returns 0 when it has already left.
+ */
+export const markMove = (
+  db: Db,
+  move: AccountKey & { cell: number; state: 'preparing' | 'leaving'; seconds: number },
+): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO account_move AS v (account_id, state, cell, ends_at)
+        VALUES (${move.accountId}, ${move.state}, ${move.cell}, now() + ${move.seconds} * interval '1 second')
+        ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell, ends_at = excluded.ends_at
+          WHERE v.state IN ('preparing', 'leaving')`,
+  );
+
+/** Marks an account as arriving from `cell`: it is not served yet. */
+export const markArriving = (db: Db, { accountId, cell }: AccountKey & { cell: number }): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO account_move (account_id, state, cell) VALUES (${accountId}, 'arriving', ${cell})
+        ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell, arrived_at = NULL, since = now()`,
+  );
+
+/** Decides that a leaving account has left. */
+export const moveToLeft = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account_move SET state = 'left', ends_at = NULL, since = now()
+        WHERE account_id = ${accountId} AND state = 'leaving'`,
+  );
+
+/** Records that an account that has left is served in its new cell. */
+export const updateArrived = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(db, sql`UPDATE account_move SET arrived_at = now() WHERE account_id = ${accountId} AND state = 'left'`);
+
+/** Ends a move: the account is served here. Returns 0 when it was in none of these states. */
+export const deleteMove = (
+  db: Db,
+  { accountId, states }: AccountKey & { states: readonly MoveState[] },
+): Promise<number> =>
+  exec(db, sql`DELETE FROM account_move WHERE account_id = ${accountId} AND state = ANY(${states})`);
+
+/** Locks the moves whose time is over before the account has left, until the transaction ends. */
+export const listOverdueMoves = (db: Db): Promise<Move[]> =>
+  many(
+    db,
+    sql`SELECT ${MOVE} FROM account_move v WHERE v.state IN ('preparing', 'leaving') AND v.ends_at < now()
+        FOR UPDATE SKIP LOCKED`,
+  );
+
+/** Lists the accounts that have left and are not yet known to be served in their new cell. */
+export const listUnarrivedMoves = (db: Db): Promise<Move[]> =>
+  many(db, sql`SELECT ${MOVE} FROM account_move v WHERE v.state = 'left' AND v.arrived_at IS NULL`);
+
+/** Lists the cells to which accounts have left. */
+export async function listCellsLeftFor(db: Db): Promise<number[]> {
+  const rows = await many<{ cell: number }>(
+    db,
+    sql`SELECT DISTINCT cell FROM account_move WHERE state = 'left' ORDER BY 1`,
+  );
+  return rows.map(({ cell }) => cell);
+}
+
+/**
+ * Locks what workers lock or change for an account without a queue row of its own, until the transaction ends: a worker
+ * that has changed it since the transaction began makes this fail.
+ */
+export async function lockAccountRows(db: Db, { accountId }: AccountKey): Promise<void> {
+  await exec(db, sql`SELECT FROM account WHERE id = ${accountId} FOR UPDATE`);
+  await exec(db, sql`SELECT FROM credit_balance WHERE account_id = ${accountId} FOR UPDATE`);
+  await exec(db, sql`SELECT FROM campaign WHERE account_id = ${accountId} FOR UPDATE`);
+  await exec(db, sql`SELECT FROM campaign_run WHERE account_id = ${accountId} FOR UPDATE`);
+}
+
+/** The clock of the database, to the microsecond. */
+export const findClock = async (db: Db): Promise<string> =>
+  (await one<{ now: string }>(db, sql`SELECT clock_timestamp()::text AS now`)).now;
+
+/** Any number, but the same in every release. */
+const MOVE_LOCK = 7_306_501;
+
+/** Takes the lock of the moves of an account for this session; false when another session has it. */
+export const tryMoveLock = async (db: Db, { accountId }: AccountKey): Promise<boolean> =>
+  (await one<{ taken: boolean }>(db, sql`SELECT pg_try_advisory_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`))
+    .taken;
+
+/** Whether an account exists in this database and is not merely what has left it, or has not yet arrived. */
+export const isServed = async (db: Db, { accountId }: AccountKey): Promise<boolean> =>
+  (await maybeOne(
+    db,
+    sql`SELECT FROM account a WHERE a.id = ${accountId} AND NOT EXISTS (
+          SELECT FROM account_move v WHERE v.account_id = a.id AND v.state IN ('left', 'arriving'))`,
+  )) !== undefined;
+
+/** Counts the transactions of this database that began before `instant` and may write. */
+export async function countOlderTransactions(db: Db, { instant }: { instant: string }): Promise<number> {
+  const row = await one<{ count: number }>(
+    db,
+    sql`SELECT count(*) AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+          AND xact_start <= ${instant}::timestamptz AND application_name <> 'heliograph export'`,
+  );
+  return row.count;
+}
+
+/** Whether a worker may still send the events of an account. */
+export const hasWebhookClaim = async (db: Db, { accountId }: AccountKey): Promise<boolean> =>
+  (await maybeOne(db, sql`SELECT FROM webhook_claim WHERE account_id = ${accountId}`)) !== undefined;
+
+/** Takes the events of an account from the worker that has them: what it has not recorded is sent again. */
+export const deleteWebhookClaim = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(db, sql`DELETE FROM webhook_claim WHERE account_id = ${accountId}`);
+
+/** Lets users of other accounts who look at this one return to their own. */
+export const endActing = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(db, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
+
+/** Ends the sign-ins in progress of an account, which refer to it. */
+export const deleteSignIns = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(db, sql`DELETE FROM single_sign_on_state WHERE account_id = ${accountId}`);
+
+/** Keeps work of an arriving account until it is served. */
+export async function insertParcels(
+  db: Db,
+  parcels: readonly (AccountKey & { table: string; rows: readonly string[] })[],
+): Promise<void> {
+  for (const { accountId, table, rows } of parcels)
+    await exec(
+      db,
+      sql`INSERT INTO account_parcel (account_id, table_name, rows) VALUES (${accountId}, ${table}, ${rows})`,
+    );
+}
+
+/** Takes the work that has arrived with an account, in its order. */
+export const deleteParcels = (db: Db, { accountId }: AccountKey): Promise<{ table: string; rows: string[] }[]> =>
+  many(
+    db,
+    sql`WITH gone AS (DELETE FROM account_parcel WHERE account_id = ${accountId} RETURNING *)
+        SELECT table_name AS "table", rows FROM gone ORDER BY id`,
+  );
+
+/** The instant up to which the messages of the default validity have been checked, to the microsecond. */
+export const findExpiryInstant = async (db: Db): Promise<string> =>
+  (await one<{ at: string }>(db, sql`SELECT done_to::text AS at FROM expiry_progress`)).at;
+
+/** Has messages checked again from an earlier instant on. */
+export const moveExpiryBack = (db: Db, { instant }: { instant: string }): Promise<number> =>
+  exec(db, sql`UPDATE expiry_progress SET done_to = ${instant}::timestamptz WHERE done_to > ${instant}::timestamptz`);
+
+/** What an account has: balance, what is frozen, and the ledger by kind and books, as one text. */
+export async function findMoney(db: Db, { accountId }: AccountKey): Promise<string> {
+  const row = await one<{ money: string }>(
+    db,
+    sql`SELECT concat_ws(' | ',
+          (SELECT concat(currency, ' ', available_micros, ' ', unlimited) FROM credit_balance WHERE account_id = ${accountId}),
+          (SELECT sum(micros) FROM credit_frozen WHERE account_id = ${accountId}),
+          (SELECT string_agg(concat(kind, ' ', from_book, '>', to_book, ' ', n, ' ', micros), ', ' ORDER BY kind, from_book, to_book)
+           FROM (SELECT kind, from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ledger_entry
+                 WHERE account_id = ${accountId} GROUP BY 1, 2, 3) AS l)) AS money`,
+  );
+  return row.money;
+}

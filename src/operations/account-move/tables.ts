@@ -1,0 +1,144 @@
+import { type Sql, sql } from '../../platform/db/query.ts';
+
+/** How the rows of an account in one table are found and read. */
+export type OwnRows = {
+  /** The condition for them; by default that `account_id` is the account. */
+  readonly where?: (accountId: number) => Sql;
+  /** SQL expressions in place of columns, by column. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Columns that the target sets itself. */
+  readonly renewed?: readonly string[];
+  /** The order in which rows are written, where it matters. */
+  readonly order?: string;
+};
+
+const ownedBy = (accountId: number): Sql => sql`owner_id = ${accountId}`;
+
+/**
+ * The rows that are copied while nobody writes them, and that stay behind as they are: in an order in which no row refers
+ * to a later table.
+ */
+export const COPIED: Readonly<Record<string, OwnRows>> = {
+  account: { where: (accountId) => sql`id = ${accountId}` },
+  app_user: {},
+  api_key: {},
+  api_key_value: {},
+  login_network: {
+    where: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
+  },
+  user_session: { values: { acting_account_id: 'NULL::bigint' } },
+  invitation: {},
+  password_reset: {},
+  pending_sign_in: {},
+  totp_factor: {},
+  passkey: {},
+  recovery_code: {},
+  single_sign_on: {},
+  single_sign_on_domain: {},
+  single_sign_on_user: {},
+  sender: { where: ownedBy },
+  template: { where: ownedBy },
+  inbound_number: {},
+  webhook_endpoint: {},
+  credit_balance: {},
+  credit_frozen: {},
+  ledger_entry: {},
+  message: {},
+  message_state: {},
+  message_part: {},
+  message_event: {},
+  nameless_submit: {},
+  unknown_outcome: {},
+  client_message_id: {},
+  bulk_request: {},
+  idempotency_key: {},
+  webhook_delivery: {},
+  inbound_message: {},
+  inbox: {},
+  inbox_count: {},
+  inbox_event: {},
+  inbox_message: {},
+  conversation: {},
+  opt_out: {},
+  media: {},
+  media_copy: {},
+  contact_book: {},
+  custom_field: {},
+  contact: {},
+  contact_activity: {},
+  contact_list: {},
+  contact_list_member: {},
+  contact_import: {},
+  contact_import_chunk: {},
+  contact_import_reject: {},
+  campaign_policy: {},
+  campaign: {},
+  campaign_run: {},
+  campaign_lane: {},
+  campaign_recipient: {},
+  campaign_batch: {},
+  campaign_hop: {},
+  export: {},
+  traffic_hour: {},
+  traffic_day: {},
+  audit_entry: {},
+};
+
+/**
+ * Work in progress: it leaves the source in the transaction that ends the account there, and the target begins it only
+ * after that transaction. What numbers it within the target is given there.
+ */
+export const CARRIED: Readonly<Record<string, OwnRows>> = {
+  dispatch_chunk: { renewed: ['round'], order: 'priority, round, id' },
+  lost_chunk: {},
+  message_deadline: {},
+  message_fallback: {},
+  simulated_outcome: {},
+  campaign_job: {},
+  campaign_outcome: { order: 'id' },
+  contact_import_job: {},
+  export_job: { values: { owner: 'NULL::bigint' } },
+  // Before the outbox: what waits for another attempt is older than what was never tried.
+  webhook_retry: { renewed: ['seq'], order: 'seq' },
+  webhook_outbox: { renewed: ['id'], order: 'id' },
+  inbox_media: {},
+  inbox_watch: {},
+  outgoing_mail: {},
+  social_profile: {},
+};
+
+/** Must say the same in both cells, apart from ids; or says something about the cell itself. */
+export const SHARED: Readonly<Record<string, string>> = {
+  connection: 'matched by name and kind',
+  route: 'compared',
+  price: 'compared',
+  cell: 'says which cell it is',
+};
+
+/** Rows that stay where they are, with the reason. */
+export const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  account_move: 'says that the account is away',
+  account_parcel: 'what arrived and was begun',
+  passed_on: 'goes to the cell of its account by itself',
+  passed_on_seen: 'says what this cell has taken',
+  connection_down: 'about a connection of the cell',
+  connection_error: 'about a connection of the cell',
+  connection_minute: 'about a connection of the cell',
+  connection_notice: 'about a connection of the cell',
+  connection_status: 'about a connection of the cell',
+  expiry_progress: 'the target checks again from the earlier of the two instants',
+  fence: 'about the database',
+  fence_machine: 'about the machines of the cell',
+  file_removal: 'files are removed where they are',
+  inbound_part: 'joined here, and then passed on',
+  inbound_seen: 'what this cell has taken from its carriers',
+  passkey_challenge: 'ends within minutes',
+  password_reset_request: 'worked off within seconds, or asked for again',
+  receipt_batch: 'settled here, or passed on',
+  receipt_unmatched: 'tried again here, and passed on when they match',
+  schema_migration: 'compared',
+  single_sign_on_state: 'a sign-in in progress begins again',
+  social_state: 'a connection in progress begins again',
+  webhook_claim: 'which worker delivers',
+  worker_process: 'about the workers of the cell',
+};
