@@ -34,6 +34,33 @@ ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account IS 'shared';
 
+CREATE TABLE account_move (
+  account_id bigint NOT NULL,
+  state text NOT NULL,
+  cell smallint NOT NULL,
+  ends_at timestamp with time zone,
+  arrived_at timestamp with time zone,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT account_move_pkey PRIMARY KEY (account_id),
+  CONSTRAINT account_move_cell_check CHECK (((cell >= 0) AND (cell <= 8190))),
+  CONSTRAINT account_move_state_check CHECK ((state = ANY (ARRAY['preparing'::text, 'leaving'::text, 'left'::text, 'arriving'::text])))
+);
+ALTER TABLE account_move ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account_move AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE account_move IS 'queue';
+
+CREATE TABLE account_parcel (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  table_name text NOT NULL,
+  rows text[] NOT NULL,
+  CONSTRAINT account_parcel_pkey PRIMARY KEY (id)
+);
+CREATE INDEX account_parcel_account ON account_parcel USING btree (account_id, id);
+ALTER TABLE account_parcel ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account_parcel AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE account_parcel IS 'queue';
+
 CREATE TABLE api_key (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -1161,6 +1188,27 @@ ALTER TABLE outgoing_mail ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON outgoing_mail AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE outgoing_mail IS 'queue';
 
+CREATE TABLE passed_on (
+  id uuid DEFAULT uuidv7() NOT NULL,
+  account_id bigint NOT NULL,
+  connection_id bigint NOT NULL,
+  kind text NOT NULL,
+  content json NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT passed_on_pkey PRIMARY KEY (id),
+  CONSTRAINT passed_on_kind_check CHECK ((kind = ANY (ARRAY['receipt'::text, 'inbound'::text])))
+);
+ALTER TABLE passed_on ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON passed_on AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE passed_on IS 'queue';
+
+CREATE TABLE passed_on_seen (
+  id uuid NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT passed_on_seen_pkey PRIMARY KEY (id)
+);
+COMMENT ON TABLE passed_on_seen IS 'queue';
+
 CREATE TABLE passkey (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -1730,6 +1778,15 @@ CREATE TABLE worker_process (
   CONSTRAINT worker_process_pkey PRIMARY KEY (owner)
 );
 COMMENT ON TABLE worker_process IS 'queue';
+
+CREATE OR REPLACE FUNCTION refuse_away(account bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION 'account % is in another cell, or on its way', account USING ERRCODE = 'HM001';
+END
+$function$;
 
 CREATE OR REPLACE FUNCTION search_contacts(pattern text, most bigint)
  RETURNS SETOF bigint

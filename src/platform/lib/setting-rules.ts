@@ -59,19 +59,6 @@ export function cellDatabases(value: string): ReadonlyMap<number, string> {
   return databases;
 }
 
-/** Parses the databases of several cells, as number=URL separated by spaces. */
-export function cellDatabases(value: string): ReadonlyMap<number, string> {
-  const databases = new Map<number, string>();
-  for (const part of value.split(/\s+/).filter((one) => one !== '')) {
-    const [, number, address] = /^(\d{1,4})=(.+)$/.exec(part) ?? [];
-    // The message must not contain the value: URLs have passwords in them.
-    if (number === undefined || address === undefined || Number(number) > 8190 || databases.has(Number(number)))
-      return must('one number=URL for each cell, such as 0=postgres://user:password@host/name, separated by spaces');
-    databases.set(Number(number), databaseUrl(address));
-  }
-  return databases;
-}
-
 function isAddressBlock(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   if (isIP(address) === 0 || rest.length > 0) return false;
