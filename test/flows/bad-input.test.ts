@@ -325,7 +325,6 @@ describe('a request', () => {
     program.client.request(method, path, options);
 
   test.each([
-    ['GET', '/'],
     ['GET', '/nowhere'],
     ['POST', '/api/message-server/sms/sendx'],
     ['GET', '/api/partner-gateway/v1'],
