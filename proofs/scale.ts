@@ -19,9 +19,13 @@ import { type Account, openStage, type Stage } from './lib/stage.ts';
 import { startTraffic, sumOf } from './lib/traffic.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './lib/webhook-receiver.ts';
 
-const SECONDS: Readonly<Record<Mode, number>> = { tiny: 25, quick: 150, full: 1800 };
-const APIS = 3;
-const WORKERS = 4;
+type Size = { readonly seconds: number; readonly apis: number; readonly workers: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { seconds: 20, apis: 2, workers: 2 },
+  quick: { seconds: 150, apis: 3, workers: 4 },
+  full: { seconds: 1800, apis: 3, workers: 4 },
+};
 const WINDOW = 10;
 /** Of the connection, in messages per second: what all workers may send together. */
 const RATE = 150;
@@ -57,8 +61,9 @@ export const scale: Proof = {
   prove,
 };
 
-/** Sends mixed traffic to three `api` and four `worker` processes, of which one after the other is killed or stopped. */
+/** Sends mixed traffic to several `api` and `worker` processes, of which one after the other is killed or stopped. */
 async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
   await using opened = new AsyncDisposableStack();
   const databaseUrl = run.databaseUrl ?? (await openDatabase(run, opened));
   const webhooks = opened.use(await startWebhookReceiver(run));
@@ -77,8 +82,8 @@ async function prove(run: Run): Promise<Findings> {
   );
   const account = await openBusyAccount(stage);
   await webhooks.register(account.client);
-  const apis = await startProcesses(run, APIS, () => stage.startApi());
-  const workers = await startProcesses(run, WORKERS, stage.startWorker);
+  const apis = await startProcesses(run, size.apis, () => stage.startApi());
+  const workers = await startProcesses(run, size.workers, stage.startWorker);
   await stage.gateway.stop();
 
   const origin = (): string => String(oneOf(run, [...apis.ready]).ready['address']);
@@ -132,7 +137,7 @@ async function openDatabase({ folder }: Run, opened: AsyncDisposableStack): Prom
 
 /** Kills a worker, stops an `api`, kills an `api`, stops a worker, and so on, at least once each, until the time is over. */
 async function endInTurns(run: Run, { apis, workers }: { apis: Crew; workers: Crew }) {
-  const end = performance.now() + SECONDS[run.mode] * 1000;
+  const end = performance.now() + SIZES[run.mode].seconds * 1000;
   const codes: (number | null)[] = [];
   const stops = { apiStops: 0, workerStops: 0 };
   const turns = [
