@@ -45,7 +45,8 @@ async function startRouter({ directory, cells: [first, second] }: Behind): Promi
     answer.pipe(outgoing);
   }
 
-  const server = createServer((incoming, outgoing) => {
+  // A batch of ids is part of the URL.
+  const server = createServer({ maxHeaderSize: 128 * 1024 }, (incoming, outgoing) => {
     route(incoming, outgoing).catch(() => outgoing.writeHead(502).end());
   });
   server.listen(0, '127.0.0.1');

@@ -46,9 +46,13 @@ async function answer({ directory }: DirectoryDeps, request: IncomingMessage, re
   const protocol = textOf(headers, 'x-forwarded-proto') ?? 'http';
   const destination = await directory.find(readCaller({ uri, protocol, headers, body }));
   if (destination.kind === 'later') return refuse(response, destination.reason);
-  response.setHeader(CELL_HEADER, groupOf(destination));
-  if (url === REDIRECT) response.setHeader('x-accel-redirect', NGINX_LOCATION);
-  response.setHeader('content-length', 0);
+  // The proxy reads nothing else, and each header takes time.
+  response.sendDate = false;
+  response.writeHead(200, {
+    [CELL_HEADER]: groupOf(destination),
+    'content-length': '0',
+    ...(url === REDIRECT && { 'x-accel-redirect': NGINX_LOCATION }),
+  });
   response.end();
 }
 
