@@ -4,6 +4,7 @@ import { benchChannels } from './channels.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchExport } from './export.ts';
+import { benchFront } from './front.ts';
 import { benchGrow } from './grow.ts';
 import { benchHistory } from './history.ts';
 import { benchIdle } from './idle.ts';
@@ -22,6 +23,7 @@ import { benchWebhooks } from './webhooks.ts';
 const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   engine: benchEngine,
   send: benchSend,
+  front: benchFront,
   mixed: benchMixed,
   kannel: benchKannel,
   grow: benchGrow,

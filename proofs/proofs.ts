@@ -2,6 +2,7 @@ import { accept } from './accept.ts';
 import { allowlist } from './allowlist.ts';
 import { callbacks } from './callbacks/index.ts';
 import { canary } from './canary/index.ts';
+import { cellLost } from './cell-lost.ts';
 import { clock } from './clock/index.ts';
 import { consoleProof } from './console/index.ts';
 import { crash, crashPostgres } from './crash/index.ts';
@@ -43,6 +44,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --campaign': crashCampaign,
   failover,
   move,
+  'cell-lost': cellLost,
   'crash --policy resubmit': resubmit,
   accept,
   settle,

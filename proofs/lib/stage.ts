@@ -4,6 +4,7 @@ import { createAccount, type NewAccount } from '../../src/operations/accounts/cr
 import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
+import { ensureCell } from '../../src/platform/db/cell.ts';
 import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
 import { createPool } from '../../src/platform/db/pool.ts';
@@ -168,6 +169,7 @@ type NetworkSetup = Required<Pick<StageOptions, 'prices' | 'onUnknown'>> & { rea
 
 async function setUpDatabase(pool: Pool, environment: Environment, way: NetworkSetup): Promise<{ apiKey: string }> {
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
+  await ensureCell(pool, loadConfig(environment).cell);
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, {
     name: 'proof',

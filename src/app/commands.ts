@@ -15,9 +15,11 @@ import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerConnectionCommands } from '../network/connections/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
+import { registerCellCommands } from '../operations/directory/commands.ts';
 import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
 import { registerTemplateCommands } from '../operations/templates/commands.ts';
 import type { CommandGroup } from '../platform/cli.ts';
+import { registerDirectoryCommand } from './directory.ts';
 import { registerDoctorCommand } from './doctor.ts';
 import { registerServeCommands } from './serve-commands.ts';
 
@@ -43,5 +45,7 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerScheduleCommands,
   registerRestoreGuardCommands,
   registerWebhookCommands,
+  registerCellCommands,
+  registerDirectoryCommand,
   registerDoctorCommand,
 ];

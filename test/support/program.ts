@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
 import { loadConfig } from '../../src/platform/config.ts';
+import { ensureCell } from '../../src/platform/db/cell.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
 import { insertRoute } from '../../src/network/routing/sql.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
@@ -75,6 +76,7 @@ export async function startTestProgram(
     LOG_LEVEL: 'silent',
     ...options.environment,
   };
+  await ensureCell(pool, loadConfig(environment).cell);
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
   const smscs = new Map<string, SandboxSmsc>();
   for (const [name, carrier] of Object.entries(carriers)) {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { isIPv6 } from 'node:net';
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import type { App } from './app.ts';
@@ -24,14 +27,28 @@ export async function listen(
   at: At = { port: config.port, setting: 'PORT' },
 ): Promise<string> {
   const { host } = config;
+  // Fastify takes every server that it did not create for one that speaks plain HTTP.
+  const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
+  await explained(app.listen({ host, port: at.port, listenTextResolver }), { ...at, host });
+  return originOf(app, config);
+}
+
+/** Listens with a plain server of Node on HOST and PORT, as `listen` does. */
+export async function listenPlainly(server: Server, config: Config): Promise<string> {
+  const { host, port, tls } = config;
+  server.listen(port, host);
+  await explained(once(server, 'listening'), { host, port, setting: 'PORT' });
+  const address = server.address();
+  const at = typeof address === 'object' && address !== null ? address : { address: host, port };
+  return `${tls ? 'https' : 'http'}://${isIPv6(at.address) ? `[${at.address}]` : at.address}:${at.port}`;
+}
+
+async function explained<T>(listening: Promise<T>, at: At & Pick<Config, 'host'>): Promise<T> {
   try {
-    // Fastify takes every server that it did not create for one that speaks plain HTTP.
-    const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
-    await app.listen({ host, port: at.port, listenTextResolver });
+    return await listening;
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-    const sentence = SENTENCES[code]?.({ ...at, host });
+    const sentence = SENTENCES[code]?.(at);
     throw sentence === undefined ? cause : new StartupError(sentence, { cause });
   }
-  return originOf(app, config);
 }

@@ -1,0 +1,26 @@
+import { type Db, one, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+
+const FIGURES = columns({
+  /** The number of the cell that the database is; null before its first start. */
+  number: as<number | null>('(SELECT number FROM cell)'),
+  accounts: as<number>('(SELECT count(*) FROM account)'),
+  /** Messages in the queue, scheduled ones included. */
+  waiting: as<number>('(SELECT coalesce(sum(size - intent), 0) FROM dispatch_chunk)::bigint'),
+  /** Active connections that no worker has up. */
+  connectionsDown: as<number>(
+    `(SELECT count(*) FROM connection_down d JOIN connection c ON c.id = d.connection_id WHERE c.status = 'active')`,
+  ),
+  /** Differs when ids or names of connections, routes or prices differ. Settings and rates are each cell's own. */
+  network: as<string>(
+    `md5((SELECT coalesce(string_agg(concat_ws(' ', id, name, kind), ',' ORDER BY id), '') FROM connection) || ';' ||
+         (SELECT coalesce(string_agg(concat_ws(' ', channel, prefix, connection_id, priority, on_unknown), ','
+                 ORDER BY channel, prefix, connection_id), '') FROM route) || ';' ||
+         (SELECT coalesce(string_agg(concat_ws(' ', channel, prefix, unit_micros, refund_undelivered), ','
+                 ORDER BY channel, prefix), '') FROM price))`,
+  ),
+});
+export type CellFigures = RowOf<typeof FIGURES>;
+
+/** Finds what operators want to know about a cell, in its own database. */
+export const findCellFigures = (db: Db): Promise<CellFigures> => one(db, sql`SELECT ${FIGURES}`);

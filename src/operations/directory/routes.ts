@@ -1,0 +1,97 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { ERRORS } from '../../platform/errors.ts';
+import { standardError } from '../../platform/http/error-body.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import { needsBody, readCaller } from './callers/caller.ts';
+import type { Destination, Directory } from './directory.ts';
+
+export type DirectoryDeps = {
+  readonly directory: Directory;
+  /** The cells that do not answer. */
+  readonly silent: () => readonly number[];
+  readonly log: Log;
+};
+
+/** Asks which cell a request belongs to; what is behind it is the path of the request, unless a header names it. */
+const ASK = '/cell';
+/** The same, for requests whose body names the caller: the answer makes nginx send on the request that it has read. */
+const REDIRECT = '/route';
+const NGINX_LOCATION = '@cell';
+/** The header of the answer: cell_ and a number, or any_cell, the names of groups of servers in the proxy. */
+const CELL_HEADER = 'x-heliograph-cell';
+const RETRY_SECONDS = 1;
+const MAX_BODY_BYTES = 64 * 1024;
+
+/**
+ * Returns what answers the questions of the proxy in front of the cells, and /health/live and /health/ready. A question is
+ * answered 200 with the header X-Heliograph-Cell, or 503 while nobody can say where the request belongs.
+ */
+export function createDirectoryListener(deps: DirectoryDeps): RequestListener {
+  return (request, response) => {
+    const url = request.url ?? '/';
+    if (url.startsWith('/health/')) return answerHealth(deps, url, response);
+    if (!url.startsWith(ASK) && url !== REDIRECT) return void response.writeHead(404).end();
+    void answer(deps, request, response).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'a question of the proxy failed');
+      refuse(response, ERRORS.unavailable[1]);
+    });
+  };
+}
+
+async function answer({ directory }: DirectoryDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { headers, url = '/' } = request;
+  const uri = textOf(headers, 'x-original-uri') ?? textOf(headers, 'x-forwarded-uri') ?? url.slice(ASK.length);
+  const body = needsBody(uri) ? await readBody(request) : undefined;
+  const protocol = textOf(headers, 'x-forwarded-proto') ?? 'http';
+  const destination = await directory.find(readCaller({ uri, protocol, headers, body }));
+  if (destination.kind === 'later') return refuse(response, destination.reason);
+  // The proxy reads nothing else, and each header takes time.
+  response.sendDate = false;
+  response.writeHead(200, {
+    [CELL_HEADER]: groupOf(destination),
+    'content-length': '0',
+    ...(url === REDIRECT && { 'x-accel-redirect': NGINX_LOCATION }),
+  });
+  response.end();
+}
+
+const groupOf = (destination: Exclude<Destination, { kind: 'later' }>): string =>
+  destination.kind === 'cell' ? `cell_${destination.cell}` : 'any_cell';
+
+function refuse(response: ServerResponse, message: string): void {
+  const failure = { status: 503, message, retryAfterSeconds: RETRY_SECONDS };
+  response.writeHead(503, { 'retry-after': String(RETRY_SECONDS), 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(standardError(failure, randomUUIDv7())));
+}
+
+function answerHealth({ directory, silent }: DirectoryDeps, url: string, response: ServerResponse): void {
+  const isReady = url === '/health/ready';
+  if (!isReady && url !== '/health/live') return void response.writeHead(404).end();
+  const away = silent();
+  // Not unavailable: the callers of the other cells are served.
+  const status = away.length === 0 ? 'ok' : 'degraded';
+  const body = isReady ? { status, silentCells: away, knownCallers: directory.knownCount() } : { status: 'ok' };
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+}
+
+/** Reads a JSON body. One that is too large or none names nobody, and is refused by the cell. */
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MAX_BODY_BYTES || bytes === 0) return undefined;
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
