@@ -92,13 +92,13 @@ export const KEYS = {
   DIRECTORY_URL: {
     type: 'URL',
     fallback: '',
-    help: 'URL of the database of the directory, which knows the accounts that have moved to another cell: one of its own, not that of a cell. For the commands that concern several cells.',
+    help: 'URL of the database of the directory, which knows the accounts that have moved to another cell: one of its own, not that of a cell. For the commands that concern several cells, and for workers of cells that accounts leave.',
     parse: databaseUrl,
   },
   CELL_DATABASES: {
     type: 'list',
     fallback: '',
-    help: 'The databases of all cells, as number=URL separated by spaces: `0=postgres://user:password@host/name 1=postgres://user:password@host/name`. For the commands that concern several cells.',
+    help: 'The databases of all cells, as number=URL separated by spaces: `0=postgres://user:password@host/name 1=postgres://user:password@host/name`. For the commands that concern several cells, and for workers of cells that accounts leave.',
     parse: cellDatabases,
   },
   PROCESSES: {
