@@ -142,17 +142,20 @@ function everyStatementIsIndexed(): void {
     expect([1, 2]).toContain(days(scans).size);
   });
 
+  test('claimChunks finds the best chunks by index', async () => {
+    const claim = { connectionId: 1, owner: 1, messages: 1000, belowPriority: 9 };
+    const scans = await explain(pool, (to) => dispatch.claimChunks(to, claim));
+    expect(scans.filter((scan) => scan.table === 'dispatch_chunk' && scan.how === 'Seq Scan')).toEqual([]);
+  });
+}
+
+/** With nothing in the tables any plan is as good, and PostgreSQL 16 takes another one. */
+function idsAreSearched(): void {
   test('listByCarrierIds searches the index for the ids, and does not read the whole index', async () => {
     const scans = await explain(pool, (to) => STATEMENTS['listByCarrierIds']?.(to) ?? Promise.resolve());
     const searched = scans.filter(({ index }) => index?.includes('connection_id'));
     expect(searched.length).toBeGreaterThanOrEqual(2);
     for (const { condition } of searched) expect(condition).toContain('ANY');
-  });
-
-  test('claimChunks finds the best chunks by index', async () => {
-    const claim = { connectionId: 1, owner: 1, messages: 1000, belowPriority: 9 };
-    const scans = await explain(pool, (to) => dispatch.claimChunks(to, claim));
-    expect(scans.filter((scan) => scan.table === 'dispatch_chunk' && scan.how === 'Seq Scan')).toEqual([]);
   });
 }
 
@@ -195,6 +198,7 @@ describe('on fresh tables without statistics', () => {
     await fill(5000);
   });
   everyStatementIsIndexed();
+  idsAreSearched();
 });
 
 describe('on large tables', () => {
@@ -203,6 +207,7 @@ describe('on large tables', () => {
     await exec(pool, sql`ANALYZE`);
   });
   everyStatementIsIndexed();
+  idsAreSearched();
 });
 
 test('the partitions of other days exist, so that they can be left out', async () => {
