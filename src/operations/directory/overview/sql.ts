@@ -13,9 +13,9 @@ const FIGURES = columns({
   ),
   /** Differs when ids or names of connections, routes or prices differ. Settings and rates are each cell's own. */
   network: as<string>(
-    `md5((SELECT coalesce(string_agg(concat_ws(' ', id, name, kind), ',' ORDER BY id), '') FROM connection) || ';' ||
-         (SELECT coalesce(string_agg(concat_ws(' ', channel, prefix, connection_id, priority, on_unknown), ','
-                 ORDER BY channel, prefix, connection_id), '') FROM route) || ';' ||
+    `md5((SELECT coalesce(string_agg(concat_ws(' ', name, kind), ',' ORDER BY name), '') FROM connection) || ';' ||
+         (SELECT coalesce(string_agg(concat_ws(' ', r.channel, r.prefix, c.name, r.priority, r.on_unknown), ','
+                 ORDER BY r.channel, r.prefix, c.name), '') FROM route r JOIN connection c ON c.id = r.connection_id) || ';' ||
          (SELECT coalesce(string_agg(concat_ws(' ', channel, prefix, unit_micros, refund_undelivered), ','
                  ORDER BY channel, prefix), '') FROM price))`,
   ),
