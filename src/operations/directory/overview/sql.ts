@@ -11,7 +11,7 @@ const FIGURES = columns({
   connectionsDown: as<number>(
     `(SELECT count(*) FROM connection_down d JOIN connection c ON c.id = d.connection_id WHERE c.status = 'active')`,
   ),
-  /** Differs when ids or names of connections, routes or prices differ. Settings and rates are each cell's own. */
+  /** Differs when names of connections, routes or prices differ. Settings and rates are each cell's own. */
   network: as<string>(
     `md5((SELECT coalesce(string_agg(concat_ws(' ', name, kind), ',' ORDER BY name), '') FROM connection) || ';' ||
          (SELECT coalesce(string_agg(concat_ws(' ', r.channel, r.prefix, c.name, r.priority, r.on_unknown), ','
