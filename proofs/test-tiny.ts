@@ -4,7 +4,8 @@ import { runProof } from './lib/run-proof.ts';
 
 const SEED = 11;
 const LINES_SHOWN = 10;
-const TIMEOUT_MS = 300_000;
+/** Some start several database servers; a slow machine takes five minutes for those. */
+const TIMEOUT_MS = 600_000;
 
 /** Declares a test that runs a proof at its smallest size, with a PostgreSQL of its own: some kill it. */
 export function testTiny(name: string): void {
