@@ -8,7 +8,7 @@ import { loadConfig } from '../config.ts';
 import { silentLog } from '../lib/log.ts';
 import { acquireServeLock } from './embedded/serve-lock.ts';
 import { createPool } from './pool.ts';
-import { one, sql } from './query.ts';
+import { exec, one, sql } from './query.ts';
 import { serversOf, waitForPrimary } from './servers.ts';
 import { openSnapshot } from './snapshot.ts';
 import { explainDatabaseError } from './startup-error.ts';
@@ -196,6 +196,10 @@ test('every kind of session is encrypted, also with several hosts', async () => 
   await waitForPrimary(url);
   const pool = createPool(url, { max: 1, applicationName: 'test', log: silentLog });
   await ensureTenantRole(pool);
+  // What a session of an account asks first, from the migrations.
+  await exec(pool, sql`CREATE TABLE account_move (account_id bigint, state text)`);
+  await exec(pool, sql`GRANT SELECT ON account_move TO heliograph_tenant`);
+  await exec(pool, sql`CREATE FUNCTION refuse_away(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
   const worker = await openWorkerSession({ connectionString: url, channels: [], onNotify: () => {}, log: silentLog });
   const snapshot = await openSnapshot(url, { accountId: 1 });
   const lock = await acquireServeLock(serversOf(url).current(), 'test');
