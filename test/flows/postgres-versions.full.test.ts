@@ -124,7 +124,7 @@ describe.each([...older, restricted])('on $name', ({ open }) => {
       const { data } = (await ask(200, 'GET', path)) as { data: { chatId: string; unreadCount: number }[] };
       return data.find(({ unreadCount }) => unreadCount === 1);
     });
-    await ask(200, 'PATCH', `${path}/${chatId}/archive`);
+    await ask(204, 'PATCH', `${path}/${chatId}/archive`);
     await program.smsc.injectMo({ source: '393331234567', destination: '4400', text: 'Hello?' });
     await until('the conversation to come back', async () => {
       const { data } = (await ask(200, 'GET', path)) as { data: { unreadCount: number }[] };
