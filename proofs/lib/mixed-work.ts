@@ -142,7 +142,7 @@ export function mixedWork({ client, origin, carrier, pace }: Means): {
         await ask(client, 200, 'GET', READS[reads++ % READS.length] ?? '');
       },
     },
-    { name: 'faulty', ...pace.faulty, once: () => failOnce(client, origin(), faults++) },
+    { name: 'faulty', ...pace.faulty, once: async () => failOnce(client, origin(), faults++) },
   ];
   return { works, answered };
 }

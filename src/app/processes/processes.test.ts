@@ -143,15 +143,17 @@ test('a process that ends again and again ends the program, with a sentence that
   const program = await serve();
   let isOver = false;
   void program.ended.then(() => (isOver = true));
-  await until('the end of the program', async () => {
+  const killAll = async () => {
     for (const { pid, alive } of await listWorkers(stage.pool)) if (alive && isAlive(pid)) process.kill(pid, 'SIGKILL');
     return isOver;
-  });
+  };
+  // Five starts, one after the other.
+  await until('the end of the program', killAll, 240_000);
   expect((await program.ended).code).toBe(1);
   expect(program.errors()).toMatch(
     /Process \d ended 5 times in a row, the last time with: ended by SIGKILL\. The program stops/,
   );
-});
+}, 300_000);
 
 test('a program that cannot listen says why, once, and does not start', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
