@@ -28,5 +28,5 @@ export const checksOff: readonly Replacement[] = [
     find: 'await enterAndQuery<R>(client, accountId, statement);',
     put: 'await enterAndQuery<R>(client, accountId, forgetful(statement));',
   },
-  { file, find: 'return work(tx);', put: 'return work(forgetfulClient(tx));' },
+  { file, find: 'return await work(tx);', put: 'return await work(forgetfulClient(tx));' },
 ];
