@@ -26,7 +26,7 @@ export type Traffic = {
 };
 
 /** What stands in front of the cells: asks the directory where the account is, and waits while it is held. */
-export function frontOf({ stages, directory }: Cells, account: Account): () => Promise<Client> {
+function frontOf({ stages, directory }: Cells, account: Account): () => Promise<Client> {
   const clients = stages.map(({ gateway }) => createClient(() => String(gateway.ready['address']), account.apiKey));
   return async () => {
     for (;;) {

@@ -2,7 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
 import type { Platform } from './lib/social-platform.ts';
-import { type Key, KEYS, type LOG_LEVELS } from './setting-table.ts';
+import type { Key } from './setting-key.ts';
+import { KEYS, type LOG_LEVELS } from './setting-table.ts';
 import { trimCharacterEnd } from './lib/trim.ts';
 
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -6,7 +6,6 @@ import {
   cellDatabases,
   databaseUrl,
   integer,
-  keyValues,
   mailAddress,
   matching,
   oneOf,
@@ -15,30 +14,13 @@ import {
   quotablePath,
   scopesOf,
   secretKey,
-  share,
   text,
   url,
 } from './lib/setting-rules.ts';
+import type { Key } from './setting-key.ts';
+import { TELEMETRY_KEYS } from './telemetry-settings.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** How OpenTelemetry's own settings name the choice of traced messages. */
-const SAMPLERS = [
-  'parentbased_traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'traceidratio',
-  'always_on',
-  'always_off',
-] as const;
-
-/** One setting. `parse` returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
-export type Key<T> = {
-  readonly type: string;
-  readonly fallback: string;
-  readonly help: string;
-  parse(text: string): T;
-};
 
 /** The client ID of our app at a social network. */
 const appId = (network: string): Key<string> => ({
@@ -65,13 +47,6 @@ const graphVersion = (network: string): Key<string> => ({
   fallback: 'v25.0',
   help: `Version of the Graph API at ${network}. Meta ends v25.0 on 29 July 2028.`,
   parse: matching(/^v\d{1,3}\.\d$/, 'v25.0'),
-});
-
-const exported = (what: string): Key<'otlp' | 'none'> => ({
-  type: 'otlp or none',
-  fallback: 'otlp',
-  help: `Whether ${what} are exported, once OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
-  parse: oneOf<'otlp' | 'none'>(['otlp', 'none']),
 });
 
 /** The only table of settings, with types, defaults and descriptions; docs/configuration.md is generated from it. */
@@ -289,69 +264,7 @@ export const KEYS = {
     help: 'Address from which mails are sent, such as messages@example.com. Required with SMTP_URL.',
     parse: optional(mailAddress),
   },
-  OTEL_EXPORTER_OTLP_ENDPOINT: {
-    type: 'URL',
-    fallback: '',
-    help: 'URL of an OpenTelemetry collector that takes OTLP as JSON over HTTP, such as http://127.0.0.1:4318: traces, metrics and logs are sent to v1/traces, v1/metrics and v1/logs below it. If empty, nothing is exported, and nothing of its SDK is loaded. Of its settings, only those listed here have an effect.',
-    parse: url(['http:', 'https:'], 'http://127.0.0.1:4318'),
-  },
-  OTEL_EXPORTER_OTLP_PROTOCOL: {
-    type: 'http/json',
-    fallback: 'http/json',
-    help: 'How the collector is spoken to; there is no other way than http/json.',
-    parse: oneOf<'http/json'>(['http/json']),
-  },
-  OTEL_EXPORTER_OTLP_HEADERS: {
-    type: 'secret',
-    fallback: '',
-    help: 'Headers for the collector, as name=value,name=value.',
-    parse: keyValues,
-  },
-  OTEL_EXPORTER_OTLP_TIMEOUT: {
-    type: 'number',
-    fallback: '10000',
-    help: 'Milliseconds that one export may take, with its retries.',
-    parse: integer(100, 60_000),
-  },
-  OTEL_EXPORTER_OTLP_COMPRESSION: {
-    type: 'gzip or none',
-    fallback: 'none',
-    help: 'How exports are compressed.',
-    parse: oneOf<'gzip' | 'none'>(['gzip', 'none']),
-  },
-  OTEL_TRACES_EXPORTER: exported('traces'),
-  OTEL_METRICS_EXPORTER: exported('metrics'),
-  OTEL_LOGS_EXPORTER: exported('log lines'),
-  OTEL_METRIC_EXPORT_INTERVAL: {
-    type: 'number',
-    fallback: '60000',
-    help: 'Milliseconds between two exports of metrics. Each reads the database like a request for /metrics.',
-    parse: integer(1000, 3_600_000),
-  },
-  OTEL_TRACES_SAMPLER: {
-    type: SAMPLERS.join(', '),
-    fallback: 'parentbased_traceidratio',
-    help: 'Which messages are traced. With parentbased_…, the `traceparent` of a request for one message decides, if it has one. All processes need the same value.',
-    parse: oneOf(SAMPLERS),
-  },
-  OTEL_TRACES_SAMPLER_ARG: {
-    type: 'number',
-    fallback: '0.01',
-    help: 'The share of messages, from 0 to 1, that …traceidratio traces. All processes need the same value.',
-    parse: share,
-  },
-  OTEL_SERVICE_NAME: {
-    type: 'name',
-    fallback: 'heliograph',
-    help: 'Name of the program in what is exported.',
-    parse: text,
-  },
-  OTEL_RESOURCE_ATTRIBUTES: {
-    type: 'list',
-    fallback: '',
-    help: 'Attributes of everything that is exported, as name=value,name=value, such as deployment.environment.name=test.',
-    parse: keyValues,
-  },
+  ...TELEMETRY_KEYS,
   FACEBOOK_CLIENT_ID: appId('Facebook'),
   FACEBOOK_CLIENT_SECRET: appSecret('Facebook'),
   FACEBOOK_SCOPES: appScopes(

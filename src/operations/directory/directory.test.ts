@@ -101,7 +101,8 @@ test('users and tokens of every kind go to the cell of their account', async () 
       VALUES (${accountId}, 'two', 'https://login.example', 'c', '{openid}')`,
   );
   await exec(pool, sql`INSERT INTO single_sign_on_domain (domain, account_id) VALUES ('two.example', ${accountId})`);
-  for (const id of ['two', 'two.example']) expect(await directory.find({ kind: 'company', id })).toEqual(inCell(1));
+  for (const name of ['two', 'two.example'])
+    expect(await directory.find({ kind: 'company', id: name })).toEqual(inCell(1));
 });
 
 test('the rights that the runbook gives the directory suffice', async () => {
@@ -143,7 +144,7 @@ test('while a cell is away the callers of the others are found, and only strange
 });
 
 test('a known caller stays known when the cell is lost', async () => {
-  const lost = await directoryOf({ 0: first.connectionString });
+  const lost = directoryOf({ 0: first.connectionString });
   expect(await lost.directory.find(hashed(accounts[0].apiKey))).toEqual(inCell(0));
   await lost.cells.close();
   open.length = 0;
