@@ -68,7 +68,7 @@ function toSource(value: string): string {
 }
 
 function toTime(value: string): Date {
-  // A time without a zone would mean that of this machine, which is not that of whoever reads a log.
+  // A time without a zone would be in the zone of this machine, which need not be that of the log's reader.
   const time = new Date(value);
   if (!/(Z|[+-]\d\d:\d\d)$/.test(value) || Number.isNaN(time.getTime()))
     throw new InvalidArgumentError('must be a time with its zone, such as 2027-01-31T12:00:00Z.');

@@ -23,7 +23,7 @@ const MAX_KNOWN = 500_000;
 const NAMES_MS = 60_000;
 
 /**
- * Creates the directory. It knows nothing about a caller at first: whoever is new is looked up in all cells, and known
+ * Creates the directory. It knows nothing about a caller at first: new callers are looked up in all cells, and known
  * from then on by heart, as what never changes: the account, not the cell. So nothing has to be published to the
  * directory, a key works from its first use on, and strangers, who are never remembered, displace nobody.
  */

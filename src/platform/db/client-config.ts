@@ -45,7 +45,7 @@ export function clientConfig(url: string, options: pg.ClientConfig): pg.ClientCo
 
 /**
  * Creates a connection that goes on without TLS where the server offers none; that of the driver would fail. The driver's
- * session asks for TLS, and this connection is told of it only when the server agrees.
+ * session asks for TLS, and this connection uses it only once the server agrees.
  */
 function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): pg.Connection {
   const connection = new pg.Connection({ ...config, ssl: false });

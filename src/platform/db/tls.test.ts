@@ -70,7 +70,7 @@ function withoutTls(): string {
 
 describe('each sslmode', () => {
   test.each(['', 'sslmode=allow', 'sslmode=prefer', 'sslmode=require', 'sslmode=no-verify', 'ssl=true'])(
-    '%j encrypts, whoever signed the certificate and whatever name it has',
+    '%j encrypts, with any certificate and any name in it',
     async (parameters) => {
       expect(await connect(parameters, await elsewhere())).toEqual(ENCRYPTED);
     },
