@@ -43,7 +43,13 @@ export default defineConfig({
       // `npm test`
       project('fast', { include: TESTS, exclude: [...EXHAUSTIVE, ...ADMINISTRATION], provide: { everyLayout: false } }),
       // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
-      project('full', { include: [...EXHAUSTIVE, ...BROWSER], exclude: TIMED, provide: { everyLayout: true } }),
+      // Each starts a whole installation, so there is work for the cores with fewer of them.
+      project('full', {
+        include: [...EXHAUSTIVE, ...BROWSER],
+        exclude: TIMED,
+        maxWorkers: Math.min(availableParallelism() + 1, 4),
+        provide: { everyLayout: true },
+      }),
       // After all others, because other tests beside them would decide their verdicts.
       project('timed', { include: TIMED, maxWorkers: 1, sequence: { groupOrder: 1 }, provide: { everyLayout: true } }),
     ],

@@ -95,15 +95,19 @@ const FIELD_MUTATIONS: readonly Mutation[] = [
   (run, link) => link.replace(`${oneOf(run, FIELDS)}=`, (field) => `${field.slice(0, -1)}[]=`),
 ];
 
-/** Returns a link with another meaning, made from this one. `otherTypes` are links whose parts may be borrowed. */
+/**
+ * Whether a mutation can be requested and differs in meaning from the link. The root is left out: it names the program to
+ * anybody, so its 200 says nothing about links.
+ */
+function isAnotherLink(mutation: string, link: string): boolean {
+  if (!mutation.startsWith('/') || !URL.canParse(mutation, 'http://127.0.0.1')) return false;
+  return new URL(mutation, 'http://127.0.0.1').pathname !== '/' && meaningOf(mutation) !== meaningOf(link);
+}
+
+/** Returns a link with another meaning, made from this one. `others` are links whose parts may be borrowed. */
 export function mutate(run: RandomSource, link: string, others: readonly string[]): string {
   for (;;) {
     const mutation = oneOf(run, run.random.chance(0.5) ? BLIND_MUTATIONS : FIELD_MUTATIONS)(run, link, others);
-    if (
-      URL.canParse(mutation, 'http://127.0.0.1') &&
-      meaningOf(mutation) !== meaningOf(link) &&
-      mutation.startsWith('/')
-    )
-      return mutation;
+    if (isAnotherLink(mutation, link)) return mutation;
   }
 }
