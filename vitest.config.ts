@@ -48,10 +48,11 @@ export default defineConfig({
         include: [...EXHAUSTIVE, ...BROWSER],
         exclude: TIMED,
         maxWorkers: Math.min(availableParallelism() + 1, 4),
+        sequence: { groupOrder: 1 },
         provide: { everyLayout: true },
       }),
       // After all others, because other tests beside them would decide their verdicts.
-      project('timed', { include: TIMED, maxWorkers: 1, sequence: { groupOrder: 1 }, provide: { everyLayout: true } }),
+      project('timed', { include: TIMED, maxWorkers: 1, sequence: { groupOrder: 2 }, provide: { everyLayout: true } }),
     ],
     coverage: {
       provider: 'v8',
