@@ -22,15 +22,24 @@ export type Scan = {
 const EMPTY = { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
 
 /**
- * Explains how PostgreSQL would run the statements of `work`, with their values and the tables as they are. Nothing is
- * executed: every statement returns no rows.
+ * Explains how PostgreSQL would run the statements of `work`, with their values and the tables as they are; `generic` for
+ * the plan that serves any values, which a session keeps of a named statement. Nothing is executed: every statement
+ * returns no rows.
  */
-export async function explain(on: Db, work: (db: Db) => Promise<unknown>): Promise<Scan[]> {
+export async function explain(
+  on: Db,
+  work: (db: Db) => Promise<unknown>,
+  plan: 'for these values' | 'generic' = 'for these values',
+): Promise<Scan[]> {
   const scans: Scan[] = [];
+  const generic = plan === 'generic';
   const db: Db = {
     async query<R extends QueryResultRow>(query: { text: string; values: unknown[] }): Promise<QueryResult<R>> {
-      const text = `EXPLAIN (FORMAT JSON) ${query.text}`;
-      const { rows } = await on.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({ text, values: query.values });
+      const text = `EXPLAIN (FORMAT JSON${generic ? ', GENERIC_PLAN' : ''}) ${query.text}`;
+      const { rows } = await on.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({
+        text,
+        values: generic ? [] : query.values,
+      });
       for (const { Plan } of rows.flatMap((row) => row['QUERY PLAN'])) collect(Plan, scans);
       return EMPTY;
     },

@@ -142,11 +142,18 @@ function everyStatementIsIndexed(): void {
     expect([1, 2]).toContain(days(scans).size);
   });
 
-  test('claimChunks finds the best chunks by index', async () => {
-    const claim = { connectionId: 1, owner: 1, messages: 1000, belowPriority: 9 };
-    const scans = await explain(pool, (to) => dispatch.claimChunks(to, claim));
-    expect(scans.filter((scan) => scan.table === 'dispatch_chunk' && scan.how === 'Seq Scan')).toEqual([]);
-  });
+  test.each(['for these values', 'generic'] as const)(
+    'claimChunks and findNextDueMs find chunks by index, with a plan %s',
+    async (plan) => {
+      const claim = { connectionId: 1, owner: 1, messages: 1000, belowPriority: 9 };
+      const scans = [
+        ...(await explain(pool, (to) => dispatch.claimChunks(to, claim), plan)),
+        ...(await explain(pool, (to) => dispatch.findNextDueMs(to, claim), plan)),
+      ];
+      expect(scans.length).toBeGreaterThan(1);
+      expect(scans.filter((scan) => scan.table === 'dispatch_chunk' && scan.how === 'Seq Scan')).toEqual([]);
+    },
+  );
 }
 
 /** With nothing in the tables any plan is as good, and PostgreSQL 16 takes another one. */

@@ -137,7 +137,7 @@ export async function claimChunks(
 ): Promise<Chunk[]> {
   const rows = await many(
     db,
-    sql`WITH due AS MATERIALIZED (
+    onePlan(sql`WITH due AS MATERIALIZED (
           SELECT id, priority, round, size FROM dispatch_chunk
           WHERE connection_id = ${claim.connectionId} AND owner IS NULL AND available_at <= now()
             AND priority < ${claim.belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
@@ -145,7 +145,7 @@ export async function claimChunks(
         best AS (SELECT id, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)
         UPDATE dispatch_chunk c SET owner = ${claim.owner}
         FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
-        RETURNING ${CHUNK}`,
+        RETURNING ${CHUNK}`),
   );
   return rows.map(withLists).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
 }
@@ -320,8 +320,8 @@ export async function deleteAlternate(db: Db, { connectionId }: { connectionId: 
 export async function findNextDueMs(db: Db, { connectionId }: { connectionId: number }): Promise<number | null> {
   const [row] = await many<{ ms: number | null }>(
     db,
-    sql`SELECT (extract(epoch FROM min(available_at) - now()) * 1000)::float8 AS ms FROM dispatch_chunk
-        WHERE connection_id = ${connectionId} AND owner IS NULL AND available_at > now()`,
+    onePlan(sql`SELECT (extract(epoch FROM min(available_at) - now()) * 1000)::float8 AS ms FROM dispatch_chunk
+        WHERE connection_id = ${connectionId} AND owner IS NULL AND available_at > now()`),
   );
   return row?.ms ?? null;
 }

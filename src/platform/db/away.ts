@@ -1,5 +1,5 @@
 import { plainArray } from './array.ts';
-import { type Db, many, type Sql, sql } from './query.ts';
+import { type Db, many, onePlan, type Sql, sql } from './query.ts';
 
 /** The error code of `refuse_away` (db/migrations/0095_account_move.sql). */
 const AWAY = 'HM001';
@@ -23,8 +23,8 @@ export async function listAway(db: Db, accountIds: readonly number[]): Promise<S
   if (accountIds.length === 0) return new Set();
   const rows = await many<{ id: number }>(
     db,
-    sql`SELECT v.account_id AS id FROM account_move v
-        WHERE v.account_id = ANY(${plainArray(accountIds)}::bigint[]) AND ${NOT_SERVED}`,
+    onePlan(sql`SELECT v.account_id AS id FROM account_move v
+        WHERE v.account_id = ANY((SELECT ${plainArray(accountIds)}::bigint[])::bigint[]) AND ${NOT_SERVED}`),
   );
   return new Set(rows.map(({ id }) => id));
 }
