@@ -1,14 +1,16 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** The proofs take a third of an hour one after the other, as long as all other full tests together. */
+const SLOWEST = /\/proofs\/proofs\.full\./;
 /** The files that start whole programs, carriers or a browser: each takes longer than most other files together. */
 const SLOW = /\/(test\/flows|web\/e2e)\//;
 
 /** Starts the slow files first, so that no core is idle at the end of a run. */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
-const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.test(moduleId);
+const rankOf = ({ moduleId }: TestSpecification): number =>
+  SLOWEST.test(moduleId) ? 0 : SLOW.test(moduleId) ? 1 : 2;

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, inject, test } from 'vitest';
-import { violations, WCAG } from './axe.ts';
+import { CONTRAST, violations, WCAG } from './axe.ts';
 import { settle } from './settle.ts';
 import { WIDE, type Window } from './windows.ts';
 
@@ -11,24 +11,24 @@ const SHOTS = join(import.meta.dirname, 'shots');
 type Layout = {
   readonly size: { readonly width: number; readonly height: number };
   readonly theme: 'light' | 'dark';
-  /** Whether axe checks it; not where earlier layouts contain the same colours and the same elements. */
-  readonly axe: boolean;
+  /** What axe checks; nothing where earlier layouts contain the same colours and the same elements. */
+  readonly rules: typeof WCAG | typeof CONTRAST | null;
 };
 
 const NARROW = { width: 390, height: 844 };
 
 const EVERY_LAYOUT: readonly Layout[] = [
-  { size: WIDE, theme: 'light', axe: true },
-  { size: WIDE, theme: 'dark', axe: true },
-  { size: NARROW, theme: 'light', axe: true },
-  { size: NARROW, theme: 'dark', axe: false },
+  { size: WIDE, theme: 'light', rules: WCAG },
+  { size: WIDE, theme: 'dark', rules: CONTRAST },
+  { size: NARROW, theme: 'light', rules: WCAG },
+  { size: NARROW, theme: 'dark', rules: null },
 ];
-const ONE_LAYOUT: readonly Layout[] = [{ size: WIDE, theme: 'light', axe: true }];
+const ONE_LAYOUT: readonly Layout[] = [{ size: WIDE, theme: 'light', rules: WCAG }];
 
 /**
  * Checks what holds for every page: axe finds nothing (WCAG 2.2 AA), nothing scrolls sideways, and no error occurred
  * in the window. The full tests do this in both themes and at both widths, and save a screenshot of each in
- * web/e2e/shots; the fast ones in one theme, wide. The page must be open and loaded: wait for some of its content first.
+ * web/e2e/shots, except in CI, where nobody looks at them; the fast ones in one theme, wide. The page must be open and loaded: wait for some of its content first.
  */
 export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>, name: string): Promise<void> {
   const before = page.viewportSize() ?? WIDE;
@@ -46,18 +46,20 @@ export const testLayouts: (name: string, run: () => Promise<void>, timeoutMs?: n
   ? test
   : () => undefined;
 
-async function checkLayout(page: Page, name: string, { size, theme, axe }: Layout): Promise<void> {
+async function checkLayout(page: Page, name: string, { size, theme, rules }: Layout): Promise<void> {
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
   await settle(page);
   await takeShot(page, `${name}-${size.width}-${theme}`);
-  if (axe) expect(await violations(page, WCAG), `axe on ${name}, ${size.width} px, ${theme}`).toEqual([]);
+  if (rules) expect(await violations(page, rules), `axe on ${name}, ${size.width} px, ${theme}`).toEqual([]);
   await expect.poll(() => excess(page), { message: `pixels that ${name} is too wide at ${size.width} px` }).toBe(0);
 }
 
-/** Saves a picture of the window, or of the whole page, in web/e2e/shots; only in the full tests. */
+const NEEDS_SHOTS = inject('everyLayout') && process.env['CI'] === undefined;
+
+/** Saves a picture of the window, or of the whole page, in web/e2e/shots; only in the full tests, and not in CI. */
 export async function takeShot(page: Page, name: string, { fullPage = true } = {}): Promise<void> {
-  if (!inject('everyLayout')) return;
+  if (!NEEDS_SHOTS) return;
   await mkdir(SHOTS, { recursive: true });
   await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage });
 }
