@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Client, Pool } from 'pg';
+import { clientConfig } from '../../platform/db/client-config.ts';
 import { createPool, setUp, TYPES } from '../../platform/db/pool.ts';
 import { serversOf, waitForPrimary } from '../../platform/db/servers.ts';
 import type { Log } from '../../platform/lib/log.ts';
@@ -31,12 +32,10 @@ export async function openCell(number: number, connectionString: string, log: Lo
     number,
     pool,
     async openSession() {
-      const client = new pg.Client({
-        connectionString: serversOf(connectionString).current(),
-        application_name: APPLICATION_NAME,
-        keepAlive: true,
-        types: TYPES,
-      });
+      const server = serversOf(connectionString).current();
+      const client = new pg.Client(
+        clientConfig(server, { application_name: APPLICATION_NAME, keepAlive: true, types: TYPES }),
+      );
       // A query in progress reports the error through its own promise.
       client.on('error', () => undefined);
       await client.connect();
