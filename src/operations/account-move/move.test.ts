@@ -259,6 +259,29 @@ test('an inbound message to the former cell reaches the account in the new one',
   ).toEqual([{ accountId, at: mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
 });
 
+test('a cell that is away keeps nothing from accounts in other cells', async () => {
+  await queue();
+  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
+  await move(a, b);
+  const arrived = [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }];
+  await settleReceipts(a.pool, arrived, new Date());
+  // Another account has left for a cell at whose address nobody answers; it is asked first.
+  urls.set(0, 'postgres://nobody@127.0.0.1:9/none');
+  const other = await createAccount(a.pool, { name: 'Other', plan: 'trial' });
+  await exec(
+    a.pool,
+    sql`INSERT INTO account_move (account_id, state, cell, arrived_at) VALUES (${other.accountId}, 'left', 0, now())`,
+  );
+  await exec(
+    a.pool,
+    sql`INSERT INTO passed_on (account_id, connection_id, kind, content)
+        VALUES (${other.accountId}, ${mainOfA}, 'receipt', '[]')`,
+  );
+  await expect(runTasks(a)).rejects.toThrow();
+  await processReceipts(b.pool, () => new Date());
+  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+});
+
 test('what was kept during a move that was given up is taken where the account is', async () => {
   const { accountId } = account;
   await queue();
