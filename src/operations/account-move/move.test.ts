@@ -24,6 +24,7 @@ import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { carryOver } from './carry-over.ts';
 import { type Cell, openCell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
+import { finishMove } from './finish.ts';
 import { freeze } from './leave.ts';
 import { measureAccount } from './measure.ts';
 import { moveAccountTo, removeAccount, undo } from './move.ts';
@@ -340,4 +341,18 @@ test('an account that has left can be removed where it was, and one that is serv
   await removeAccount(a.pool, account.accountId);
   expect((await measureAccount(a.pool, account.accountId)).rows).toBe(0);
   await admit(b.pool);
+});
+
+test('the rows in the source are kept when the target has lost its copy', async () => {
+  const { accountId } = account;
+  const finish = () => finishMove({ source: a.pool, target: b, accountId });
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await expect(finish()).rejects.toThrow('has not arrived yet');
+  // As after a restore of the target from an older backup.
+  await removeAccount(b.pool, accountId);
+  await expect(runTasks(a)).rejects.toThrow(`Cell 1 does not have the account ${accountId}`);
+  await exec(a.pool, sql`UPDATE account_move SET arrived_at = now()`);
+  await expect(finish()).rejects.toThrow('Cell 1 does not have the account');
+  expect((await measureAccount(a.pool, accountId)).rows).toBeGreaterThan(0);
 });
