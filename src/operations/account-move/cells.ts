@@ -22,6 +22,8 @@ const SETTINGS = {
   jit: 'off',
   timezone: 'UTC',
 };
+/** The account is held meanwhile. */
+const CONNECT_TIMEOUT_MS = 10_000;
 const APPLICATION_NAME = 'heliograph account move';
 
 /** Opens the database of a cell. Rejects when no server of it accepts writes. */
@@ -34,7 +36,12 @@ export async function openCell(number: number, connectionString: string, log: Lo
     async openSession() {
       const server = serversOf(connectionString).current();
       const client = new pg.Client(
-        clientConfig(server, { application_name: APPLICATION_NAME, keepAlive: true, types: TYPES }),
+        clientConfig(server, {
+          application_name: APPLICATION_NAME,
+          connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+          keepAlive: true,
+          types: TYPES,
+        }),
       );
       // A query in progress reports the error through its own promise.
       client.on('error', () => undefined);
