@@ -185,6 +185,15 @@ test('WAL of a later timeline is kept, for a later backup may begin at an earlie
   expect((await listWal(archive)).segments).toEqual([firstSegment, later]);
 });
 
+test('a backup inside the database that it copies is refused', async () => {
+  const dataDir = newPath();
+  await mkdir(join(dataDir, 'postgres'), { recursive: true });
+  const pool = createPool('postgres://nobody@127.0.0.1:9/none', { max: 1, applicationName: 'test', log: silentLog });
+  const to = join(dataDir, 'postgres', 'backup');
+  await expect(createBackup(pool, { dataDir, to })).rejects.toThrow(/is inside the database: name a folder outside/);
+  await pool.end();
+});
+
 test('a folder that is no backup is refused', async () => {
   await mkdir(newPath());
   const from = dataDirs.at(-1) ?? '';
