@@ -14,3 +14,8 @@ test('the sessions that copy rows read the URL about TLS as all others do', asyn
   expect((await session.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   await Promise.all([session.end(), cell.close()]);
 });
+
+test('a database that does not answer is named by its cell', async () => {
+  const opened = openCell(2, 'postgres://nobody@127.0.0.1:9/none', silentLog);
+  await expect(opened).rejects.toThrow('Nothing answers at the address in CELL_DATABASES (cell 2)');
+});

@@ -3,6 +3,7 @@ import type { Client, Pool } from 'pg';
 import { clientConfig } from '../../platform/db/client-config.ts';
 import { createPool, setUp, TYPES } from '../../platform/db/pool.ts';
 import { serversOf, waitForPrimary } from '../../platform/db/servers.ts';
+import { explainDatabaseError } from '../../platform/db/startup-error.ts';
 import type { Log } from '../../platform/lib/log.ts';
 
 /** The database of a cell. */
@@ -26,10 +27,19 @@ const SETTINGS = {
 const CONNECT_TIMEOUT_MS = 10_000;
 const APPLICATION_NAME = 'heliograph account move';
 
-/** Opens the database of a cell. Rejects when no server of it accepts writes. */
+/**
+ * Opens the database of a cell. Rejects when no server of it accepts writes, with a StartupError that names the cell where a
+ * person has to correct something.
+ */
 export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
-  await waitForPrimary(connectionString);
   const pool = createPool(connectionString, { max: 3, applicationName: APPLICATION_NAME, log });
+  try {
+    await waitForPrimary(connectionString);
+    await pool.query('SELECT');
+  } catch (error) {
+    await pool.end();
+    throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
+  }
   return {
     number,
     pool,

@@ -59,3 +59,8 @@ test('every change is announced with the id of its account', async () => {
   listener.release(true);
   expect(heard).toEqual(['7', '7', '8']);
 });
+
+test('what is wrong with its database is said about DIRECTORY_URL', async () => {
+  const opened = openDirectory('postgres://nobody@127.0.0.1:9/none', silentLog);
+  await expect(opened).rejects.toThrow('Nothing answers at the address in DIRECTORY_URL');
+});
