@@ -15,10 +15,14 @@ export type Cell = {
   close(): Promise<void>;
 };
 
-/** A transaction of a move is idle while the other cell works; beyond this, its process hangs and its locks must go. */
+/**
+ * A transaction of a move is idle while the other cell works; beyond this, its process hangs and its locks must go. During a
+ * COPY a server is not idle: it waits for a machine that takes nothing, which without a limit may be gone for 15 minutes.
+ */
 const SETTINGS = {
   statement_timeout: '0',
   idle_in_transaction_session_timeout: '60s',
+  tcp_user_timeout: '60s',
   plan_cache_mode: 'auto',
   jit: 'off',
   timezone: 'UTC',
