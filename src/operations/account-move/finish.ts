@@ -6,7 +6,7 @@ import { isKnown } from './complete.ts';
 import { removeAccount } from './move.ts';
 import { findMove } from './sql.ts';
 
-export type FinishInput = { readonly source: Pool; readonly target: Cell; readonly accountId: number };
+type FinishInput = { readonly source: Pool; readonly target: Cell; readonly accountId: number };
 
 /**
  * Deletes what an account that is served elsewhere has left here. Errors: 409 when it has not left, when something still waits

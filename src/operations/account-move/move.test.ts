@@ -199,6 +199,9 @@ test('a worker completes a move that was decided before its command was killed',
   await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
   expect(await listChunks(b.pool)).toEqual([]);
   expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(false);
+  await expect(undo({ source: b.pool, target: a.pool, directory: null }, accountId)).rejects.toThrow(
+    'arriving from cell 0: abort that move there',
+  );
   await runTasks(a);
   await runTasks(a);
   await admit(b.pool);
