@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { findAccount } from '../../identity/accounts/find.ts';
-import { hasPassedOn } from '../../messaging/passed-on/sql.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import type { Config } from '../../platform/config.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -10,8 +9,9 @@ import { loadSecretKey } from '../../platform/secret-key.ts';
 import { openDirectory } from '../directory/open.ts';
 import { type Cell, openCell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
+import { finishMove } from './finish.ts';
 import { measureAccount, type Measured } from './measure.ts';
-import { type Moved, moveAccountTo, removeAccount, undo } from './move.ts';
+import { type Moved, moveAccountTo, undo } from './move.ts';
 import { findMove, tryMoveLock } from './sql.ts';
 import { listForeignSecrets, listLocalFiles } from './surroundings.ts';
 
@@ -56,7 +56,7 @@ async function run(context: CommandContext, config: Config, work: Work, { id, na
     return context.report({ accountId: id, served }, () => text, served);
   }
   if (options.finish) {
-    await finish(source.pool, id);
+    await finishMove({ source: source.pool, target, accountId: id });
     return context.report(
       { accountId: id, finished: true },
       () => `Cell ${source.number} has nothing of ${name} any more.`,
@@ -87,17 +87,6 @@ async function obstaclesOf(config: Config, { source, target }: Work, { id, optio
     ...(await listForeignSecrets(target.pool, await loadSecretKey(config))),
     ...(copiesFiles ? await listLocalFiles(source.pool, id) : []),
   ];
-}
-
-/** Deletes what an account that is served elsewhere has left here. */
-async function finish(source: Pool, accountId: number): Promise<void> {
-  if ((await findMove(source, { accountId }))?.arrived !== true)
-    throw new AppError('conflict', { message: 'The account has not left, or has not arrived yet' });
-  if (await hasPassedOn(source, { accountId }))
-    throw new AppError('conflict', {
-      message: 'Receipts or inbound messages wait to be passed on: is a worker running?',
-    });
-  await removeAccount(source, accountId);
 }
 
 /** Opens both cells and the directory, and keeps other runs for the same account out. */

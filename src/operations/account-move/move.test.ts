@@ -24,6 +24,7 @@ import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { carryOver } from './carry-over.ts';
 import { type Cell, openCell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
+import { finishMove } from './finish.ts';
 import { freeze } from './leave.ts';
 import { measureAccount } from './measure.ts';
 import { moveAccountTo, removeAccount, undo } from './move.ts';
@@ -198,6 +199,9 @@ test('a worker completes a move that was decided before its command was killed',
   await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
   expect(await listChunks(b.pool)).toEqual([]);
   expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(false);
+  await expect(undo({ source: b.pool, target: a.pool, directory: null }, accountId)).rejects.toThrow(
+    'arriving from cell 0: abort that move there',
+  );
   await runTasks(a);
   await runTasks(a);
   await admit(b.pool);
@@ -259,6 +263,29 @@ test('an inbound message to the former cell reaches the account in the new one',
   ).toEqual([{ accountId, at: mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
 });
 
+test('a cell that is away keeps nothing from accounts in other cells', async () => {
+  await queue();
+  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
+  await move(a, b);
+  const arrived = [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }];
+  await settleReceipts(a.pool, arrived, new Date());
+  // Another account has left for a cell at whose address nobody answers; it is asked first.
+  urls.set(0, 'postgres://nobody@127.0.0.1:9/none');
+  const other = await createAccount(a.pool, { name: 'Other', plan: 'trial' });
+  await exec(
+    a.pool,
+    sql`INSERT INTO account_move (account_id, state, cell, arrived_at) VALUES (${other.accountId}, 'left', 0, now())`,
+  );
+  await exec(
+    a.pool,
+    sql`INSERT INTO passed_on (account_id, connection_id, kind, content)
+        VALUES (${other.accountId}, ${mainOfA}, 'receipt', '[]')`,
+  );
+  await expect(runTasks(a)).rejects.toThrow();
+  await processReceipts(b.pool, () => new Date());
+  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+});
+
 test('what was kept during a move that was given up is taken where the account is', async () => {
   const { accountId } = account;
   await queue();
@@ -317,4 +344,18 @@ test('an account that has left can be removed where it was, and one that is serv
   await removeAccount(a.pool, account.accountId);
   expect((await measureAccount(a.pool, account.accountId)).rows).toBe(0);
   await admit(b.pool);
+});
+
+test('the rows in the source are kept when the target has lost its copy', async () => {
+  const { accountId } = account;
+  const finish = () => finishMove({ source: a.pool, target: b, accountId });
+  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await expect(finish()).rejects.toThrow('has not arrived yet');
+  // As after a restore of the target from an older backup.
+  await removeAccount(b.pool, accountId);
+  await expect(runTasks(a)).rejects.toThrow(`Cell 1 does not have the account ${accountId}`);
+  await exec(a.pool, sql`UPDATE account_move SET arrived_at = now()`);
+  await expect(finish()).rejects.toThrow('Cell 1 does not have the account');
+  expect((await measureAccount(a.pool, accountId)).rows).toBeGreaterThan(0);
 });

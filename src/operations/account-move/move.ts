@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createPartitions, listEndedDays } from '../../platform/db/partitions.ts';
 import { setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
 import { holdAccount, releaseAccount } from '../directory/sql.ts';
 import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
 import type { Cell } from './cells.ts';
@@ -66,10 +67,16 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
 
 /**
  * Has an account served in its source again, if it has not left, and removes what was copied. Returns whether it had not.
+ * Errors: 409 in the cell that it arrives in.
  */
 export async function undo(ends: Ends, accountId: number): Promise<boolean> {
   await thawNow(ends.source, { accountId });
-  if ((await findMove(ends.source, { accountId }))?.state === 'left') return false;
+  const stands = await findMove(ends.source, { accountId });
+  if (stands?.state === 'left') return false;
+  if (stands?.state === 'arriving')
+    throw new AppError('conflict', {
+      message: `The account is arriving from cell ${stands.cell}: abort that move there`,
+    });
   if (ends.directory) await releaseAccount(ends.directory, { accountId });
   if ((await findMove(ends.target, { accountId }))?.state === 'arriving') await removeAccount(ends.target, accountId);
   return true;

@@ -43,10 +43,11 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
       name: 'account moves',
       work: every(SECOND_MS, async () => {
         await thawOverdue(pool, directory.open, log);
-        for (const { accountId, cell } of await listUnarrivedMoves(pool))
-          await inCell(cell, async (target) =>
+        await forAll(await listUnarrivedMoves(pool), ({ accountId, cell }) =>
+          inCell(cell, async (target) =>
             completeMove({ source: pool, target: target.pool, directory: await directory.open() }, { accountId, cell }),
-          );
+          ),
+        );
       }),
     },
     {
@@ -54,10 +55,11 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
       work: async () => {
         if (!(await hasPassedOn(pool, { accountId: null }))) return SECOND_MS;
         let count = await pass(pool, null);
-        for (const number of await listCellsLeftFor(pool))
-          await inCell(number, async (cell) => {
+        await forAll(await listCellsLeftFor(pool), (number) =>
+          inCell(number, async (cell) => {
             count += await pass(cell.pool, number);
-          });
+          }),
+        );
         return count > 0 ? 0 : SECOND_MS;
       },
       close: async () => {
@@ -69,6 +71,13 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
       work: every(HOUR_MS, () => deleteOldSeenIds(pool, { days: SEEN_DAYS })),
     },
   ];
+}
+
+/** Does `work` for all items at once, so that a cell that is away does not hold up the others; then throws its error. */
+async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(items.map(work));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 async function thawOverdue(pool: Pool, open: () => Promise<Pool | null>, log: Log): Promise<void> {

@@ -75,9 +75,8 @@ async function checkReadStandby(url: string): Promise<Finding> {
         'Reports are read from the primary meanwhile: correct DATABASE_URL_READ, or see why the standby is behind.',
     };
   } catch (error) {
-    const reason = explainDatabaseError(error);
-    const detail =
-      reason instanceof Error ? reason.message.replaceAll('DATABASE_URL', 'DATABASE_URL_READ') : String(reason);
+    const reason = explainDatabaseError(error, 'DATABASE_URL_READ');
+    const detail = reason instanceof Error ? reason.message : String(reason);
     return { name, ok: false, detail, advice: 'Reports are read from the primary meanwhile.' };
   }
 }

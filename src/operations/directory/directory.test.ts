@@ -185,6 +185,21 @@ test('a hold that does not end is answered after ten seconds', async () => {
   expect(await ask()).toEqual({ kind: 'later', reason: 'The account is being moved' });
 });
 
+test('a hold that nobody has ended is over after two minutes', async () => {
+  const account = { accountId: accounts[0].accountId + 550 };
+  await holdAccount(db, account);
+  await exec(
+    db,
+    sql`UPDATE account_cell SET moving_since = now() - interval '3 minutes' WHERE account_id = ${account.accountId}`,
+  );
+  await holdAccount(db, { accountId: accounts[0].accountId + 551 });
+  const directory = both();
+  await until('the other hold', () =>
+    isPending(directory.find({ kind: 'account', accountId: accounts[0].accountId + 551 })),
+  );
+  expect(await directory.find({ kind: 'account', ...account })).toEqual(inCell(0));
+});
+
 test('changes that were made while the connection was lost are found again', async () => {
   const account = { accountId: accounts[0].accountId + 600 };
   const ask = () => both().find({ kind: 'account', ...account });

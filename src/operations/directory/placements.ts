@@ -3,13 +3,14 @@ import { cellOfId } from '../../platform/db/cell.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { startLoop } from '../../platform/lib/background/loop.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
 import { type AccountCell, DIRECTORY_CHANNEL, listAccountCells } from './sql.ts';
 
 /** Which cell each account belongs to, in memory. */
 export type Placements = {
   /**
    * Returns the cell of an account. While the account moves, the answer waits for the end of the move, and is null after
-   * ten seconds.
+   * ten seconds. A move of more than two minutes holds nothing: the cell that the account leaves refuses by itself.
    */
   find(accountId: number): Promise<number | null>;
   close(): Promise<void>;
@@ -17,6 +18,11 @@ export type Placements = {
 
 /** How long the requests of an account wait while it moves. */
 const HOLD_MS = 10_000;
+/**
+ * Longer than an account is without service when its move fails: a hold that nobody could end, because the database was
+ * away at that moment, must not last.
+ */
+const LONGEST_HOLD_MS = 2 * MINUTE_MS;
 /** Notifications announce changes at once; this interval is for missed ones. */
 const RELOAD_MS = 10_000;
 
@@ -51,7 +57,7 @@ export async function followPlacements(options: {
       isLate = true;
       late.resolve();
     }, HOLD_MS);
-    while (placed.get(accountId)?.movingSince && !isLate) await Promise.race([changed.promise, late.promise]);
+    while (isHeld(placed.get(accountId)) && !isLate) await Promise.race([changed.promise, late.promise]);
     clearTimeout(timer);
     return isLate ? null : (placed.get(accountId)?.cell ?? cellOfId(accountId));
   }
@@ -59,7 +65,7 @@ export async function followPlacements(options: {
   return {
     async find(accountId) {
       const row = placed.get(accountId);
-      return row?.movingSince ? untilPlaced(accountId) : (row?.cell ?? cellOfId(accountId));
+      return isHeld(row) ? untilPlaced(accountId) : (row?.cell ?? cellOfId(accountId));
     },
     async close() {
       await loop.stop();
@@ -67,3 +73,6 @@ export async function followPlacements(options: {
     },
   };
 }
+
+const isHeld = (row: AccountCell | undefined): boolean =>
+  row !== undefined && row.movingSince !== null && Date.now() - row.movingSince.getTime() < LONGEST_HOLD_MS;

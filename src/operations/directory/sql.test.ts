@@ -32,7 +32,7 @@ test('an account belongs to the cell of its id until it moves, and its requests 
   const held = await findAccountCell(db, account);
   expect(held).toEqual({ ...account, cell: 3, movingSince: expect.any(Date) });
   await holdAccount(db, account);
-  expect(await findAccountCell(db, account), 'a hold that has begun stays').toEqual(held);
+  expect((await findAccountCell(db, account)).movingSince, 'it begins anew').not.toEqual(held.movingSince);
   await releaseAccount(db, account);
   expect(await findAccountCell(db, account)).toEqual(home);
 
@@ -58,4 +58,9 @@ test('every change is announced with the id of its account', async () => {
   await listener.query('SELECT');
   listener.release(true);
   expect(heard).toEqual(['7', '7', '8']);
+});
+
+test('what is wrong with its database is said about DIRECTORY_URL', async () => {
+  const opened = openDirectory('postgres://nobody@127.0.0.1:9/none', silentLog);
+  await expect(opened).rejects.toThrow('Nothing answers at the address in DIRECTORY_URL');
 });

@@ -26,8 +26,8 @@ export const listAccountCells = (db: Db): Promise<AccountCell[]> =>
 
 /**
  * Holds the requests of an account, as long as it is on its way to another cell: the directory answers for none of them
- * until `moveAccount` or `releaseAccount`. A request waits for 10 seconds and is then answered 503. A hold that has
- * begun stays as it is.
+ * until `moveAccount` or `releaseAccount`, or for two minutes. A request waits for 10 seconds and is then answered 503. A
+ * hold that has begun begins anew.
  *
  * Directories that are connected know of it within milliseconds, but may have sent requests on just before: the cell
  * that the account leaves must refuse them itself from the moment on at which nothing more is copied.
@@ -36,8 +36,8 @@ export const holdAccount = (db: Db, { accountId }: { accountId: number }): Promi
   exec(
     db,
     sql`WITH held AS (
-        INSERT INTO account_cell AS a (account_id, cell, moving_since) VALUES (${accountId}, ${cellOfId(accountId)}, now())
-        ON CONFLICT (account_id) DO UPDATE SET moving_since = coalesce(a.moving_since, excluded.moving_since)
+        INSERT INTO account_cell (account_id, cell, moving_since) VALUES (${accountId}, ${cellOfId(accountId)}, now())
+        ON CONFLICT (account_id) DO UPDATE SET moving_since = excluded.moving_since
         RETURNING account_id)
       SELECT pg_notify(${DIRECTORY_CHANNEL}, account_id::text) FROM held`,
   );

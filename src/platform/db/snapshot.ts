@@ -23,6 +23,9 @@ export type Snapshot = {
 const STATEMENT_TIMEOUT_MINUTES = 60;
 const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezone: 'UTC', jit: 'off' };
 
+/** A server whose machine is gone answers nothing at all. */
+const CONNECT_TIMEOUT_MS = 5000;
+
 /**
  * Opens a snapshot with its own session, since COPY does not work on pipelined ones, in one read-only transaction with
  * the rights of the account. While it is open, vacuum cannot remove rows that it might see, so close it soon.
@@ -30,7 +33,12 @@ const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezon
 export async function openSnapshot(connectionString: string, { accountId }: { accountId: number }): Promise<Snapshot> {
   const server = serversOf(connectionString).current();
   const client = new pg.Client(
-    clientConfig(server, { application_name: 'heliograph export', keepAlive: true, types: TYPES }),
+    clientConfig(server, {
+      application_name: 'heliograph export',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      types: TYPES,
+    }),
   );
   // A query in progress reports the error through its own promise.
   client.on('error', () => undefined);

@@ -49,14 +49,14 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 
 /**
  * Turns an error that a person can solve (database unreachable, wrong password, disk full, folder not writable) into a
- * StartupError that says what to do. Any other error is returned as it is.
+ * StartupError that says what to do. Any other error is returned as it is. `setting` is the one that has the URL.
  */
-export function explainDatabaseError(error: unknown): unknown {
-  if (error instanceof StartupError) return error;
-  const explanation = explainText(error) ?? EXPLANATIONS[errorCode(error)];
-  return explanation === undefined
-    ? error
-    : new StartupError(explanation.replace('PATH', pathOf(error)), { cause: error });
+export function explainDatabaseError(error: unknown, setting = 'DATABASE_URL'): unknown {
+  const explanation =
+    error instanceof StartupError ? error.message : (explainText(error) ?? EXPLANATIONS[errorCode(error)]);
+  if (explanation === undefined || (error instanceof StartupError && setting === 'DATABASE_URL')) return error;
+  const message = explanation.replace('PATH', pathOf(error)).replaceAll('DATABASE_URL', setting);
+  return new StartupError(message, { cause: error });
 }
 
 /** Whether the server is starting or stopping, or closed the connection: a retry a moment later may succeed. */

@@ -2,7 +2,7 @@ import { fastifySSE } from '@fastify/sse';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { AppError } from '../../../platform/errors.ts';
+import { AppError, isAccountAway } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Hub } from './hub.ts';
@@ -111,8 +111,8 @@ function enter({ byAccount }: Streams, accountId: number, { raw }: FastifyReply)
 type Out = { readonly reply: FastifyReply; readonly sender: Sender };
 
 /**
- * Keeps a stream open until the client disconnects or stops reading, the server closes or the credentials are revoked. The
- * functions in the returned list are called then.
+ * Keeps a stream open until the client disconnects or stops reading, the server closes, the credentials are revoked or the
+ * account is in another cell. The functions in the returned list are called then.
  */
 function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, { reply, sender }: Out): (() => void)[] {
   const end = (): void => reply.sse.close();
@@ -133,7 +133,8 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, { repl
 
 /**
  * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed or has another role
- * that shows contacts differently, or an operator has left the account. Being over the rate limit does not end a stream.
+ * that shows contacts differently, or an operator has left the account. Nor if the account has moved to another cell, where
+ * a client that connects again continues. Being over the rate limit does not end a stream.
  */
 const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
@@ -142,6 +143,7 @@ const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promis
       actor.operations.has('contacts') === request.actor.operations.has('contacts') &&
       actor.accountId === request.actor.accountId,
     (error: unknown) =>
+      !isAccountAway(error) &&
       !(error instanceof AppError && (error.code === 'unauthenticated' || error.code === 'forbidden')),
   );
 

@@ -281,3 +281,17 @@ test('ends when its key is revoked, at the next check after fifteen seconds', as
   await stream.reading;
   expect(inbox.hub.count(account.accountId)).toBe(0);
 });
+
+test('ends when its account has left for another cell, so that the client connects there', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const stream = await openStream();
+  await until('it began', () => stream.events.length === 1);
+  await exec(
+    inbox.database.pool,
+    sql`INSERT INTO account_move (account_id, state, cell) VALUES (${account.accountId}, 'left', 1)`,
+  );
+  vi.advanceTimersByTime(15_000);
+  await stream.reading;
+  expect(inbox.hub.count(account.accountId)).toBe(0);
+});

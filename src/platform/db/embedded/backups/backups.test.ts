@@ -11,6 +11,7 @@ import { createPool } from '../../pool.ts';
 import { exec, many, one, sql } from '../../query.ts';
 import { startEmbedded } from '../embedded.ts';
 import { createBackup } from './create.ts';
+import { writeFacts } from './facts.ts';
 import { pruneArchive } from './prune.ts';
 import { restoreBackup } from './restore.ts';
 import { findBranch, listWal } from './segments.ts';
@@ -169,6 +170,28 @@ describe('a backup taken while rows are written, and WAL that is archived afterw
     expect((await listWal(walArchive)).segments.slice(-2)).toEqual(segments.slice(-2));
     expect(await onServer(await restore({ from, wal: walArchive }), listWritten)).toEqual([1, 2, 3, 10]);
   });
+});
+
+test('WAL of a later timeline is kept, for a later backup may begin at an earlier place', async () => {
+  const [archive, backup] = [newPath(), newPath()];
+  for (const dir of [archive, backup]) await mkdir(dir);
+  const firstSegment = '000000020000000000000064';
+  await writeFacts(backup, { startedAt: new Date(), finishedAt: new Date(), firstSegment });
+  // Of a database that was restored to an earlier time after that backup.
+  const later = '000000030000000000000032';
+  for (const name of ['000000010000000000000031', '000000020000000000000063', firstSegment, later])
+    await writeFile(join(archive, name), '');
+  expect(await pruneArchive(archive, backup)).toBe(2);
+  expect((await listWal(archive)).segments).toEqual([firstSegment, later]);
+});
+
+test('a backup inside the database that it copies is refused', async () => {
+  const dataDir = newPath();
+  await mkdir(join(dataDir, 'postgres'), { recursive: true });
+  const pool = createPool('postgres://nobody@127.0.0.1:9/none', { max: 1, applicationName: 'test', log: silentLog });
+  const to = join(dataDir, 'postgres', 'backup');
+  await expect(createBackup(pool, { dataDir, to })).rejects.toThrow(/is inside the database: name a folder outside/);
+  await pool.end();
 });
 
 test('a folder that is no backup is refused', async () => {

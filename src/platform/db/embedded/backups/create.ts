@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Pool } from 'pg';
 import type { Db } from '../../query.ts';
 import { StartupError } from '../../startup-error.ts';
@@ -28,17 +28,21 @@ const TEMPORARY = /(^|\/)pgsql_tmp/;
  * Copies the database of `dataDir` into the new folder `to` while it is used: the cluster, the WAL that was written
  * meanwhile, and its password. The backup can be restored by itself, to the time at which it was finished, and with archived
  * WAL to any later time. The folder appears when the backup is complete and on the disk. Files and the secret key are not
- * part of it. Throws a StartupError if `to` exists.
+ * part of it. Throws a StartupError if `to` exists or is inside the cluster.
  */
 export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: string; to: string }): Promise<BackupFacts> {
   if (existsSync(to)) throw new StartupError(`${to} exists already: name a new folder.`);
+  const cluster = await realpath(clusterPath(dataDir));
+  // It would be copied into itself, again and again.
+  if (!relative(cluster, to).startsWith('..'))
+    throw new StartupError(`${to} is inside the database: name a folder outside ${cluster}.`);
   const draft = join(dirname(to), `${basename(to)}.part`);
   await mkdir(dirname(to), { recursive: true });
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
   const session = await pool.connect();
   try {
-    const facts = await copyCluster(session, await realpath(clusterPath(dataDir)), join(draft, 'postgres'));
+    const facts = await copyCluster(session, cluster, join(draft, 'postgres'));
     await copyDurably(passwordPath(dataDir), join(draft, basename(passwordPath(dataDir))));
     await writeFacts(draft, facts);
     await sync(draft);
