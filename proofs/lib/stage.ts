@@ -8,6 +8,7 @@ import { ensureCell } from '../../src/platform/db/cell.ts';
 import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
 import { createPool } from '../../src/platform/db/pool.ts';
+import { waitForPrimary } from '../../src/platform/db/servers.ts';
 import type { Plan } from '../../src/platform/lib/plan.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
 import { insertPrice, type Price } from '../../src/money/pricing/sql.ts';
@@ -156,6 +157,7 @@ async function withDatabase<T>(environment: Environment, work: (pool: Pool) => P
   const { databaseUrl, dataDir } = loadConfig(environment);
   const server = databaseUrl === undefined ? await attachEmbedded({ dataDir, log: silentLog }) : null;
   const connectionString = server?.connectionString ?? databaseUrl ?? '';
+  await waitForPrimary(connectionString);
   const pool = createPool(connectionString, { max: 2, applicationName: 'proof', log: silentLog });
   try {
     return await work(pool);

@@ -165,8 +165,12 @@ export function startPump(deps: PumpDeps): Pump {
     else write(next);
   }
 
-  /** Returns the chunks of paused campaigns once the messages that were written have their outcome. */
-  function dropParked(): void {
+  /**
+   * Drops the chunks that are done, and returns those of paused campaigns and of accounts that leave once the messages that
+   * were written have their outcome.
+   */
+  function dropEnded(): void {
+    for (const chunk of held.list().filter(isDone)) held.drop(chunk);
     for (const chunk of held.list().filter((c) => c.parked && c.settled === c.written)) {
       held.drop(chunk);
       if (!chunk.lost) returning.push(chunk);
@@ -191,8 +195,7 @@ export function startPump(deps: PumpDeps): Pump {
     // Messages that are sent again may be due before the next poll of the queue.
     if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) claimSignal.raise();
     dispatchAll(picks, owned);
-    for (const chunk of held.list().filter(isDone)) held.drop(chunk);
-    dropParked();
+    dropEnded();
     const needsMore = held.waiting() < lowWatermark() && performance.now() >= emptyUntil;
     if (needsMore || isShut()) claimSignal.raise();
     return count;
@@ -208,6 +211,8 @@ export function startPump(deps: PumpDeps): Pump {
     if (picks.length === 0) return;
     const intents = intentsOf(picks);
     dispatchAll(picks, await untilCommitted(() => db.updateIntents(pool, { owner, intents })));
+    // Not left to the next turn, which may be long in coming.
+    dropEnded();
   }
 
   async function pumpLoop(): Promise<void> {
