@@ -1,5 +1,6 @@
+import { textArray } from '../../platform/db/array.ts';
 import { bigint, insertRows, json, rowsOf, text, uuid } from '../../platform/db/columns.ts';
-import { type Db, exec, many, sql } from '../../platform/db/query.ts';
+import { type Db, exec, many, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 /** What a carrier sent for an account that is not served in this database. */
@@ -26,20 +27,40 @@ const PASSED_ON = columns({
 /** What is to be passed on, with the name of the connection that it came over. */
 export type PassedOn = RowOf<typeof PASSED_ON>;
 
+/** Of accounts that have left for `cell`; null: of accounts that are served in this database, or are back in it. */
+const isFor = (cell: number | null): Sql => sql`CASE WHEN ${cell}::smallint IS NULL
+  THEN NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = p.account_id)
+  ELSE EXISTS (SELECT FROM account_move v
+               WHERE v.account_id = p.account_id AND v.state = 'left' AND v.cell = ${cell}) END`;
+
 /**
- * Locks the oldest `limit` rows, until the transaction ends, of accounts that have left for `cell`; null: of accounts that
- * are served in this database, because they did not leave, or are back.
+ * Locks the oldest `limit` rows, until the transaction ends, that came over one of these connections, for accounts that have
+ * left for `cell`; null: for accounts that are served in this database, because they did not leave, or are back.
  */
-export const claimPassedOn = (db: Db, { cell, limit }: { cell: number | null; limit: number }): Promise<PassedOn[]> =>
+export const claimPassedOn = (
+  db: Db,
+  { cell, connections, limit }: { cell: number | null; connections: readonly string[]; limit: number },
+): Promise<PassedOn[]> =>
   many(
     db,
     sql`SELECT ${PASSED_ON} FROM passed_on p JOIN connection c ON c.id = p.connection_id
-        WHERE CASE WHEN ${cell}::smallint IS NULL
-                THEN NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = p.account_id)
-                ELSE EXISTS (SELECT FROM account_move v
-                             WHERE v.account_id = p.account_id AND v.state = 'left' AND v.cell = ${cell}) END
+        WHERE c.name = ANY(${textArray(connections)}::text[]) AND ${isFor(cell)}
         ORDER BY p.id LIMIT ${limit} FOR UPDATE OF p SKIP LOCKED`,
   );
+
+/** Lists what else rows came over: names, or ids of connections that were removed meanwhile. */
+export const listUnknownConnections = async (
+  db: Db,
+  { cell, connections }: { cell: number | null; connections: readonly string[] },
+): Promise<string[]> => {
+  const rows = await many<{ name: string }>(
+    db,
+    sql`SELECT DISTINCT coalesce(c.name, 'the removed connection ' || p.connection_id) AS name
+        FROM passed_on p LEFT JOIN connection c ON c.id = p.connection_id
+        WHERE (c.name = ANY(${textArray(connections)}::text[])) IS NOT TRUE AND ${isFor(cell)} ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+};
 
 export const deletePassedOn = (db: Db, { ids }: { ids: readonly string[] }): Promise<number> =>
   exec(db, sql`DELETE FROM passed_on WHERE id = ANY(${ids}::uuid[])`);

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
-import { lingerAfter } from '../../platform/lib/background/linger.ts';
+import { giveWay } from '../../platform/lib/background/give-way.ts';
+import { lingerAfter, SMALL_BATCH } from '../../platform/lib/background/linger.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { type Arrived, type OnMatched, settleReceipts } from './process.ts';
 import { insertReceiptBatches, storable } from './sql.ts';
@@ -62,6 +63,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
         await commit(arrived).finally(() => {
           waiting -= arrived.length;
         });
+        if (arrived.length >= SMALL_BATCH) await giveWay(last.beganAt);
       }
       return batches.map(() => undefined);
     },

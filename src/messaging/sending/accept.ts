@@ -7,6 +7,7 @@ import { isShortage } from '../../money/credit/sql.ts';
 import { isAway, listAway } from '../../platform/db/away.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import { accountAway } from '../../platform/errors.ts';
+import { giveWay, noteSingle } from '../../platform/lib/background/give-way.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
@@ -136,6 +137,7 @@ export function createAccept(deps: AcceptDeps): Accept {
 
   return {
     async one(actor, draft, idempotency) {
+      noteSingle();
       const prepared = prepare(actor, draft, tables, await findOptedOut(actor, [draft]));
       if (prepared.kind === 'refused') {
         await storeAnswers(pool, [{ idempotency }], [prepared]);
@@ -240,8 +242,8 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
 
 /**
  * Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns,
- * as a `burst` needs it, if one statement holds the messages. Of several, each waits for the one before: composing all
- * of them at once would hold the event loop.
+ * as a `burst` needs it, if one statement holds the messages. Of several, each waits for the one before, and gives way to
+ * single sends: composing all of them at once would hold the event loop.
  */
 async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): Promise<void> {
   if (fresh.length === 0) return;
@@ -255,7 +257,11 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
-  for (const batch of batches.slice(0, -1)) await insertMessages(tx, batch);
+  for (const batch of batches.slice(0, -1)) {
+    const beganAt = performance.now();
+    await insertMessages(tx, batch);
+    await giveWay(beganAt);
+  }
   await Promise.all([
     insertMessages(tx, batches.at(-1) ?? []),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),

@@ -6,7 +6,7 @@ import type { Chunk, OnUnknown } from './sql.ts';
 /** A number above all priorities: the best priority when no message waits. */
 export const NO_PRIORITY = 32_767;
 /** The priority of single sends, which a share of each window and of each rate is kept for. */
-const URGENT = 0;
+export const URGENT = 0;
 /** Whether a chunk holds single sends. */
 export const isUrgent = ({ priority }: { readonly priority: number }): boolean => priority === URGENT;
 

@@ -18,6 +18,7 @@ import {
   type ScriptedCarrier,
 } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
+import { hasSingles } from '../../platform/lib/background/give-way.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
 import { deleteChunks, moveChunkToQueue } from './sql.ts';
 
@@ -379,6 +380,8 @@ describe('order', () => {
   });
 
   test('a code does not wait for a large commit of outcomes of bulk', async () => {
+    // Beside single sends bulk is written in smaller pieces.
+    await until('no single send is recent', () => !hasSingles());
     const bulk = await queueMessages(pool, { priority: 1, count: 600 });
     const lock = await pool.connect();
     onTestFinished(() => lock.release());

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Carrier } from '../../carriers/carrier.ts';
+import { giveWay, hasSingles, noteSingle, pieceOf } from '../../platform/lib/background/give-way.ts';
 import { lingerAfter, SMALL_BATCH } from '../../platform/lib/background/linger.ts';
 import { createSignal } from '../../platform/lib/background/signal.ts';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { createBulkShare } from './bulk-share.ts';
 import { commitTurn, type OwnedChunks, type Settle } from './commit.ts';
 import {
   createHeld,
@@ -15,6 +17,7 @@ import {
   keptOf,
   type Job,
   NO_PRIORITY,
+  URGENT,
   type Pick,
   type Settled,
 } from './held.ts';
@@ -82,6 +85,7 @@ export function startPump(deps: PumpDeps): Pump {
   const held = createHeld();
   const bucket = createTokenBucket(deps.tps);
   const pacing = createPacing(carrier, bucket);
+  const bulkShare = createBulkShare();
   const workSignal = createSignal();
   const claimSignal = createSignal();
   let outcomes: Settled[] = [];
@@ -95,21 +99,29 @@ export function startPump(deps: PumpDeps): Pump {
   let emptyUntil = 0;
   let inFlight = 0;
   let uncommitted = 0;
+  /** Whether the loop gives way to single sends. */
+  let resting = false;
   let stopping = false;
   let deadline = Number.POSITIVE_INFINITY;
 
   /** How many messages the rate allows per second. */
   const perSecond = (): number => Math.ceil(bucket.perSecond()) || Number.POSITIVE_INFINITY;
+  /** How much of the window may be used: more at a time would only keep single sends waiting. */
+  const usableWindow = (): number =>
+    Math.min(carrier.room() + inFlight, hasSingles() ? bulkShare.maxUnderWay() : Number.POSITIVE_INFINITY);
   /** How many messages should be waiting in memory; with fewer, more are claimed. */
-  const lowWatermark = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
+  const lowWatermark = (): number => Math.max(1, Math.min(usableWindow(), perSecond()));
   const isShut = (): boolean => !carrier.state().up || paused();
+
+  /** While single sends share the connection, how many of these free slots bulk would need to keep the carrier too busy. */
+  const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
 
   /** Picks what may be written next, and reserves its room until its intents are committed. */
   function pick(isEligible: (chunk: HeldChunk) => boolean): Pick[] {
     const reserved = [...picked.values()].reduce((sum, count) => sum + count, 0);
     const free = carrier.room() - uncommitted - outcomes.length - reserved;
     if (stopping || paused() || free <= 0) return [];
-    const room = { free, kept: keptOf(carrier.room() + inFlight) };
+    const room = { free, kept: Math.max(keptOf(carrier.room() + inFlight), keptForSingles(free)) };
     const picks = held.pick(room, pacing.allow, (chunk) => isEligible(chunk) && !picked.has(chunk));
     for (const { chunk } of picks) picked.set(chunk, (picked.get(chunk) ?? 0) + 1);
     return picks;
@@ -124,8 +136,10 @@ export function startPump(deps: PumpDeps): Pump {
   function write({ chunk, job }: Pick): void {
     chunk.written++;
     inFlight++;
+    const onAnswer = job.refusal ? undefined : bulkShare.written();
     void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
+      onAnswer?.();
       // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
       // for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
@@ -180,9 +194,10 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Does one turn and returns how many messages it was about. */
   async function turn(): Promise<number> {
-    const settled = outcomes.slice(0, OUTCOMES_PER_COMMIT);
+    const settled = outcomes.slice(0, pieceOf(OUTCOMES_PER_COMMIT));
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
+    bulkShare.answered(settled.length);
     pacing.begin();
     const picks = pick(() => true);
     const count = settled.length + picks.length;
@@ -206,7 +221,7 @@ export function startPump(deps: PumpDeps): Pump {
    * for the outcomes of hundreds of other messages. In small turns it would only add a commit.
    */
   async function writeUrgent(): Promise<void> {
-    if (uncommitted + outcomes.length < SMALL_BATCH) return;
+    if (!resting && uncommitted + outcomes.length < SMALL_BATCH) return;
     const picks = pick(isUrgent);
     if (picks.length === 0) return;
     const intents = intentsOf(picks);
@@ -215,12 +230,20 @@ export function startPump(deps: PumpDeps): Pump {
     dropEnded();
   }
 
+  /** After a large turn of bulk: `writeUrgent` goes on meanwhile. */
+  async function rest(beganAt: number): Promise<void> {
+    resting = true;
+    await giveWay(beganAt);
+    resting = false;
+  }
+
   async function pumpLoop(): Promise<void> {
     while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline) {
       const beganAt = performance.now();
       const count = await turn();
       if (count === 0) await workSignal.wait(pacing.waitMs(POLL_MS));
       else if (held.waiting() === 0) await lingerAfter(count, beganAt);
+      if (count >= SMALL_BATCH && held.bestPriority() > URGENT) await rest(beganAt);
     }
   }
 
@@ -264,6 +287,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
   async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
+    if (chunks.some(isUrgent)) noteSingle();
     const loaded = await deps.load(chunks);
     for (const [i, chunk] of chunks.entries()) {
       const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);

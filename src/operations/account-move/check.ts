@@ -36,6 +36,8 @@ export async function listObstacles(between: Between): Promise<string[]> {
       compare('migrations', 'start both cells in the same release', MIGRATIONS, between),
       compare('routes', 'make them equal with route add and route remove', ROUTES, between),
       compare('prices', 'make them equal with price set and price remove', PRICES, between),
+      listMissing('senders that all accounts share', SHARED_SENDERS, between),
+      listMissing('templates that all accounts share', SHARED_TEMPLATES, between),
       listTaken(between),
     ])
   ).flat();
@@ -102,17 +104,32 @@ const ROUTES = sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''
   FROM route r JOIN connection c ON c.id = r.connection_id`;
 const PRICES = sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line FROM price`;
 
-async function compare(what: string, remedy: string, lines: Sql, { source, target }: Between): Promise<string[]> {
-  const [here, there] = await Promise.all(
-    [source, target].map(
-      async ({ pool }) => new Set((await many<{ line: string }>(pool, lines)).map(({ line }) => line)),
-    ),
-  );
-  if (here === undefined || there === undefined) return [];
-  const [less, more] = [[...here.difference(there)], [...there.difference(here)]];
+const SHARED_SENDERS = sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`;
+const SHARED_TEMPLATES = sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line
+  FROM template WHERE owner_id IS NULL`;
+
+type Difference = { readonly less: readonly string[]; readonly more: readonly string[] };
+
+/** The lines that only the source has, and those that only the target has. */
+async function findDifference(lines: Sql, { source, target }: Between): Promise<Difference> {
+  const read = async (db: Db): Promise<Set<string>> =>
+    new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line));
+  const [here, there] = await Promise.all([read(source.pool), read(target.pool)]);
+  return { less: [...here.difference(there)], more: [...there.difference(here)] };
+}
+
+const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
+
+async function compare(what: string, remedy: string, lines: Sql, between: Between): Promise<string[]> {
+  const { less, more } = await findDifference(lines, between);
   if (less.length + more.length === 0) return [];
-  const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
   return [`The ${what} differ: ${remedy}. Only in the source: ${named(less)}. Only in the target: ${named(more)}.`];
+}
+
+/** Queued messages and campaigns name them; the target may have more of them. */
+async function listMissing(what: string, lines: Sql, between: Between): Promise<string[]> {
+  const { less } = await findDifference(lines, between);
+  return less.length === 0 ? [] : [`The target lacks ${what}: add ${named(less)}.`];
 }
 
 /** What may exist once in a cell, and would be taken by the account. Rows that the account itself left there do not count. */

@@ -263,6 +263,25 @@ test('an inbound message to the former cell reaches the account in the new one',
   ).toEqual([{ accountId, at: mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
 });
 
+test('what came over a connection that the new cell lacks waits, is named, and holds up nothing else', async () => {
+  const { accountId } = account;
+  await queue();
+  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
+  await move(a, b);
+  // Older than the receipt: of a connection that was removed in the source, as far as anybody can see there.
+  await exec(
+    a.pool,
+    sql`INSERT INTO passed_on (account_id, connection_id, kind, content) VALUES (${accountId}, 999, 'receipt', '[]')`,
+  );
+  const arrived = [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }];
+  await settleReceipts(a.pool, arrived, new Date());
+  const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+  expect(await pass()).toBe(1);
+  await processReceipts(b.pool, () => new Date());
+  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+  await expect(pass()).rejects.toThrow(/lacks connections, add them there: the removed connection 999$/);
+});
+
 test('a cell that is away keeps nothing from accounts in other cells', async () => {
   await queue();
   const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
@@ -325,10 +344,15 @@ test('nothing is in the way of cells that fit, and what differs is named', async
   await exec(a.pool, sql`INSERT INTO route (channel, connection_id) VALUES ('SMS', ${mainOfA})`);
   await exec(b.pool, sql`UPDATE price SET unit_micros = unit_micros + 1`);
   await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
+  await exec(
+    a.pool,
+    sql`INSERT INTO template (channel, id, name, status, content) VALUES ('RCS', 'welcome', 'Welcome', 'APPROVED', '{}')`,
+  );
   expect(await listObstacles(between)).toEqual([
     'The target has no connection second of the kind smpp: add it.',
     expect.stringMatching(/^The routes differ: .*SMS \* main 100 hold/),
     expect.stringMatching(/^The prices differ: /),
+    'The target lacks templates that all accounts share: add RCS welcome 99914b93.',
     'The target has the user acme already: remove or rename it there.',
   ]);
   expect(await listObstacles({ ...between, accountId: 77 })).toEqual(['Cell 0 has no account 77.']);

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { type OnInbound, receivePassedOn } from '../../messaging/inbound/receive.ts';
-import { claimPassedOn, deletePassedOn, insertSeenIds, type PassedOn } from '../../messaging/passed-on/sql.ts';
+import { claimPassedOn, deletePassedOn, insertSeenIds, listUnknownConnections, type PassedOn } from '../../messaging/passed-on/sql.ts';
 import { insertPassedReceipts, notifyReceipts } from '../../messaging/receipts/sql.ts';
 import { type Db, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -17,26 +17,41 @@ export type PassOn = {
 
 /**
  * Passes receipts and inbound messages on to where their accounts are. The target has them before they are deleted here, and
- * remembers which it has taken, so that each is taken once whatever is killed.
+ * remembers which it has taken, so that each is taken once whatever is killed. What came over a connection that the target
+ * does not have stays here and holds up nothing else: once only such rows are left, this rejects and names the connections.
  *
  * @returns the number of rows
  */
-export function passOn({ source, target, cell, onInbound }: PassOn): Promise<number> {
-  return transaction(source, async (tx) => {
-    const rows = await claimPassedOn(tx, { cell, limit: MAX_ROWS });
+export async function passOn({ source, target, cell, onInbound }: PassOn): Promise<number> {
+  const ids = await listConnectionIds(target);
+  const connections = [...ids.keys()];
+  const count = await transaction(source, async (tx) => {
+    const rows = await claimPassedOn(tx, { cell, connections, limit: MAX_ROWS });
     if (rows.length === 0) return 0;
-    await transaction(target, (there) => take(there, rows, onInbound));
+    await transaction(target, (there) => take(there, rows, ids, onInbound));
     await deletePassedOn(tx, { ids: rows.map(({ id }) => id) });
     return rows.length;
   });
+  if (count > 0) return count;
+  const unknown = await listUnknownConnections(source, { cell, connections });
+  if (unknown.length > 0)
+    throw new Error(`the cell of the account lacks connections, add them there: ${unknown.join(', ')}`);
+  return 0;
 }
 
-async function take(tx: Db, rows: readonly PassedOn[], onInbound: OnInbound): Promise<void> {
+async function take(
+  tx: Db,
+  rows: readonly PassedOn[],
+  connections: ReadonlyMap<string, number>,
+  onInbound: OnInbound,
+): Promise<void> {
   const fresh = await insertSeenIds(tx, { ids: rows.map(({ id }) => id) });
-  const connections = await listConnectionIds(tx);
   const news = rows
     .filter(({ id }) => fresh.has(id))
-    .map(({ connection, ...row }) => ({ ...row, connectionId: connectionOf(connections, connection) }));
+    .flatMap(({ connection, ...row }) => {
+      const connectionId = connections.get(connection);
+      return connectionId === undefined ? [] : [{ ...row, connectionId }];
+    });
   const receipts = news.filter(({ kind }) => kind === 'receipt');
   await insertPassedReceipts(
     tx,
@@ -53,10 +68,4 @@ async function take(tx: Db, rows: readonly PassedOn[], onInbound: OnInbound): Pr
 async function listConnectionIds(db: Db): Promise<Map<string, number>> {
   const rows = await many<{ id: number; name: string }>(db, sql`SELECT id, name FROM connection`);
   return new Map(rows.map(({ id, name }) => [name, id]));
-}
-
-function connectionOf(ids: ReadonlyMap<string, number>, name: string): number {
-  const id = ids.get(name);
-  if (id === undefined) throw new Error(`the cell of the account has no connection ${name}: add it there`);
-  return id;
 }

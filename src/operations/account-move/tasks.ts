@@ -37,7 +37,6 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
     if (cell) await work(cell);
     else log.error({ cell: number }, 'accounts have left for a cell that CELL_DATABASES does not name: add it');
   };
-  const pass = (target: Pool, cell: number | null) => passOn({ source: pool, target, cell, onInbound });
   return [
     {
       name: 'account moves',
@@ -54,11 +53,12 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
       name: 'passing on',
       work: async () => {
         if (!(await hasPassedOn(pool, { accountId: null }))) return SECOND_MS;
-        let count = await pass(pool, null);
-        await forAll(await listCellsLeftFor(pool), (number) =>
-          inCell(number, async (cell) => {
-            count += await pass(cell.pool, number);
-          }),
+        let count = 0;
+        const add = async (target: Pool, cell: number | null): Promise<void> => {
+          count += await passOn({ source: pool, target, cell, onInbound });
+        };
+        await forAll([null, ...(await listCellsLeftFor(pool))], (number) =>
+          number === null ? add(pool, null) : inCell(number, (cell) => add(cell.pool, number)),
         );
         return count > 0 ? 0 : SECOND_MS;
       },

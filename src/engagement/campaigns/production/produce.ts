@@ -7,6 +7,7 @@ import { quietMs } from './quiet-hours.ts';
 import { findCapacity, type Capacity } from './capacity.ts';
 import * as db from './sql.ts';
 import { loadTexts } from './texts.ts';
+import { pieceOf } from '../../../platform/lib/background/give-way.ts';
 import { nextTurn } from '../../../platform/lib/background/slices.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
@@ -31,7 +32,7 @@ export async function produceMessages(step: Step): Promise<number> {
   const waits = lanes.map(({ country }) => quietMs(campaign.quietHours, country, campaign.now));
   const awake = lanes.filter((_, i) => waits[i] === 0);
   if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...waits);
-  const capacity = await findCapacity(step, MESSAGES_PER_STEP);
+  const capacity = await findCapacity(step, pieceOf(MESSAGES_PER_STEP));
   const isFull = (): boolean => capacity.left() <= 0 || capacity.largest() === 0;
   if (isFull()) return FULL_MS;
   const tools = { texts: await loadTexts(step), choose: createChooser(step), capacity };

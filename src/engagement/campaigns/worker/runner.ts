@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { announce, type AnnounceDeps } from '../../../messaging/messages/new/announce.ts';
+import { giveWay } from '../../../platform/lib/background/give-way.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
 import type { Lookups } from '../../../messaging/sending/prepare.ts';
@@ -83,7 +84,11 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       woken.clear();
       const jobs = await db.listDueJobs(pool, { woken: ids, limit: JOBS_PER_POLL });
       let moved = 0;
-      for (const job of jobs) if (!paused() && (await runJob(job))) moved++;
+      for (const job of jobs) {
+        const beganAt = performance.now();
+        if (!paused() && (await runJob(job))) moved++;
+        await giveWay(beganAt);
+      }
       return moved === 0 && woken.size === 0 ? LOCKED_MS : 0;
     },
     wake: (campaignId) => woken.add(campaignId),

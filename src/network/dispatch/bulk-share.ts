@@ -1,0 +1,50 @@
+/** How long what is written to a carrier for bulk may keep it busy. */
+const BUSY_MS = 25;
+/** So much may always be under way. */
+const MIN_UNDER_WAY = 100;
+/** How often the rate is computed anew. */
+const RATE_MS = 100;
+
+/** How much of a window bulk may use while single sends share it. */
+export type BulkShare = {
+  /** Notes a write; returns what to call at its answer, or undefined if this one is not timed. */
+  written(): (() => void) | undefined;
+  /** Notes so many answers. */
+  answered(count: number): void;
+  /** How many messages may be at the carrier without an answer. */
+  maxUnderWay(): number;
+};
+
+/**
+ * Creates the share of one connection. A carrier answers in turn: behind a window of 2,000, which it works off in 0.2 s, a
+ * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice its
+ * shortest time to an answer if that is longer, and always a hundred.
+ */
+export function createBulkShare(now: () => number = () => performance.now()): BulkShare {
+  let shortestMs = Number.POSITIVE_INFINITY;
+  let isTiming = false;
+  let perMs = 0;
+  let count = 0;
+  let since = now();
+  return {
+    written() {
+      if (isTiming) return undefined;
+      isTiming = true;
+      const writtenAt = now();
+      return () => {
+        isTiming = false;
+        shortestMs = Math.min(shortestMs, now() - writtenAt);
+      };
+    },
+    answered(more) {
+      count += more;
+      const tookMs = now() - since;
+      if (tookMs < RATE_MS) return;
+      [perMs, count, since] = [count / tookMs, 0, now()];
+    },
+    maxUnderWay() {
+      const ms = Number.isFinite(shortestMs) ? Math.max(BUSY_MS, 2 * shortestMs) : BUSY_MS;
+      return Math.max(MIN_UNDER_WAY, Math.round(perMs * ms));
+    },
+  };
+}

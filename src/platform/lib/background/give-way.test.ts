@@ -1,0 +1,31 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { giveWay, hasSingles, noteSingle, pieceOf } from './give-way.ts';
+
+/** Later than whatever other tests in this process have noted. */
+let ms = performance.now() + 3_600_000;
+beforeEach(() => {
+  ms += 10_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => ms);
+});
+
+test('within a second of a single message, work in bulk is done in quarters; otherwise as a whole', () => {
+  expect([hasSingles(), pieceOf(1000)]).toEqual([false, 1000]);
+  noteSingle();
+  ms += 900;
+  expect([hasSingles(), pieceOf(1000)]).toEqual([true, 250]);
+  ms += 101;
+  expect([hasSingles(), pieceOf(1000)]).toEqual([false, 1000]);
+});
+
+test('work in bulk rests after a single message, and goes on at once when there was none', async () => {
+  const order: string[] = [];
+  const work = giveWay(ms - 40).then(() => order.push('work'));
+  await nextTurn().then(() => order.push('others'));
+  await work;
+  noteSingle();
+  const rested = giveWay(ms - 40).then(() => order.push('work'));
+  await nextTurn().then(() => order.push('others'));
+  await rested;
+  expect(order).toEqual(['work', 'others', 'others', 'work']);
+});
