@@ -12,5 +12,4 @@ export class SlowFilesFirst extends BaseSequencer {
   }
 }
 
-const rankOf = ({ moduleId }: TestSpecification): number =>
-  SLOWEST.test(moduleId) ? 0 : SLOW.test(moduleId) ? 1 : 2;
+const rankOf = ({ moduleId }: TestSpecification): number => (SLOWEST.test(moduleId) ? 0 : SLOW.test(moduleId) ? 1 : 2);

@@ -1,6 +1,12 @@
 import type { Pool } from 'pg';
 import { type OnInbound, receivePassedOn } from '../../messaging/inbound/receive.ts';
-import { claimPassedOn, deletePassedOn, insertSeenIds, listUnknownConnections, type PassedOn } from '../../messaging/passed-on/sql.ts';
+import {
+  claimPassedOn,
+  deletePassedOn,
+  insertSeenIds,
+  listUnknownConnections,
+  type PassedOn,
+} from '../../messaging/passed-on/sql.ts';
 import { insertPassedReceipts, notifyReceipts } from '../../messaging/receipts/sql.ts';
 import { type Db, many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';

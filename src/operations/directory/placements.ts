@@ -22,7 +22,7 @@ const HOLD_MS = 10_000;
  * Longer than an account is without service when its move fails: a hold that nobody could end, because the database was
  * away at that moment, must not last.
  */
-const LONGEST_HOLD_MS = 2 * MINUTE_MS;
+const MAX_HOLD_MS = 2 * MINUTE_MS;
 /** Notifications announce changes at once; this interval is for missed ones. */
 const RELOAD_MS = 10_000;
 
@@ -75,4 +75,4 @@ export async function followPlacements(options: {
 }
 
 const isHeld = (row: AccountCell | undefined): boolean =>
-  row !== undefined && row.movingSince !== null && Date.now() - row.movingSince.getTime() < LONGEST_HOLD_MS;
+  row !== undefined && row.movingSince !== null && Date.now() - row.movingSince.getTime() < MAX_HOLD_MS;

@@ -84,7 +84,8 @@ describe('delivery', () => {
   test('tells each event once, signed so that an independent library agrees, logs it and forgets it', async () => {
     const secret = await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
     const ids = await publish(1200);
-    await work();
+    // On a busy machine some answers take longer than the default, and their events are sent again.
+    await work({ deadlineMs: 120_000 });
     const entries = await untilLogged('DELIVERED', 1200);
     expect(receiver.requests.map((request) => bodyOf(request).messageId).sort()).toEqual([...ids].sort());
     for (const { body, headers } of receiver.requests) new Webhook(secret).verify(body, headers);
