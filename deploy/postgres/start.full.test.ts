@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('the PostgreSQL servers of ha.yaml', () =
     await untilStandbys('postgres-1');
   });
 
-  test('whoever comes over the network needs a password', async () => {
+  test('connections over the network need a password', async () => {
     const rules = await server('postgres-2').ask(
       "SELECT FROM pg_hba_file_rules WHERE type = 'host' AND auth_method <> 'scram-sha-256'",
     );

@@ -7,7 +7,7 @@ function shareAt10PerMs(answerMs: number) {
   const share = createBulkShare(() => ms);
   const onAnswer = share.written();
   ms += answerMs;
-  onAnswer?.();
+  onAnswer?.(true);
   for (let n = 0; n < 10; n++) {
     ms += 100;
     share.answered(1000);
@@ -33,10 +33,12 @@ test('one write at a time is timed, and the shortest time counts', () => {
   const first = share.written();
   expect(share.written()).toBeUndefined();
   ms = 20;
-  first?.();
+  first?.(true);
   const second = share.written();
   ms = 500;
-  second?.();
+  second?.(true);
+  // Never written: the bind was lost.
+  share.written()?.(false);
   share.answered(5000);
   expect(share.maxUnderWay()).toBe((5000 / 500) * 40);
 });

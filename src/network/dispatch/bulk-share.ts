@@ -7,8 +7,11 @@ const RATE_MS = 100;
 
 /** How much of a window bulk may use while single sends share it. */
 export type BulkShare = {
-  /** Notes a write; returns what to call at its answer, or undefined if this one is not timed. */
-  written(): (() => void) | undefined;
+  /**
+   * Notes a write; returns what to call with whether it was accepted, or undefined if this one is not timed. What was not
+   * accepted may never have reached the carrier, and says nothing about its time.
+   */
+  written(): ((accepted: boolean) => void) | undefined;
   /** Notes so many answers. */
   answered(count: number): void;
   /** How many messages may be at the carrier without an answer. */
@@ -31,9 +34,9 @@ export function createBulkShare(now: () => number = () => performance.now()): Bu
       if (isTiming) return undefined;
       isTiming = true;
       const writtenAt = now();
-      return () => {
+      return (accepted) => {
         isTiming = false;
-        shortestMs = Math.min(shortestMs, now() - writtenAt);
+        if (accepted) shortestMs = Math.min(shortestMs, now() - writtenAt);
       };
     },
     answered(more) {

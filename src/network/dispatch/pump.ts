@@ -139,7 +139,7 @@ export function startPump(deps: PumpDeps): Pump {
     const onAnswer = job.refusal ? undefined : bulkShare.written();
     void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
-      onAnswer?.();
+      onAnswer?.(outcome.kind === 'accepted');
       // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
       // for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);

@@ -268,7 +268,7 @@ test('what came over a connection that the new cell lacks waits, is named, and h
   await queue();
   const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
   await move(a, b);
-  // Older than the receipt: of a connection that was removed in the source, as far as anybody can see there.
+  // An older row, of a connection that no longer exists in the source.
   await exec(
     a.pool,
     sql`INSERT INTO passed_on (account_id, connection_id, kind, content) VALUES (${accountId}, 999, 'receipt', '[]')`,
