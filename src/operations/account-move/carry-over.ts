@@ -3,21 +3,19 @@ import { moveAccountFromParked, countOwnedChunks } from '../../network/dispatch/
 import type { Cell } from './cells.ts';
 import { clearAccount } from './clear.ts';
 import { TOO_LATE } from './leave.ts';
-import { type ConnectionIds, copyRows, fingerprint, takeRows } from './rows.ts';
+import { carryRows, type ConnectionIds, copyRows, fingerprint } from './rows.ts';
 import {
+  countParcelRows,
   deleteWebhookClaim,
   findExpiryInstant,
   findMoney,
   findMoveForUpdate,
-  insertParcels,
   lockAccountRows,
   markArriving,
   moveExpiryBack,
   moveToLeft,
 } from './sql.ts';
 import { CARRIED, COPIED } from './tables.ts';
-
-const ROWS_PER_PARCEL = 200;
 
 /** The account is not as it must be to leave; nothing has changed. */
 export class NotReady extends Error {}
@@ -74,7 +72,8 @@ async function copyAccount(
   await moveAccountFromParked(source, { accountId });
   await clearAccount(target, accountId);
   await markArriving(target, { accountId, cell: number });
-  const carried = await carryQueues(source, target, accountId, ids);
+  for (const [table, rows] of Object.entries(CARRIED)) await carryRows(source, target, { table, rows, accountId }, ids);
+  const carried = await countParcelRows(target, { accountId });
   let copied = 0;
   for (const [table, rows] of Object.entries(COPIED)) {
     await copyRows(source, target, { table, rows, accountId }, ids);
@@ -85,21 +84,6 @@ async function copyAccount(
   await deleteWebhookClaim(source, { accountId });
   await moveToLeft(source, { accountId });
   return { copied, carried };
-}
-
-async function carryQueues(source: Client, target: Client, accountId: number, ids: ConnectionIds): Promise<number> {
-  let carried = 0;
-  for (const [table, rows] of Object.entries(CARRIED)) {
-    const texts = await takeRows(source, { table, rows, accountId }, ids);
-    const parcels = Array.from({ length: Math.ceil(texts.length / ROWS_PER_PARCEL) }, (_, i) => ({
-      accountId,
-      table,
-      rows: texts.slice(i * ROWS_PER_PARCEL, (i + 1) * ROWS_PER_PARCEL),
-    }));
-    await insertParcels(target, parcels);
-    carried += texts.length;
-  }
-  return carried;
 }
 
 /** Returns the number of rows. Throws when source and target differ. */

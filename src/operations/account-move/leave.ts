@@ -10,7 +10,12 @@ import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { countOlderTransactions, deleteMove, findClock, findMoveForUpdate, hasWebhookClaim, markMove } from './sql.ts';
 
-export type Leaving = { readonly accountId: number; readonly cell: number };
+export type Leaving = {
+  readonly accountId: number;
+  readonly cell: number;
+  /** Whether a directory must learn where the account is before it has arrived. */
+  readonly hasDirectory: boolean;
+};
 
 /** Long enough for a worker to release an account whose events have all been sent (`RELEASE_AFTER_MS` of the deliveries). */
 const WEBHOOKS_SECONDS = 15;
@@ -22,8 +27,9 @@ export const TOO_LATE = 'The time of the move is over, and the account is served
  * Has the background work of an account end while it is still served: no worker takes up more of its events. A worker that
  * waits for a receiver that does not answer is not waited for; its events are then sent again.
  */
-export async function prepare(source: Pool, { accountId, cell }: Leaving): Promise<void> {
-  await mark(source, { accountId, cell, state: 'preparing', seconds: 2 * WEBHOOKS_SECONDS });
+export async function prepare(source: Pool, leaving: Leaving): Promise<void> {
+  const { accountId } = leaving;
+  await mark(source, { ...leaving, state: 'preparing', seconds: 2 * WEBHOOKS_SECONDS });
   const deadline = performance.now() + WEBHOOKS_SECONDS * 1000;
   while ((await hasWebhookClaim(source, { accountId })) && performance.now() < deadline) await delay(10 * POLL_MS);
 }
@@ -34,8 +40,9 @@ export async function prepare(source: Pool, { accountId, cell }: Leaving): Promi
  *
  * Rejects after three quarters of that time, with what is still in the way.
  */
-export async function freeze(source: Pool, { accountId, cell, seconds }: Leaving & { seconds: number }): Promise<void> {
-  await mark(source, { accountId, cell, state: 'leaving', seconds });
+export async function freeze(source: Pool, leaving: Leaving & { seconds: number }): Promise<void> {
+  const { accountId, seconds } = leaving;
+  await mark(source, { ...leaving, state: 'leaving' });
   // A transaction that began before this may not have seen the mark.
   const instant = await findClock(source);
   const deadline = performance.now() + seconds * 750;

@@ -11,18 +11,16 @@ import { claimChunks } from '../../network/dispatch/sql.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import { topUp } from '../../money/credit/charge.ts';
 import { isAway } from '../../platform/db/away.ts';
-import { ensureCell } from '../../platform/db/cell.ts';
-import { ensurePartitions } from '../../platform/db/partitions.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { createTestDatabase } from '../../../test/support/database.ts';
 import { listChunks, newMessage, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
+import { openTwoCells, runMoveTasks } from '../../../test/support/two-cells.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { carryOver } from './carry-over.ts';
-import { type Cell, openCell } from './cells.ts';
+import type { Cell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
 import { finishMove } from './finish.ts';
 import { freeze } from './leave.ts';
@@ -30,7 +28,6 @@ import { measureAccount } from './measure.ts';
 import { moveAccountTo, removeAccount, undo } from './move.ts';
 import { passOn } from './pass-on.ts';
 import { findMove } from './sql.ts';
-import { moveTasks } from './tasks.ts';
 
 let opened: AsyncDisposableStack;
 let [a, b]: [Cell, Cell] = [] as never;
@@ -41,25 +38,10 @@ let [mainOfA, mainOfB] = [0, 0];
 
 beforeEach(async () => {
   opened = new AsyncDisposableStack();
-  urls = new Map();
-  [a, b] = [await newCell(0), await newCell(1)];
-  [mainOfA, mainOfB] = [await addConnection(a.pool), await addConnection(b.pool)];
+  ({ a, b, urls, mainOfA, mainOfB } = opened.use(await openTwoCells()));
   account = await createAccount(a.pool, { name: 'Acme', plan: 'production', creditMicros: 5_000_000 });
 });
 afterEach(() => opened.disposeAsync());
-
-async function newCell(number: number): Promise<Cell> {
-  const { pool, connectionString } = opened.use(await createTestDatabase());
-  await ensurePartitions(pool, new Date());
-  await ensureCell(pool, number);
-  urls.set(number, connectionString);
-  const cell = await openCell(number, connectionString, silentLog);
-  opened.defer(cell.close);
-  return cell;
-}
-
-const addConnection = async (pool: Pool): Promise<number> =>
-  (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
 
 const move = async (source: Cell, target: Cell) =>
   moveAccountTo({
@@ -143,7 +125,7 @@ test('an account moves back, and what it left behind before does not count', asy
 test('while it leaves, nothing is accepted, written behind the wall, or claimed', async () => {
   await queue();
   const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
   const refused = { code: 'HM001' };
   await expect(insertMessages(a.pool, [newMessage({ accountId })])).rejects.toSatisfy(isAway);
@@ -159,12 +141,14 @@ test('it does not leave while a worker holds messages of it, or an older transac
   const { accountId } = account;
   await queue();
   await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
-  await expect(freeze(a.pool, { accountId, cell: 1, seconds: 0.2 })).rejects.toThrow('Workers still send 1 chunks');
+  await expect(freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 0.2 })).rejects.toThrow(
+    'Workers still send 1 chunks',
+  );
   await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL`);
   const reader = await a.openSession();
   await reader.query('BEGIN');
   await reader.query('SELECT 1');
-  await expect(freeze(a.pool, { accountId, cell: 1, seconds: 0.2 })).rejects.toThrow(
+  await expect(freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 0.2 })).rejects.toThrow(
     '1 transactions that began before',
   );
   await reader.end();
@@ -182,7 +166,7 @@ test('when the copy fails, the account is served in the source as before', async
 test('a worker serves an account again whose move takes too long', async () => {
   await queue();
   const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await exec(a.pool, sql`UPDATE account_move SET ends_at = now() - interval '1 second'`);
   await expect(runTasks(a)).resolves.toBeUndefined();
   await admit(a.pool);
@@ -194,7 +178,7 @@ test('a worker serves an account again whose move takes too long', async () => {
 test('a worker completes a move that was decided before its command was killed', async () => {
   const { accountId } = account;
   const ids = await queue({ count: 2 });
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
   expect(await listChunks(b.pool)).toEqual([]);
@@ -208,17 +192,7 @@ test('a worker completes a move that was decided before its command was killed',
   expect(await sendAll(b.pool, mainOfB, (id) => id)).toEqual(ids);
 });
 
-/** Runs each task of the moves once in the worker of a cell. */
-async function runTasks({ pool }: Cell): Promise<void> {
-  const tasks = moveTasks({
-    pool,
-    cells: { directoryUrl: undefined, databases: urls },
-    onInbound: receiveIntoInbox,
-    log: silentLog,
-  });
-  for (const task of tasks) await task.work();
-  for (const task of tasks) await task.close?.();
-}
+const runTasks = (cell: Cell) => runMoveTasks(cell, { databases: urls });
 
 test('a receipt that arrives in the former cell counts in the new one, once', async () => {
   await queue();
@@ -309,7 +283,7 @@ test('what was kept during a move that was given up is taken where the account i
   const { accountId } = account;
   await queue();
   const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await settleReceipts(
     a.pool,
     [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }],
@@ -323,7 +297,7 @@ test('what was kept during a move that was given up is taken where the account i
 
 test('a change of the credit during the copy makes it begin again', async () => {
   const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   const holder = await a.openSession();
   await holder.query('BEGIN');
   await holder.query(
@@ -373,7 +347,7 @@ test('an account that has left can be removed where it was, and one that is serv
 test('the rows in the source are kept when the target has lost its copy', async () => {
   const { accountId } = account;
   const finish = () => finishMove({ source: a.pool, target: b, accountId });
-  await freeze(a.pool, { accountId, cell: 1, seconds: 60 });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   await expect(finish()).rejects.toThrow('has not arrived yet');
   // As after a restore of the target from an older backup.

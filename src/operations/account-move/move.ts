@@ -39,25 +39,26 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
   const { source, target, directory, accountId, onStep } = move;
   const cell = target.number;
   const ends = { source: source.pool, target: target.pool, directory };
+  const leaving = { accountId, cell, hasDirectory: directory !== null };
   const before = await findMove(source.pool, { accountId });
   if (before?.state === 'left') {
     onStep('it had left before: completing');
-    if (!before.arrived) await completeMove(ends, { accountId, cell });
+    if (!before.arrived) await completeMove(ends, { ...before, cell });
     return { copied: 0, carried: 0, pauseMs: null };
   }
   onStep('making room in the target');
   await makeRoom(move);
   onStep('ending the background work');
-  await prepare(source.pool, { accountId, cell });
+  await prepare(source.pool, leaving);
   const frozenAt = performance.now();
   try {
     onStep('holding its requests');
     if (directory) await holdAccount(directory, { accountId });
-    await freeze(source.pool, { accountId, cell, seconds: HOLD_SECONDS });
+    await freeze(source.pool, { ...leaving, seconds: HOLD_SECONDS });
     onStep('copying');
     const carried = await untilReady(() => carryOver(move));
     onStep('switching');
-    await completeMove(ends, { accountId, cell });
+    await completeMove(ends, leaving);
     return { ...carried, pauseMs: Math.round(performance.now() - frozenAt) };
   } catch (error) {
     await undo(ends, accountId).catch(() => undefined);
@@ -78,8 +79,13 @@ export async function undo(ends: Ends, accountId: number): Promise<boolean> {
       message: `The account is arriving from cell ${stands.cell}: abort that move there`,
     });
   if (ends.directory) await releaseAccount(ends.directory, { accountId });
-  if ((await findMove(ends.target, { accountId }))?.state === 'arriving') await removeAccount(ends.target, accountId);
+  await removeArriving(ends.target, accountId);
   return true;
+}
+
+/** Deletes the copy of an account whose move was given up. Only while no command moves it: that copy may be about to count. */
+export async function removeArriving(target: Pool, accountId: number): Promise<void> {
+  if ((await findMove(target, { accountId }))?.state === 'arriving') await removeAccount(target, accountId);
 }
 
 /** Deletes all rows of an account that is not served in this database, and forgets that it was here. */

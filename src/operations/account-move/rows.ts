@@ -54,21 +54,31 @@ export async function copyRows(source: Client, target: Client, reading: Reading,
   );
 }
 
-/** Deletes rows and returns them, each as the text of a row of the target's table. */
-export async function takeRows(db: Db, reading: Reading, ids: ConnectionIds): Promise<string[]> {
-  const { table, rows } = reading;
+const ROWS_PER_PARCEL = 200;
+
+/**
+ * Deletes rows in a transaction on the source, and keeps them in one on the target as parcels, each row as the text of a row
+ * of the target's table. No row passes through memory but those on their way. Both sessions may run nothing else meanwhile.
+ */
+export async function carryRows(source: Client, target: Client, reading: Reading, ids: ConnectionIds): Promise<void> {
+  const { table, rows, accountId } = reading;
   const columns = await many<{ name: string; generated: boolean }>(
-    db,
+    source,
     sql`SELECT attname AS name, attgenerated <> '' AS generated FROM pg_attribute
         WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
   );
   const values = join(columns.map(({ name, generated }) => (generated ? raw('NULL') : valueOf(name, rows, ids))));
-  const taken = await many<{ row: string }>(
-    db,
-    sql`WITH gone AS (DELETE FROM ${raw(table)} WHERE ${own(reading)} RETURNING *)
-        SELECT (ROW(${values})::${raw(table)})::text AS row FROM gone ORDER BY ${raw(rows.order ?? '1')}`,
+  const query = inlineValues(
+    sql`WITH gone AS (DELETE FROM ${raw(table)} WHERE ${own(reading)} RETURNING *), numbered AS (
+          SELECT (ROW(${values})::${raw(table)})::text AS row,
+                 row_number() OVER (ORDER BY ${raw(rows.order ?? 'NULL')}) - 1 AS n FROM gone)
+        SELECT ${accountId}, ${table}, array_agg(row ORDER BY n) FROM numbered
+        GROUP BY n / ${ROWS_PER_PARCEL} ORDER BY n / ${ROWS_PER_PARCEL}`,
   );
-  return taken.map(({ row }) => row);
+  await pipeline(
+    source.query(to(`COPY (${query}) TO STDOUT`)),
+    target.query(from('COPY account_parcel (account_id, table_name, rows) FROM STDIN')),
+  );
 }
 
 /**
@@ -79,7 +89,7 @@ const ROUND = sql`coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.co
       AND q.priority = (m.r).priority AND q.owner IS NULL AND q.available_at <= now()), 0)
     + sum((m.r).size) OVER (PARTITION BY (m.r).connection_id, (m.r).priority ORDER BY m.n) - (m.r).size`;
 
-/** Inserts rows that `takeRows` has returned. Columns that are renewed get values of this database. */
+/** Inserts the rows of a parcel. Columns that are renewed get values of this database. */
 export async function putRows(
   db: Db,
   { table, rows, texts }: { table: string; rows: OwnRows; texts: readonly string[] },

@@ -14,6 +14,8 @@ const MOVE = columns({
   state: as<MoveState>('v.state'),
   cell: as<number>('v.cell'),
   arrived: as<boolean>('v.arrived_at IS NOT NULL'),
+  /** Whether a directory holds the account's requests, and must be told where they go. */
+  hasDirectory: as<boolean>('v.has_directory'),
 });
 export type Move = RowOf<typeof MOVE>;
 
@@ -29,13 +31,15 @@ export const findMoveForUpdate = (db: Db, { accountId }: AccountKey): Promise<Mo
  */
 export const markMove = (
   db: Db,
-  move: AccountKey & { cell: number; state: 'preparing' | 'leaving'; seconds: number },
+  move: AccountKey & { cell: number; state: 'preparing' | 'leaving'; seconds: number; hasDirectory: boolean },
 ): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO account_move AS v (account_id, state, cell, ends_at)
-        VALUES (${move.accountId}, ${move.state}, ${move.cell}, now() + ${move.seconds} * interval '1 second')
-        ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell, ends_at = excluded.ends_at
+    sql`INSERT INTO account_move AS v (account_id, state, cell, ends_at, has_directory)
+        VALUES (${move.accountId}, ${move.state}, ${move.cell}, now() + ${move.seconds} * interval '1 second',
+                ${move.hasDirectory})
+        ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell, ends_at = excluded.ends_at,
+          has_directory = excluded.has_directory
           WHERE v.state IN ('preparing', 'leaving')`,
   );
 
@@ -110,6 +114,15 @@ export const tryMoveLock = async (db: Db, { accountId }: AccountKey): Promise<bo
   (await one<{ taken: boolean }>(db, sql`SELECT pg_try_advisory_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`))
     .taken;
 
+/** As `tryMoveLock`, until the transaction ends. */
+export const tryMoveLockOfTransaction = async (tx: Db, { accountId }: AccountKey): Promise<boolean> =>
+  (
+    await one<{ taken: boolean }>(
+      tx,
+      sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`,
+    )
+  ).taken;
+
 /** Whether an account exists in this database and is not merely what has left it, or has not yet arrived. */
 export const isServed = async (db: Db, { accountId }: AccountKey): Promise<boolean> =>
   (await maybeOne(
@@ -145,25 +158,32 @@ export const endActing = (db: Db, { accountId }: AccountKey): Promise<number> =>
 export const deleteSignIns = (db: Db, { accountId }: AccountKey): Promise<number> =>
   exec(db, sql`DELETE FROM single_sign_on_state WHERE account_id = ${accountId}`);
 
-/** Keeps work of an arriving account until it is served. */
-export async function insertParcels(
-  db: Db,
-  parcels: readonly (AccountKey & { table: string; rows: readonly string[] })[],
-): Promise<void> {
-  for (const { accountId, table, rows } of parcels)
-    await exec(
-      db,
-      sql`INSERT INTO account_parcel (account_id, table_name, rows) VALUES (${accountId}, ${table}, ${rows})`,
-    );
+/** Counts the rows that are kept for an arriving account until it is served. */
+export async function countParcelRows(db: Db, { accountId }: AccountKey): Promise<number> {
+  const row = await one<{ count: number }>(
+    db,
+    sql`SELECT coalesce(sum(cardinality(rows)), 0)::bigint AS count FROM account_parcel WHERE account_id = ${accountId}`,
+  );
+  return row.count;
 }
 
-/** Takes the work that has arrived with an account, in its order. */
-export const deleteParcels = (db: Db, { accountId }: AccountKey): Promise<{ table: string; rows: string[] }[]> =>
+/** Takes the next `limit` parcels that have arrived with an account, in their order. */
+export const deleteNextParcels = (
+  db: Db,
+  { accountId, limit }: AccountKey & { limit: number },
+): Promise<{ table: string; rows: string[] }[]> =>
   many(
     db,
-    sql`WITH gone AS (DELETE FROM account_parcel WHERE account_id = ${accountId} RETURNING *)
+    sql`WITH gone AS (
+          DELETE FROM account_parcel
+          WHERE id IN (SELECT id FROM account_parcel WHERE account_id = ${accountId} ORDER BY id LIMIT ${limit})
+          RETURNING *)
         SELECT table_name AS "table", rows FROM gone ORDER BY id`,
   );
+
+/** Deletes the parcels of an account that does not arrive. */
+export const deleteParcels = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(db, sql`DELETE FROM account_parcel WHERE account_id = ${accountId}`);
 
 /** The instant up to which the messages of the default validity have been checked, to the microsecond. */
 export const findExpiryInstant = async (db: Db): Promise<string> =>

@@ -12,7 +12,15 @@ import { type Cell, openCell } from './cells.ts';
 import { completeMove } from './complete.ts';
 import { thaw } from './leave.ts';
 import { passOn } from './pass-on.ts';
-import { listCellsLeftFor, listOverdueMoves, listUnarrivedMoves } from './sql.ts';
+import { removeArriving } from './move.ts';
+import {
+  findMove,
+  listCellsLeftFor,
+  listOverdueMoves,
+  listUnarrivedMoves,
+  type Move,
+  tryMoveLockOfTransaction,
+} from './sql.ts';
 
 export type MoveTaskDeps = {
   readonly pool: Pool;
@@ -41,12 +49,13 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
     {
       name: 'account moves',
       work: every(SECOND_MS, async () => {
-        await thawOverdue(pool, directory.open, log);
-        await forAll(await listUnarrivedMoves(pool), ({ accountId, cell }) =>
-          inCell(cell, async (target) =>
-            completeMove({ source: pool, target: target.pool, directory: await directory.open() }, { accountId, cell }),
+        const thawed = await thawOverdue(pool, directory.open, log);
+        await forAll(await listUnarrivedMoves(pool), (move) =>
+          inCell(move.cell, async (target) =>
+            completeMove({ source: pool, target: target.pool, directory: await directory.open() }, move),
           ),
         );
+        await forAll(thawed, (move) => inCell(move.cell, (target) => removeCopy(pool, target.pool, move)));
       }),
     },
     {
@@ -80,7 +89,7 @@ async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>):
   if (failed) throw failed.reason;
 }
 
-async function thawOverdue(pool: Pool, open: () => Promise<Pool | null>, log: Log): Promise<void> {
+async function thawOverdue(pool: Pool, open: () => Promise<Pool | null>, log: Log): Promise<readonly Move[]> {
   const thawed = await transaction(pool, async (tx) => {
     const moves = await listOverdueMoves(tx);
     for (const move of moves) await thaw(tx, move);
@@ -91,7 +100,15 @@ async function thawOverdue(pool: Pool, open: () => Promise<Pool | null>, log: Lo
     if (directory) await releaseAccount(directory, { accountId });
     log.warn({ accountId, state }, 'the move of an account took too long: it is served here again');
   }
+  return thawed;
 }
+
+/** Deletes what a move that took too long has left in the other cell, unless a command moves the account again. */
+const removeCopy = (source: Pool, target: Pool, { accountId }: Move): Promise<void> =>
+  transaction(source, async (tx) => {
+    if ((await tryMoveLockOfTransaction(tx, { accountId })) && !(await findMove(tx, { accountId })))
+      await removeArriving(target, accountId);
+  });
 
 /** Opens the databases of other cells when they are needed, and keeps them open. */
 function createCells(urls: ReadonlyMap<number, string>, log: Log) {

@@ -42,6 +42,13 @@ export const holdAccount = (db: Db, { accountId }: { accountId: number }): Promi
       SELECT pg_notify(${DIRECTORY_CHANNEL}, account_id::text) FROM held`,
   );
 
+/** Any number, but the same in every release. */
+const CELL_LOCK = 7_306_502;
+
+/** Keeps other transactions that take this lock of the account waiting until the caller's ends. */
+export const lockAccountCell = (tx: Db, { accountId }: { accountId: number }): Promise<number> =>
+  exec(tx, sql`SELECT pg_advisory_xact_lock(${CELL_LOCK}, hashint8(${accountId}))`);
+
 /** Moves an account to another cell and ends the hold: requests that wait, and all later ones, go there. */
 export const moveAccount = (db: Db, { accountId, cell }: { accountId: number; cell: number }): Promise<number> =>
   exec(
