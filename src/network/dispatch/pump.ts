@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import type { Carrier } from '../../carriers/carrier.ts';
-import { giveWay, hasSingles, noteSingle, pieceOf } from '../../platform/lib/background/give-way.ts';
+import { giveWay, hasSingles, pieceOf } from '../../platform/lib/background/give-way.ts';
 import { lingerAfter, SMALL_BATCH } from '../../platform/lib/background/linger.ts';
 import { createSignal } from '../../platform/lib/background/signal.ts';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
-import type { Log } from '../../platform/lib/log.ts';
 import { createBulkShare } from './bulk-share.ts';
+import { type ClaimDeps, createClaims } from './claims.ts';
 import { commitTurn, type OwnedChunks, type Settle } from './commit.ts';
 import {
   createHeld,
@@ -15,37 +13,21 @@ import {
   isDone,
   isUrgent,
   keptOf,
-  type Job,
-  NO_PRIORITY,
   URGENT,
   type Pick,
   type Settled,
 } from './held.ts';
 import { judge } from './judge.ts';
-import { dropMissing } from './lost/drop-missing.ts';
 import { createPacing } from './pacing.ts';
 import { listNextConnections } from './requeue.ts';
-import { splitBySender } from './split/split.ts';
 import * as db from './sql.ts';
 
-export type PumpDeps = {
-  readonly pool: Pool;
-  readonly connectionId: number;
-  /** The key of this worker's advisory lock, which identifies it. */
-  readonly owner: number;
-  readonly carrier: Carrier;
-  /** Parts per second over this connection, of all workers together; 0 means no limit. */
-  readonly tps: number;
+export type PumpDeps = ClaimDeps & {
   /** Wakes the pumps of another connection in all workers. */
   readonly wakeOther: (connectionId: number) => void;
-  /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
-  readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   readonly settle: Settle;
-  /** Whether a message is so old that its row may have been deleted; never by default. */
-  readonly mayBeGone?: (messageId: string) => boolean;
   /** While it returns true, nothing is claimed or written, and held messages go back to the queue. */
   readonly paused?: () => boolean;
-  readonly log: Log;
 };
 
 export type Pump = {
@@ -65,12 +47,6 @@ const OUTCOMES_PER_COMMIT = 1000;
 /** How long the pump waits at most when nobody wakes it. */
 const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
-/**
- * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
- * PostgreSQL's work for an SMS campaign and a sixth for WhatsApp. Not where there is a rate: there, workers return messages
- * to the queue without waking anybody.
- */
-const EMPTY_QUEUE_MS = 200;
 
 /**
  * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier and
@@ -87,16 +63,9 @@ export function startPump(deps: PumpDeps): Pump {
   const pacing = createPacing(carrier, bucket);
   const bulkShare = createBulkShare();
   const workSignal = createSignal();
-  const claimSignal = createSignal();
   let outcomes: Settled[] = [];
   /** The chunks whose intents are being committed, with how many messages may be written as soon as they are. */
   const picked = new Map<HeldChunk, number>();
-  /** The chunks that are no longer held here and not yet back in the queue. */
-  const returning: HeldChunk[] = [];
-  /** Whether this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump. */
-  let claimInDoubt = true;
-  /** Until then the queue is assumed to be empty, unless somebody wakes the pump. */
-  let emptyUntil = 0;
   let inFlight = 0;
   let uncommitted = 0;
   /** Whether the loop gives way to single sends. */
@@ -111,7 +80,6 @@ export function startPump(deps: PumpDeps): Pump {
     Math.min(carrier.room() + inFlight, hasSingles() ? bulkShare.maxUnderWay() : Number.POSITIVE_INFINITY);
   /** How many messages should be waiting in memory; with fewer, more are claimed. */
   const lowWatermark = (): number => Math.max(1, Math.min(usableWindow(), perSecond()));
-  const isShut = (): boolean => !carrier.state().up || paused();
 
   /** While single sends share the connection, how many of these free slots bulk would need to keep the carrier too busy. */
   const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
@@ -187,8 +155,7 @@ export function startPump(deps: PumpDeps): Pump {
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
     for (const chunk of held.list().filter((c) => c.parked && c.settled === c.written)) {
       held.drop(chunk);
-      if (!chunk.lost) returning.push(chunk);
-      claimSignal.raise();
+      claims.giveBack(chunk);
     }
   }
 
@@ -208,11 +175,10 @@ export function startPump(deps: PumpDeps): Pump {
     for (const { chunk } of settled) chunk.settled++;
     for (const id of listNextConnections(settled)) deps.wakeOther(id);
     // Messages that are sent again may be due before the next poll of the queue.
-    if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) claimSignal.raise();
+    if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) claims.wake();
     dispatchAll(picks, owned);
     dropEnded();
-    const needsMore = held.waiting() < lowWatermark() && performance.now() >= emptyUntil;
-    if (needsMore || isShut()) claimSignal.raise();
+    claims.wakeIfLow();
     return count;
   }
 
@@ -247,96 +213,22 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
-  /**
-   * Claims messages when fewer than the low watermark wait here, or when more urgent ones have arrived. Returns when to
-   * claim again, in ms.
-   */
-  async function claim(): Promise<number> {
-    await recover();
-    if (isShut()) return release().then(() => POLL_MS);
-    const watermark = lowWatermark();
-    const needsMore = held.waiting() < watermark;
-    const belowPriority = needsMore ? NO_PRIORITY : held.bestPriority();
-    claimInDoubt = true;
-    const messages = needsMore ? 2 * watermark : 1;
-    const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
-    if (chunks.length > 0) await loadChunks(await trim(chunks, Math.max(2 * watermark, perSecond())));
-    claimInDoubt = false;
-    await writeUrgent();
-    if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
-    if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
-    workSignal.raise();
-    return 0;
-  }
-
-  /**
-   * Returns messages beyond `maxMessages` to the queue. Where there is a rate, that is more than one second's worth: no other
-   * worker could send those meanwhile, and other accounts would wait for them.
-   */
-  async function trim(chunks: readonly db.Chunk[], maxMessages: number): Promise<db.Chunk[]> {
-    const kept: db.Chunk[] = [];
-    let room = maxMessages;
-    for (const chunk of chunks) {
-      const ids = chunk.ids.slice(0, room);
-      if (ids.length < chunk.ids.length) await db.moveRestToQueue(pool, { owner, id: chunk.id, keep: ids.length });
-      kept.push({ ...chunk, ids });
-      room -= ids.length;
-    }
-    return kept;
-  }
-
-  /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
-  async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
-    if (chunks.some(isUrgent)) noteSingle();
-    const loaded = await deps.load(chunks);
-    for (const [i, chunk] of chunks.entries()) {
-      const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);
-      if (jobs.length < chunk.ids.length) await dropMissing(deps, chunk, idsOf(jobs));
-      else for (const part of await splitBySender(pool, deps, { chunk, jobs })) held.add(part.chunk, part.jobs);
-    }
-  }
-
-  /** Returns waiting messages to the queue, so that a worker whose bind is up can take them. */
-  async function release(): Promise<void> {
-    for (const chunk of held.list().filter((c) => c.settled === c.written && !picked.has(c))) {
-      held.drop(chunk);
-      if (!chunk.lost) returning.push(chunk);
-    }
-    await returnChunks();
-  }
-
-  async function returnChunks(): Promise<void> {
-    for (let [chunk] = returning; chunk; [chunk] = returning) {
-      const ids = idsOf(chunk.jobs.slice(chunk.written));
-      await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
-      returning.shift();
-    }
-  }
-
-  /** Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. */
-  async function recover(): Promise<void> {
-    await returnChunks();
-    if (!claimInDoubt) return;
-    await db.moveUnheldToQueue(pool, { owner, connectionId, heldIds: held.list().map((chunk) => chunk.id) });
-    claimInDoubt = false;
-  }
-
-  async function claimLoop(): Promise<void> {
-    while (!stopping) {
-      const waitMs = await claim().catch((err: unknown) => {
-        deps.log.error({ err, connectionId }, 'cannot claim from the queue');
-        return POLL_MS;
-      });
-      if (waitMs > 0 && !stopping) await claimSignal.wait(Math.min(waitMs, POLL_MS));
-    }
-  }
-
-  const running = Promise.all([pumpLoop(), claimLoop()]);
+  const claims = createClaims(deps, {
+    held,
+    lowWatermark,
+    perSecond,
+    isShut: () => !carrier.state().up || paused(),
+    isPicked: (chunk) => picked.has(chunk),
+    async onClaimed() {
+      await writeUrgent();
+      workSignal.raise();
+    },
+  });
+  const running = Promise.all([pumpLoop(), claims.run()]);
   return {
     wake() {
-      emptyUntil = 0;
       workSignal.raise();
-      claimSignal.raise();
+      claims.wake();
     },
     wakeForRoom: workSignal.raise,
     shareRate(workers) {
@@ -348,13 +240,11 @@ export function startPump(deps: PumpDeps): Pump {
       stopping = true;
       deadline = performance.now() + deadlineMs;
       workSignal.raise();
-      claimSignal.raise();
+      claims.stop();
       await carrier.stop(deadlineMs * 0.7);
       workSignal.raise();
       await running;
-      await release();
+      await claims.release();
     },
   };
 }
-
-const idsOf = (jobs: readonly Job[]): string[] => jobs.map((job) => job.messageId);

@@ -1,0 +1,223 @@
+import type { Pool } from 'pg';
+import type { Carrier } from '../../carriers/carrier.ts';
+import { noteSingle } from '../../platform/lib/background/give-way.ts';
+import { createSignal } from '../../platform/lib/background/signal.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import { type Held, type HeldChunk, isUrgent, type Job, NO_PRIORITY, URGENT } from './held.ts';
+import { dropMissing } from './lost/drop-missing.ts';
+import { splitBySender } from './split/split.ts';
+import * as db from './sql.ts';
+
+export type ClaimDeps = {
+  readonly pool: Pool;
+  readonly connectionId: number;
+  /** The key of this worker's advisory lock, which identifies it. */
+  readonly owner: number;
+  readonly carrier: Carrier;
+  /** Parts per second over this connection, of all workers together; 0 means no limit. */
+  readonly tps: number;
+  /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
+  readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
+  /** Whether a message is so old that its row may have been deleted; never by default. */
+  readonly mayBeGone?: (messageId: string) => boolean;
+  readonly log: Log;
+};
+
+/** The pump that the claims are for. */
+export type Claimer = {
+  readonly held: Held;
+  /** Returns how many messages should be waiting in memory; with fewer, more are claimed. */
+  lowWatermark(): number;
+  /** Returns how many messages the rate allows per second. */
+  perSecond(): number;
+  /** Whether nothing may be written now: then what waits here goes back to the queue. */
+  isShut(): boolean;
+  /** Whether messages of a chunk are about to be written. */
+  isPicked(chunk: HeldChunk): boolean;
+  /** Called when claimed messages are held; resolves when urgent ones are written, where they go before the rest. */
+  onClaimed(): Promise<void>;
+};
+
+/** What moves messages between the queue of a connection and the chunks that one pump holds. */
+export type Claims = {
+  /** Looks at the queue now: something may have come. */
+  wake(): void;
+  /** Looks at the queue now, unless enough waits here or the queue was empty a moment ago. */
+  wakeIfLow(): void;
+  /** Returns what is left of a chunk to the queue, which is no longer held. */
+  giveBack(chunk: HeldChunk): void;
+  /** Returns all chunks to the queue whose written messages have their outcome. */
+  release(): Promise<void>;
+  /** Claims until `stop`. */
+  run(): Promise<void>;
+  stop(): void;
+};
+
+/** How long it waits at most when nobody wakes it. */
+const POLL_MS = 2000;
+/**
+ * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
+ * PostgreSQL's work for an SMS campaign and a sixth for WhatsApp. Not where there is a rate: there, workers return messages
+ * to the queue without waking anybody.
+ */
+const EMPTY_QUEUE_MS = 200;
+/** How many single sends are claimed at a time beside a claim of bulk. */
+const URGENT_PER_CLAIM = 100;
+
+export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
+  const { pool, connectionId, owner } = deps;
+  const { held } = pump;
+  const signal = createSignal();
+  const urgentSignal = createSignal();
+  /** The chunks that are no longer held here and not yet back in the queue. */
+  const returning: HeldChunk[] = [];
+  /** Whether this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump. */
+  let inDoubt = true;
+  /** Until then the queue is assumed to be empty, unless somebody wakes the pump. */
+  let emptyUntil = 0;
+  /** Whether a claim is under way that is about bulk, or may be. */
+  let isClaimingBulk = false;
+  let isClaimingUrgent = false;
+  let stopping = false;
+
+  /**
+   * Claims messages when fewer than the low watermark wait here, or when more urgent ones have arrived. Returns when to
+   * claim again, in ms.
+   */
+  async function claim(): Promise<number> {
+    await recover();
+    if (pump.isShut()) return release().then(() => POLL_MS);
+    const watermark = pump.lowWatermark();
+    const needsMore = held.waiting() < watermark;
+    const belowPriority = needsMore ? NO_PRIORITY : held.bestPriority();
+    const messages = needsMore ? 2 * watermark : 1;
+    isClaimingBulk = needsMore && held.list().some(isBulk);
+    const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
+    if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
+    if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
+    isClaimingBulk ||= chunks.some(isBulk);
+    await loadChunks(await trim(chunks, Math.max(2 * watermark, pump.perSecond())));
+    await pump.onClaimed();
+    return 0;
+  }
+
+  /**
+   * Claims single sends beside a claim of bulk. With its messages read, that one takes up to 0.3 s on a busy machine, and
+   * the next one follows at once: a one-time code would wait for the end of the first.
+   */
+  async function claimUrgent(): Promise<void> {
+    const messages = Math.min(2 * pump.lowWatermark(), URGENT_PER_CLAIM);
+    const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority: URGENT + 1 });
+    if (chunks.length === 0) return;
+    await loadChunks(chunks);
+    await pump.onClaimed();
+  }
+
+  /**
+   * Returns messages beyond `maxMessages` to the queue. Where there is a rate, that is more than one second's worth: no other
+   * worker could send those meanwhile, and other accounts would wait for them.
+   */
+  async function trim(chunks: readonly db.Chunk[], maxMessages: number): Promise<db.Chunk[]> {
+    const kept: db.Chunk[] = [];
+    let room = maxMessages;
+    for (const chunk of chunks) {
+      const ids = chunk.ids.slice(0, room);
+      if (ids.length < chunk.ids.length) await db.moveRestToQueue(pool, { owner, id: chunk.id, keep: ids.length });
+      kept.push({ ...chunk, ids });
+      room -= ids.length;
+    }
+    return kept;
+  }
+
+  /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
+  async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
+    if (chunks.some(isUrgent)) noteSingle();
+    const loaded = await deps.load(chunks);
+    for (const [i, chunk] of chunks.entries()) {
+      const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);
+      if (jobs.length < chunk.ids.length) await dropMissing(deps, chunk, idsOf(jobs));
+      else for (const part of await splitBySender(pool, deps, { chunk, jobs })) held.add(part.chunk, part.jobs);
+    }
+  }
+
+  /** Returns waiting messages to the queue, so that a worker whose bind is up can take them. */
+  async function release(): Promise<void> {
+    for (const chunk of held.list().filter((c) => c.settled === c.written && !pump.isPicked(c))) {
+      held.drop(chunk);
+      if (!chunk.lost) returning.push(chunk);
+    }
+    await returnChunks();
+  }
+
+  async function returnChunks(): Promise<void> {
+    for (let [chunk] = returning; chunk; [chunk] = returning) {
+      const ids = idsOf(chunk.jobs.slice(chunk.written));
+      await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
+      returning.shift();
+    }
+  }
+
+  /**
+   * Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. Not while another claim is
+   * under way, whose chunks are not held yet; and none begins meanwhile.
+   */
+  async function recover(): Promise<void> {
+    await returnChunks();
+    if (!inDoubt || isClaimingUrgent) return;
+    await db.moveUnheldToQueue(pool, { owner, connectionId, heldIds: held.list().map((chunk) => chunk.id) });
+    inDoubt = false;
+  }
+
+  const noteFailure = (err: unknown): void => {
+    inDoubt = true;
+    deps.log.error({ err, connectionId }, 'cannot claim from the queue');
+  };
+
+  async function claimAll(): Promise<void> {
+    while (!stopping) {
+      const waitMs = await claim().catch((err: unknown) => {
+        noteFailure(err);
+        return POLL_MS;
+      });
+      isClaimingBulk = false;
+      if (waitMs > 0 && !stopping) await signal.wait(Math.min(waitMs, POLL_MS));
+    }
+  }
+
+  async function claimUrgentOnes(): Promise<void> {
+    while (!stopping) {
+      await urgentSignal.wait(POLL_MS);
+      if (stopping || !isClaimingBulk || inDoubt || pump.isShut()) continue;
+      isClaimingUrgent = true;
+      await claimUrgent().catch(noteFailure);
+      isClaimingUrgent = false;
+    }
+  }
+
+  return {
+    wake() {
+      emptyUntil = 0;
+      signal.raise();
+      if (isClaimingBulk) urgentSignal.raise();
+    },
+    wakeIfLow() {
+      const isLow = held.waiting() < pump.lowWatermark() && performance.now() >= emptyUntil;
+      if (isLow || pump.isShut()) signal.raise();
+    },
+    giveBack(chunk) {
+      if (!chunk.lost) returning.push(chunk);
+      signal.raise();
+    },
+    release,
+    run: async () => void (await Promise.all([claimAll(), claimUrgentOnes()])),
+    stop() {
+      stopping = true;
+      signal.raise();
+      urgentSignal.raise();
+    },
+  };
+}
+
+const isBulk = (chunk: { readonly priority: number }): boolean => !isUrgent(chunk);
+
+const idsOf = (jobs: readonly Job[]): string[] => jobs.map((job) => job.messageId);
