@@ -75,8 +75,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   let inDoubt = true;
   /** Until then the queue is assumed to be empty, unless somebody wakes the pump. */
   let emptyUntil = 0;
-  /** Whether a claim is under way that is about bulk, or may be. */
-  let isClaimingBulk = false;
+  /** Whether a claim is under way, with all that follows it, beside bulk that is held or was claimed. */
+  let isBusyWithBulk = false;
   let isClaimingUrgent = false;
   let stopping = false;
 
@@ -91,19 +91,19 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     const needsMore = held.waiting() < watermark;
     const belowPriority = needsMore ? NO_PRIORITY : held.bestPriority();
     const messages = needsMore ? 2 * watermark : 1;
-    isClaimingBulk = needsMore && held.list().some(isBulk);
+    isBusyWithBulk = held.list().some(isBulk);
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
     if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
-    isClaimingBulk ||= chunks.some(isBulk);
+    isBusyWithBulk ||= chunks.some(isBulk);
     await loadChunks(await trim(chunks, Math.max(2 * watermark, pump.perSecond())));
     await pump.onClaimed();
     return 0;
   }
 
   /**
-   * Claims single sends beside a claim of bulk. With its messages read, that one takes up to 0.3 s on a busy machine, and
-   * the next one follows at once: a one-time code would wait for the end of the first.
+   * Claims single sends while `claim` is busy. A claim of bulk, whose messages are read, takes up to 0.3 s on a busy
+   * machine; one of single sends goes on until their intents are committed, and takes none beside those that wait here.
    */
   async function claimUrgent(): Promise<void> {
     const messages = Math.min(2 * pump.lowWatermark(), URGENT_PER_CLAIM);
@@ -179,7 +179,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
         noteFailure(err);
         return POLL_MS;
       });
-      isClaimingBulk = false;
+      isBusyWithBulk = false;
       if (waitMs > 0 && !stopping) await signal.wait(Math.min(waitMs, POLL_MS));
     }
   }
@@ -187,7 +187,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   async function claimUrgentOnes(): Promise<void> {
     while (!stopping) {
       await urgentSignal.wait(POLL_MS);
-      if (stopping || !isClaimingBulk || inDoubt || pump.isShut()) continue;
+      if (stopping || !isBusyWithBulk || inDoubt || pump.isShut()) continue;
       isClaimingUrgent = true;
       await claimUrgent().catch(noteFailure);
       isClaimingUrgent = false;
@@ -198,7 +198,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     wake() {
       emptyUntil = 0;
       signal.raise();
-      if (isClaimingBulk) urgentSignal.raise();
+      if (isBusyWithBulk) urgentSignal.raise();
     },
     wakeIfLow() {
       const isLow = held.waiting() < pump.lowWatermark() && performance.now() >= emptyUntil;
