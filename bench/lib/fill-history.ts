@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { partitionName } from '../../src/platform/db/partitions.ts';
 import { DAY_MS } from '../../src/platform/lib/time.ts';
 
 const ROWS_PER_STATEMENT = 250_000;
@@ -13,6 +14,14 @@ const OWN: Readonly<Record<string, string>> = {
            WHEN made.n % 20 = 1 THEN 2 ELSE 3 END`,
 };
 
+/**
+ * How full the pages of states are, in percent, once the rows have their receipts: 19 on each, as real traffic leaves them.
+ * On pages that are filled as for a first insert (30 %) there is room for one more of the shorter new rows; after a VACUUM
+ * these went to 20,000 different old pages, which wrote 3.5 kB of WAL for each message in place of 1.0.
+ */
+const FULL_PERCENT = 70;
+const FILL_PERCENT = 30;
+
 type Day = { readonly accountId: number; readonly day: Date; readonly messages: number };
 
 /**
@@ -23,6 +32,8 @@ type Day = { readonly accountId: number; readonly day: Date; readonly messages: 
 export async function fillHistory(db: pg.Client, { accountId, day, messages }: Day): Promise<void> {
   const rest = Date.now() - day.getTime();
   const spanMs = Math.min(DAY_MS, rest) / messages;
+  const states = partitionName('message_state', day);
+  await db.query(`ALTER TABLE ${states} SET (fillfactor = ${FULL_PERCENT})`);
   for (let first = 0; first < messages; first += ROWS_PER_STATEMENT) {
     const last = Math.min(first + ROWS_PER_STATEMENT, messages) - 1;
     await db.query(
@@ -34,6 +45,7 @@ export async function fillHistory(db: pg.Client, { accountId, day, messages }: D
       [spanMs, Date.now() - day.getTime(), first, last, accountId],
     );
   }
+  await db.query(`ALTER TABLE ${states} SET (fillfactor = ${FILL_PERCENT})`);
 }
 
 /** Inserts a copy of the template for each id, with all columns that are stored. */
