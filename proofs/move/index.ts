@@ -183,6 +183,9 @@ async function judgeMoves({ stages }: Cells, evidence: Evidence): Promise<Findin
     passedOn: await countPassedOn(stages),
     events: events.events,
     eventsSentTwice: events.acknowledgedTwice,
+    eventsMissing: events.undelivered.length,
+    eventsOutOfOrder: events.outOfOrder,
+    eventsWithSeveralIds: events.withSeveralIds,
     ...books,
   };
   return judge(figures, {

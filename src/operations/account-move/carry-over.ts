@@ -1,31 +1,28 @@
 import type { Client } from 'pg';
 import { moveAccountFromParked, countOwnedChunks } from '../../network/dispatch/parked/sql.ts';
-import type { Cell } from './cells.ts';
+import { type Between, betweenCells } from './between.ts';
 import { clearAccount } from './clear.ts';
+import { compareMoney, compareRows } from './compare.ts';
+import { bringUpToDate } from './copy-ahead.ts';
 import { TOO_LATE } from './leave.ts';
-import { carryRows, type ConnectionIds, copyRows, fingerprint } from './rows.ts';
+import { carryRows, copyRows } from './rows.ts';
 import {
   countParcelRows,
   deleteWebhookClaim,
   findExpiryInstant,
-  findMoney,
   findMoveForUpdate,
   lockAccountRows,
   markArriving,
   moveExpiryBack,
   moveToLeft,
 } from './sql.ts';
-import { CARRIED, COPIED } from './tables.ts';
+import { CARRIED, COPIED, type OwnRows } from './tables.ts';
 
 /** The account is not as it must be to leave; nothing has changed. */
 export class NotReady extends Error {}
 
-export type CarryOver = {
-  readonly source: Cell;
-  readonly target: Cell;
-  readonly accountId: number;
-  readonly ids: ConnectionIds;
-};
+/** `since` is what `copyAhead` has returned; without it everything is copied while the account is held. */
+export type CarryOver = Between & { readonly since?: string };
 
 /** How many rows were copied, and how many were taken along. */
 export type CarriedOver = { readonly copied: number; readonly carried: number };
@@ -38,47 +35,22 @@ export type CarriedOver = { readonly copied: number; readonly carried: number };
  *
  * Rejects with a `NotReady`, or a serialization failure, when a worker has the account in hand: then it may be repeated.
  */
-export async function carryOver(move: CarryOver): Promise<CarriedOver> {
-  await using opened = new AsyncDisposableStack();
-  const open = async (cell: Cell): Promise<Client> => {
-    const session = await cell.openSession();
-    // Also ends what is not committed.
-    opened.defer(() => session.end().catch(() => undefined));
-    return session;
-  };
-  const [source, target] = [await open(move.source), await open(move.target)];
-  await source.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  await target.query('BEGIN');
-  const result = await copyAccount(source, target, move);
-  await commit(target);
-  await commit(source);
-  return result;
-}
+export const carryOver = (move: CarryOver): Promise<CarriedOver> =>
+  betweenCells(move, (source, target) => copyAccount(source, target, move));
 
-async function commit(session: Client): Promise<void> {
-  const { command } = await session.query('COMMIT');
-  if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
-}
-
-async function copyAccount(
-  source: Client,
-  target: Client,
-  { source: { number }, accountId, ids }: CarryOver,
-): Promise<CarriedOver> {
+async function copyAccount(source: Client, target: Client, move: CarryOver): Promise<CarriedOver> {
+  const { accountId, ids, since } = move;
   const mark = await findMoveForUpdate(source, { accountId });
   if (mark?.state !== 'leaving') throw new Error(TOO_LATE);
   await lockAccountRows(source, { accountId });
   if ((await countOwnedChunks(source, { accountId })) > 0) throw new NotReady('a worker sends messages of the account');
   await moveAccountFromParked(source, { accountId });
-  await clearAccount(target, accountId);
-  await markArriving(target, { accountId, cell: number });
+  await clearAccount(target, { accountId, keepsAhead: since !== undefined });
+  await markArriving(target, { accountId, cell: move.source.number });
   for (const [table, rows] of Object.entries(CARRIED)) await carryRows(source, target, { table, rows, accountId }, ids);
   const carried = await countParcelRows(target, { accountId });
   let copied = 0;
-  for (const [table, rows] of Object.entries(COPIED)) {
-    await copyRows(source, target, { table, rows, accountId }, ids);
-    copied += await compareRows(source, target, table, accountId);
-  }
+  for (const [table, rows] of Object.entries(COPIED)) copied += await copyTable(source, target, move, { table, rows });
   await compareMoney(source, target, accountId);
   await moveExpiryBack(target, { instant: await findExpiryInstant(source) });
   await deleteWebhookClaim(source, { accountId });
@@ -86,17 +58,15 @@ async function copyAccount(
   return { copied, carried };
 }
 
-/** Returns the number of rows. Throws when source and target differ. */
-async function compareRows(source: Client, target: Client, table: string, accountId: number): Promise<number> {
-  const reading = { table, rows: COPIED[table] ?? {}, accountId };
-  const [here, there] = await Promise.all([fingerprint(source, reading), fingerprint(target, reading)]);
-  if (here.count !== there.count || here.keys !== there.keys)
-    throw new Error(`The copy of ${table} differs: ${here.count} rows in the source, ${there.count} in the target.`);
-  return here.count;
-}
-
-async function compareMoney(source: Client, target: Client, accountId: number): Promise<void> {
-  const [here, there] = await Promise.all([findMoney(source, { accountId }), findMoney(target, { accountId })]);
-  if (here !== there)
-    throw new Error(`The copy of the credit differs: "${here}" in the source, "${there}" in the target.`);
+/** Returns the number of rows that are in both then. */
+async function copyTable(
+  source: Client,
+  target: Client,
+  { accountId, ids, since }: CarryOver,
+  { table, rows }: { table: string; rows: OwnRows },
+): Promise<number> {
+  const reading = { table, rows, accountId };
+  if (rows.ahead && since !== undefined) return bringUpToDate(source, target, { ...reading, since }, ids);
+  await copyRows(source, target, reading, ids);
+  return compareRows(source, target, reading);
 }

@@ -8,6 +8,7 @@ import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { clearAccount } from './clear.ts';
 import { completeMove, type Ends } from './complete.ts';
+import { copyAhead } from './copy-ahead.ts';
 import { freeze, prepare, thawNow } from './leave.ts';
 import type { ConnectionIds } from './rows.ts';
 import { deleteMove, findMove } from './sql.ts';
@@ -46,17 +47,21 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
     if (!before.arrived) await completeMove(ends, { ...before, cell });
     return { copied: 0, carried: 0, pauseMs: null };
   }
+  // An earlier run that was killed may have left it held.
+  if (before) await undo(ends, accountId);
   onStep('making room in the target');
   await makeRoom(move);
-  onStep('ending the background work');
-  await prepare(source.pool, leaving);
-  const frozenAt = performance.now();
   try {
+    onStep('copying ahead');
+    const since = await copyAhead(move);
+    onStep('ending the background work');
+    await prepare(source.pool, leaving);
+    const frozenAt = performance.now();
     onStep('holding its requests');
     if (directory) await holdAccount(directory, { accountId });
     await freeze(source.pool, { ...leaving, seconds: HOLD_SECONDS });
     onStep('copying');
-    const carried = await untilReady(() => carryOver(move));
+    const carried = await untilReady(() => carryOver({ ...move, since }));
     onStep('switching');
     await completeMove(ends, leaving);
     return { ...carried, pauseMs: Math.round(performance.now() - frozenAt) };
@@ -92,7 +97,7 @@ export async function removeArriving(target: Pool, accountId: number): Promise<v
 export const removeAccount = (pool: Pool, accountId: number): Promise<void> =>
   transaction(pool, async (tx) => {
     await setStatementTimeoutMinutes(tx, 60);
-    await clearAccount(tx, accountId);
+    await clearAccount(tx, { accountId });
     await deleteMove(tx, { accountId, states: ['arriving', 'left'] });
   });
 
@@ -101,7 +106,7 @@ async function makeRoom({ source, target, accountId }: MoveInput): Promise<void>
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   await transaction(target.pool, async (tx) => {
     await setStatementTimeoutMinutes(tx, 60);
-    await clearAccount(tx, accountId);
+    await clearAccount(tx, { accountId });
   });
 }
 

@@ -54,6 +54,51 @@ export async function copyRows(source: Client, target: Client, reading: Reading,
   );
 }
 
+/**
+ * Copies the rows that are new or have changed since `since` over an earlier copy of the table, between two transactions as
+ * `copyRows` does. Rows that were deleted in the source remain in the target.
+ *
+ * @param since the oldest transaction that was in progress when the earlier copy was read (`findOldestTransaction`): each
+ *   version of a row says which transaction wrote it, also after it was frozen
+ */
+export async function copyChanges(
+  source: Client,
+  target: Client,
+  reading: Reading & { readonly since: string },
+  ids: ConnectionIds,
+): Promise<void> {
+  const { table, rows, since } = reading;
+  const names = await listColumns(source, table);
+  const columns = listOf(names);
+  const values = join(names.map((column) => valueOf(column, rows, ids)));
+  const changed = quoted(`changed_${table}`);
+  await exec(
+    target,
+    sql`CREATE TEMPORARY TABLE ${changed} ON COMMIT DROP AS SELECT ${columns} FROM ${raw(table)} LIMIT 0`,
+  );
+  const query = inlineValues(
+    sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)} AND age(xmin) <= age(${since}::xid8::xid)`,
+  );
+  await pipeline(
+    source.query(to(`COPY (${query}) TO STDOUT`)),
+    target.query(from(`COPY ${changed.sql} (${columns.sql}) FROM STDIN`)),
+  );
+  await exec(target, sql`ANALYZE ${changed}`);
+  const isSame = join(
+    (await listKey(target, table)).map((name) => sql`t.${quoted(name)} = c.${quoted(name)}`),
+    ' AND ',
+  );
+  await exec(target, sql`DELETE FROM ${raw(table)} t USING ${changed} c WHERE ${isSame}`);
+  await exec(
+    target,
+    sql`INSERT INTO ${raw(table)} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${changed}`,
+  );
+}
+
+/** The oldest transaction in progress at the snapshot of a transaction: what was written later has no older one. */
+export const findOldestTransaction = async (db: Db): Promise<string> =>
+  (await one<{ xid: string }>(db, sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid`)).xid;
+
 const ROWS_PER_PARCEL = 200;
 
 /**
@@ -111,21 +156,31 @@ export async function putRows(
 export const deleteRows = (db: Db, reading: Reading): Promise<number> =>
   exec(db, sql`DELETE FROM ${raw(reading.table)} WHERE ${own(reading)}`);
 
+/** Counts rows. */
+export const countRows = async (db: Db, reading: Reading): Promise<number> =>
+  (await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM ${raw(reading.table)} WHERE ${own(reading)}`))
+    .count;
+
+async function listKey(db: Db, table: string): Promise<string[]> {
+  const key = await many<{ name: string }>(
+    db,
+    sql`SELECT a.attname AS name FROM pg_index i
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+        WHERE i.indrelid = ${table}::regclass AND i.indisprimary ORDER BY a.attnum`,
+  );
+  return key.map(({ name }) => name);
+}
+
 /** The number of rows, and a sum over their keys. */
 export type Fingerprint = { readonly count: number; readonly keys: string };
 
 /** Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell. */
 export async function fingerprint(db: Db, reading: Reading): Promise<Fingerprint> {
-  const key = await many<{ name: string }>(
-    db,
-    sql`SELECT a.attname AS name FROM pg_index i
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
-        WHERE i.indrelid = ${reading.table}::regclass AND i.indisprimary AND a.attname <> 'connection_id' ORDER BY a.attnum`,
-  );
+  const key = (await listKey(db, reading.table)).filter((name) => name !== 'connection_id');
   return one<Fingerprint>(
     db,
     sql`SELECT count(*) AS count,
-               coalesce(sum(hashtextextended(ROW(${listOf(key.map(({ name }) => name))})::text, 0)::numeric), 0)::text AS keys
+               coalesce(sum(hashtextextended(ROW(${listOf(key)})::text, 0)::numeric), 0)::text AS keys
         FROM ${raw(reading.table)} WHERE ${own(reading)}`,
   );
 }

@@ -10,13 +10,15 @@ export type OwnRows = {
   readonly renewed?: readonly string[];
   /** The order in which rows are written, where it matters. */
   readonly order?: string;
+  /** There may be many: they are copied while the account is served, and what has changed since while it is held. */
+  readonly ahead?: true;
 };
 
 const ownedBy = (accountId: number): Sql => sql`owner_id = ${accountId}`;
 
 /**
- * The rows that are copied while nobody writes them, and that stay behind as they are: in an order in which no row refers
- * to a later table.
+ * The rows that are copied, and that stay behind as they are: in an order in which no row refers to a later table. Rows that
+ * are copied ahead refer to no other table, and none to them.
  */
 export const COPIED: Readonly<Record<string, OwnRows>> = {
   account: { where: (accountId) => sql`id = ${accountId}` },
@@ -42,32 +44,32 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   webhook_endpoint: {},
   credit_balance: {},
   credit_frozen: {},
-  ledger_entry: {},
-  message: {},
-  message_state: {},
-  message_part: {},
-  message_event: {},
+  ledger_entry: { ahead: true },
+  message: { ahead: true },
+  message_state: { ahead: true },
+  message_part: { ahead: true },
+  message_event: { ahead: true },
   nameless_submit: {},
   unknown_outcome: {},
-  client_message_id: {},
+  client_message_id: { ahead: true },
   bulk_request: {},
   idempotency_key: {},
-  webhook_delivery: {},
-  inbound_message: {},
+  webhook_delivery: { ahead: true },
+  inbound_message: { ahead: true },
   inbox: {},
   inbox_count: {},
-  inbox_event: {},
-  inbox_message: {},
+  inbox_event: { ahead: true },
+  inbox_message: { ahead: true },
   conversation: {},
   opt_out: {},
   media: {},
   media_copy: {},
   contact_book: {},
   custom_field: {},
-  contact: {},
-  contact_activity: {},
+  contact: { ahead: true },
+  contact_activity: { ahead: true },
   contact_list: {},
-  contact_list_member: {},
+  contact_list_member: { ahead: true },
   contact_import: {},
   contact_import_chunk: {},
   contact_import_reject: {},
@@ -75,13 +77,13 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   campaign: {},
   campaign_run: {},
   campaign_lane: {},
-  campaign_recipient: {},
+  campaign_recipient: { ahead: true },
   campaign_batch: {},
-  campaign_hop: {},
+  campaign_hop: { ahead: true },
   export: {},
   traffic_hour: {},
   traffic_day: {},
-  audit_entry: {},
+  audit_entry: { ahead: true },
 };
 
 /**
