@@ -57,7 +57,10 @@ function countDescriptors(pid: number): number {
 export type Trend = {
   readonly heapMiBPerHour: number;
   readonly rssMiBPerHour: number;
-  /** By how much there are more in the last third than in the first, each by its median. */
+  /**
+   * By how much there are more in the last third than in the first, each by its smallest: what is lost is lost at every
+   * instant, while a busier machine only has more requests under way.
+   */
   readonly moreDescriptors: number;
   readonly moreSessions: number;
   /** Messages per second in the first and in the last third. */
@@ -69,7 +72,7 @@ export function trendOf(all: readonly Sample[]): Trend {
   const samples = all.slice(Math.floor(all.length * WARM_UP_SHARE));
   const third = Math.max(2, Math.floor(samples.length / 3));
   const [first, last] = [samples.slice(0, third), samples.slice(-third)];
-  const more = (of: (sample: Sample) => number): number => median(last.map(of)) - median(first.map(of));
+  const more = (of: (sample: Sample) => number): number => Math.min(...last.map(of)) - Math.min(...first.map(of));
   return {
     heapMiBPerHour: slopeOf(samples, ({ heapMiB }) => heapMiB),
     rssMiBPerHour: slopeOf(samples, ({ rssMiB }) => rssMiB),
@@ -97,5 +100,3 @@ function rateOf(samples: readonly Sample[]): number {
 
 /** To one decimal. */
 const rounded = (value: number): number => Math.round(value * 10) / 10;
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

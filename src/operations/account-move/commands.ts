@@ -131,7 +131,7 @@ const showPlan = (obstacles: readonly string[]) => (plan: Measured) =>
       ['table', 'rows', 'octets', 'how'],
       plan.tables.map(({ name, count, octets, place }) => [name, count, octets, place]),
     ),
-    `${plan.rows} rows, ${plan.octets} octets. All are copied while the account is held.`,
+    `${plan.rows} rows, ${plan.octets} octets.`,
     ...(obstacles.length === 0 ? ['Nothing is in the way.'] : ['In the way:', ...obstacles]),
   ].join('\n');
 

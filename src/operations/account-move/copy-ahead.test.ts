@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { queueMessages } from '../../../test/support/queue.ts';
+import { openTwoCells, type TwoCells } from '../../../test/support/two-cells.ts';
+import { exec, many, raw, sql } from '../../platform/db/query.ts';
+import { createAccount } from '../accounts/create.ts';
+import { carryOver } from './carry-over.ts';
+import { matchConnections } from './check.ts';
+import { copyAhead } from './copy-ahead.ts';
+import { freeze } from './leave.ts';
+import { findMove } from './sql.ts';
+
+let opened: AsyncDisposableStack;
+let cells: TwoCells;
+let accountId: number;
+
+beforeEach(async () => {
+  opened = new AsyncDisposableStack();
+  cells = opened.use(await openTwoCells());
+  ({ accountId } = await createAccount(cells.a.pool, { name: 'Acme', plan: 'production', creditMicros: 5_000_000 }));
+});
+afterEach(() => opened.disposeAsync());
+
+const between = async () => ({
+  source: cells.a,
+  target: cells.b,
+  accountId,
+  ids: await matchConnections(cells.a.pool, cells.b.pool),
+});
+
+/** Has the account leave, with what `meanwhile` changes between the two copies. */
+async function moveWith(meanwhile: () => Promise<unknown>): Promise<void> {
+  const move = await between();
+  const since = await copyAhead(move);
+  await meanwhile();
+  await freeze(cells.a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
+  await carryOver({ ...move, since });
+}
+
+const addContact = (id: number, phoneNumber: string) =>
+  exec(
+    cells.a.pool,
+    sql`INSERT INTO contact (account_id, id, phone_number, is_valid, channels) OVERRIDING SYSTEM VALUE
+        VALUES (${accountId}, ${id}, ${phoneNumber}, true, 1)`,
+  );
+
+/** The rows of a table in both cells, which must be equal; returns how many there are. */
+async function expectSame(table: string): Promise<number> {
+  const query = sql`SELECT to_jsonb(t) - 'connection_id' AS row FROM ${raw(table)} t ORDER BY id`;
+  const [here, there] = [await many<{ row: unknown }>(cells.a.pool, query), await many(cells.b.pool, query)];
+  expect(there).toEqual(here);
+  return here.length;
+}
+
+test('what is new or has changed since the first copy is in the second, and nothing is there before', async () => {
+  const { a, b, mainOfA } = cells;
+  const queue = (count: number) => queueMessages(a.pool, { accountId, connectionId: mainOfA, count });
+  const [changed, frozen] = await queue(5);
+  await addContact(1, '351912345678');
+  await moveWith(async () => {
+    expect(await findMove(b.pool, { accountId })).toMatchObject({ state: 'arriving' });
+    expect(await many(b.pool, sql`SELECT FROM message`)).toHaveLength(5);
+    await exec(a.pool, sql`UPDATE message SET body = 'changed' WHERE id = ${changed}`);
+    await exec(a.pool, sql`UPDATE message SET body = 'frozen' WHERE id = ${frozen}`);
+    // A frozen row keeps the transaction that wrote it.
+    await a.pool.query('VACUUM (FREEZE) message');
+    await queue(3);
+    await exec(a.pool, sql`UPDATE contact SET first_name = 'Ana'`);
+  });
+  expect(await expectSame('message')).toBe(8);
+  expect(await expectSame('contact')).toBe(1);
+});
+
+test('what was in a transaction during the first copy is in the second', async () => {
+  const { a, mainOfA } = cells;
+  await queueMessages(a.pool, { accountId, connectionId: mainOfA, count: 2 });
+  const open = await a.pool.connect();
+  await open.query('BEGIN');
+  await open.query("UPDATE message SET body = 'late'");
+  await moveWith(async () => {
+    await open.query('COMMIT');
+    open.release();
+  });
+  expect(await expectSame('message')).toBe(2);
+});
+
+test('what is deleted between the two copies is in none, also when its number belongs to a new row', async () => {
+  const { a } = cells;
+  await addContact(1, '351912345678');
+  await addContact(2, '351912345679');
+  await addContact(3, '351912345670');
+  await moveWith(async () => {
+    await exec(a.pool, sql`DELETE FROM contact WHERE id IN (1, 2)`);
+    await addContact(4, '351912345678');
+  });
+  expect(await expectSame('contact')).toBe(2);
+});
