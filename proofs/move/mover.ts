@@ -16,6 +16,8 @@ export type MoveResult = {
   readonly killed: boolean;
   /** How long the account was held; null when the command was killed, or had been killed while it held the account. */
   readonly pauseMs: number | null;
+  /** How long each of its steps took, in ms. */
+  readonly steps?: Readonly<Record<string, number>>;
 };
 
 type Moving = {
@@ -37,8 +39,10 @@ export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<
   const fatal = kill ? oneOf(run, STEPS) : null;
   const delayMs = between(run, 0, MAX_KILL_DELAY_MS);
   const told: string[] = [];
+  const begun: { readonly step: string; readonly at: number }[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => {
     told.push(line);
+    begun.push({ step: line, at: performance.now() });
     if (line === fatal) void delay(delayMs).then(() => child.kill('SIGKILL'));
   });
   const output: string[] = [];
@@ -46,5 +50,9 @@ export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<
   const [code, signal] = await exited;
   if (signal === 'SIGKILL') return { killed: true, pauseMs: null };
   if (code !== 0) throw new Error(`account move ended with ${code}: ${told.join('; ')}`);
-  return { killed: false, pauseMs: JSON.parse(output.at(-1) ?? '{}').pauseMs ?? null };
+  const endedAt = performance.now();
+  const steps = Object.fromEntries(
+    begun.map(({ step, at }, i) => [step, Math.round((begun[i + 1]?.at ?? endedAt) - at)]),
+  );
+  return { killed: false, pauseMs: JSON.parse(output.at(-1) ?? '{}').pauseMs ?? null, steps };
 }
