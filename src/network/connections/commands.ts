@@ -6,6 +6,7 @@ import { loadSecretKey } from '../../platform/secret-key.ts';
 import { registerAddCommands } from './adding/commands.ts';
 import { readJsonFile, readSettings } from './adding/read-settings.ts';
 import { changeConnection } from './change.ts';
+import { carrierContext } from './context.ts';
 import { connectionNamed } from './find.ts';
 import type { SecretFields } from './kinds/secret.ts';
 import { removeConnection } from './remove.ts';
@@ -118,10 +119,12 @@ const setupFaults = ({ ok, steps }: ProbeResult): string[] =>
 
 async function testConnection(context: CommandContext, name: string): Promise<ProbeResult> {
   const connection = await context.withDatabase((pool) => connectionNamed(pool, name));
-  const tried = await probeStored(connection, await loadSecretKey(context.config()));
+  const config = context.config();
+  const tried = await probeStored(connection, await loadSecretKey(config), carrierContext(config, connection));
   const isUp = tried.steps.every((step) => step.name !== 'bind' || step.ok === true);
   const detail = isUp
     ? [`${name} is up.`, ...setupFaults(tried)].join(' ')
     : `${name} cannot be reached: ${tried.detail}`;
-  return { ...tried, detail };
+  const shown = tried.steps.find((step) => step.name === 'exchange')?.detail;
+  return { ...tried, detail: shown === undefined ? detail : `${detail}\n\n${shown}` };
 }

@@ -36,14 +36,21 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
   const secretOptions = secret.fields.map((field) => ({ field, option: secretOption(field) }));
   for (const { option } of [...settingOptions, ...secretOptions]) command.addOption(option);
   if (setup !== null) command.option('--register-pin <pin>', 'also register the numbers, with this PIN of 6 digits');
-  command.option('--set <name=value...>', 'any other setting, see docs/carriers.md', []);
+  command.option('--set <name=value...>', 'any other setting or secret, see docs/carriers.md', []);
   command.action(async (flags: Flags) => {
     const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
+    const isSecret = ([name]: Entry): boolean => secret.fields.some((field) => field.name === name);
+    const { secrets = [], others = [] } = Object.groupBy(Object.entries(readSettings(flags.set)), (entry) =>
+      isSecret(entry) ? 'secrets' : 'others',
+    );
     const input = {
       name: flags.name,
       kind,
-      settings: { ...given(named), ...readSettings(flags.set) },
-      secret: given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
+      settings: { ...given(named), ...given(others) },
+      secret: {
+        ...given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
+        ...given(secrets.map(([name, value]) => [name, String(value)])),
+      },
     };
     const added = await create(context, input);
     const steps = setup === null ? [] : await setUp(context, flags);

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../../platform/errors.ts';
 
 /**
- * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a
- * text, and so is everything else.
+ * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list,
+ * `answer={"id":"/id"}` an object, `appId="5"` a text, and so is everything else.
  */
 export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
@@ -11,7 +11,7 @@ export const readSettings = (pairs: readonly string[]): Record<string, unknown> 
       const [name = '', ...rest] = pair.split('=');
       const value = rest.join('=');
       if (value === 'true' || value === 'false') return [name, value === 'true'];
-      if (/^[["]/.test(value)) return [name, readJson(value)];
+      if (/^[[{"]/.test(value)) return [name, readJson(value)];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),
   );

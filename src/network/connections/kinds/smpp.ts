@@ -24,6 +24,7 @@ export const smppKind: Kind = {
     main: ['tls', 'bind', 'binds', 'window', 'tps'],
   }),
   secret: SECRET,
+  isGuarded: false,
   parseSettings: parseSmppSettings,
   createCarrier: (settings, password) => createSmppCarrier(parseSmppSettings(settings), { password }),
   tpsOf: (settings) => parseSmppSettings(settings).tps,
@@ -34,6 +35,7 @@ export const smppKind: Kind = {
     return { window: window * binds, perSecond: tps };
   },
   senderIdsOf: () => [],
+  showExchange: null,
   setup: null,
   callbacks: null,
   createFileSource: null,

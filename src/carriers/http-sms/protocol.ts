@@ -1,0 +1,215 @@
+import Type, { type Static } from 'typebox';
+import type { ReceiptState } from '../events.ts';
+import { PLACE } from './place.ts';
+
+// The protocol of a carrier, as settings describe it.
+
+const Template = (description?: string) =>
+  Type.String({ maxLength: 2000, ...(description !== undefined && { description }) });
+const Place = (description?: string) =>
+  Type.String({ pattern: PLACE, maxLength: 500, ...(description !== undefined && { description }) });
+
+/** A name of a header as RFC 9110 allows it. */
+export const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$";
+
+/** The request that sends one message; all texts in it are templates. */
+export const Request = Type.Object(
+  {
+    method: Type.Enum(['POST', 'GET', 'PUT'], { default: 'POST' }),
+    path: Type.String({ pattern: '^/', maxLength: 1000 }),
+    query: Type.Record(Type.String(), Template(), { default: {} }),
+    headers: Type.Record(Type.String(), Template(), { default: {} }),
+    auth: Type.Enum(['none', 'basic', 'bearer'], {
+      description: '`basic`: `username` and the API key; `bearer`: the API key. Any other way is a header.',
+      default: 'none',
+    }),
+    username: Type.String({ description: 'The user name of Basic authentication.', maxLength: 2000, default: '' }),
+    format: Type.Enum(['json', 'form', 'none'], { description: 'How `body` is written.', default: 'json' }),
+    body: Type.Optional(Type.Unknown({ description: 'JSON, or the fields of a form.' })),
+    gsm: Type.String({ description: 'What `{{encoding}}` is for a text in GSM 03.38.', default: 'GSM' }),
+    ucs2: Type.String({ description: 'What `{{encoding}}` is for any other text.', default: 'UCS2' }),
+    maxValiditySeconds: Type.Optional(
+      Type.Integer({
+        description: 'The longest validity that the carrier accepts; a longer one is cut to it.',
+        minimum: 1,
+      }),
+    ),
+    idempotent: Type.Boolean({
+      description:
+        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without an answer sent again.',
+      default: false,
+    }),
+  },
+  {
+    description:
+      'The request that sends a message. The carrier gets the whole text and divides it into parts itself. All texts are templates.',
+    additionalProperties: false,
+  },
+);
+export type Request = Static<typeof Request>;
+
+/** What an answer means for the message. */
+export const OUTCOMES = ['accepted', 'refused', 'throttled', 'later', 'unavailable', 'fault', 'unknown'] as const;
+
+const Rule = Type.Object(
+  {
+    status: Type.Optional(
+      Type.String({
+        description: 'The HTTP status: `429`, or `4xx` for all of a hundred.',
+        pattern: '^[1-5](\\d\\d|xx)$',
+      }),
+    ),
+    at: Type.Optional(Place('Where the value stands; `code` of the answer by default.')),
+    is: Type.Optional(
+      Type.Array(Type.String({ maxLength: 200 }), {
+        description: 'The values; `*` is any but an empty one. Without it, only the status counts.',
+        minItems: 1,
+      }),
+    ),
+    outcome: Type.Enum([...OUTCOMES], {
+      description:
+        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until a person acts; `unknown`: it may have been taken.',
+    }),
+    as: Type.Enum(['REJECTED', 'UNDELIVERABLE', 'EXPIRED'], {
+      description: 'The status of a refused message.',
+      default: 'REJECTED',
+    }),
+    elsewhere: Type.Boolean({
+      description: 'The reason lies with this carrier, so that another one may take the message.',
+      default: false,
+    }),
+  },
+  { additionalProperties: false },
+);
+export type Rule = Static<typeof Rule>;
+
+/** How the answer to a message is read. */
+export const Answer = Type.Object(
+  {
+    id: Type.Optional(Place("Where the carrier's id of the message stands; without it, the message has ours.")),
+    code: Type.Optional(Place('Where the code of an error stands.')),
+    text: Type.Optional(Place('Where the text of an error stands.')),
+    rules: Type.Array(Rule, {
+      description: 'What answers mean; the first that fits applies, then the meaning of the HTTP status.',
+      default: [],
+      maxItems: 100,
+    }),
+  },
+  {
+    description:
+      'How the answer to a message is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+    additionalProperties: false,
+  },
+);
+export type Answer = Static<typeof Answer>;
+
+const When = Type.Object(
+  { at: Place(), is: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1 }) },
+  {
+    description: 'Only what has one of these values at this place; `*` is any but an empty one.',
+    additionalProperties: false,
+  },
+);
+
+const STATES = [
+  'ACCEPTED',
+  'DELIVERED',
+  'EXPIRED',
+  'DELETED',
+  'UNDELIVERABLE',
+  'REJECTED',
+  'UNKNOWN',
+] as const satisfies readonly ReceiptState[];
+
+const list = Type.Optional(
+  Type.String({
+    description: 'JSON pointer to the list of events in the body, whose places are then relative to each of them.',
+    pattern: '^(/.*)?$',
+  }),
+);
+
+/** How receipts are found in a callback. */
+export const Receipts = Type.Object(
+  {
+    list,
+    when: Type.Optional(When),
+    ids: Type.Array(Place(), {
+      description: 'Where the ids of the message stand: that of the answer, and ours (`{{messageId}}`) if it is there.',
+      minItems: 1,
+      maxItems: 5,
+    }),
+    state: Place('Where the state stands.'),
+    states: Type.Record(Type.String(), Type.Enum([...STATES]), {
+      description: 'What the states mean, in any case; others change nothing.',
+    }),
+    code: Type.Optional(Place()),
+    at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
+    to: Type.Optional(Place()),
+    from: Type.Optional(Place()),
+  },
+  { description: 'How receipts are found in a callback.', additionalProperties: false },
+);
+export type Receipts = Static<typeof Receipts>;
+
+/** How inbound messages are found in a callback. */
+export const Inbound = Type.Object(
+  {
+    list,
+    when: Type.Optional(When),
+    id: Type.Optional(Place('Where their id stands: the same id twice is the same message.')),
+    from: Place(),
+    to: Place(),
+    text: Place(),
+    at: Type.Optional(Place()),
+    ref: Type.Optional(Place('Where the reference of a long message stands that comes in parts.')),
+    total: Type.Optional(Place()),
+    part: Type.Optional(Place('Where the number of the part stands, from 1.')),
+  },
+  { description: 'How inbound messages are found in a callback.', additionalProperties: false },
+);
+export type Inbound = Static<typeof Inbound>;
+
+/** How callbacks prove that they come from the carrier. */
+export const Verify = Type.Object(
+  {
+    by: Type.Enum(['query', 'header', 'basic', 'signature'], {
+      description:
+        '`query`, `header`, `basic`: the callback token, in a parameter or header named `name` or as the password; `signature`: a signature in the header `name`.',
+      default: 'query',
+    }),
+    name: Type.String({ pattern: HEADER_NAME, default: 'token' }),
+    algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], { default: 'hmac-sha256' }),
+    encoding: Type.Enum(['hex', 'base64'], { default: 'hex' }),
+    over: Type.String({
+      description:
+        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}`, `{{header:name}}`.',
+      maxLength: 500,
+      default: '{{body}}',
+    }),
+    prefix: Type.String({ description: 'What stands before the signature.', maxLength: 50, default: '' }),
+    separator: Type.String({
+      description: 'Between several signatures, of which one must fit.',
+      maxLength: 5,
+      default: '',
+    }),
+    key: Type.Enum(['signingKey', 'apiKey'], { description: 'The secret that signs.', default: 'signingKey' }),
+    keyEncoding: Type.Enum(['text', 'base64'], {
+      description: '`base64`: also behind `whsec_`, as Standard Webhooks write it.',
+      default: 'text',
+    }),
+    timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
+    maxAgeSeconds: Type.Integer({ minimum: 1, maximum: 86_400, default: 600 }),
+  },
+  {
+    description: 'How callbacks prove that they come from the carrier; by a parameter `token` by default.',
+    additionalProperties: false,
+  },
+);
+export type Verify = Static<typeof Verify>;
+
+/** What the carrier sends to our callback URL. */
+export type Callbacks = {
+  readonly receipts?: Receipts | undefined;
+  readonly inbound?: Inbound | undefined;
+  readonly verify?: Verify | undefined;
+};
