@@ -61,42 +61,6 @@ carrierConformance({
     ),
 });
 
-carrierConformance({
-  name: 'HTTP with the preset of another Heliograph',
-  async startPeer() {
-    const seen = new Map<string, string>();
-    let how: Behaviour = 'accept';
-    const server = await startServer({
-      maxBytes: 10_000,
-      handle({ method, body }) {
-        if (method === 'GET') return { status: 200, body: {} };
-        const { phoneNumber, customerMessageId } = JSON.parse(body.toString());
-        seen.set(`${customerMessageId}`, String(phoneNumber).slice(1));
-        if (how === 'silent' || how === 'busy') return ANSWERS[how];
-        if (how === 'accept') return { status: 200, body: { messageId: `m-${customerMessageId}`, results: [] } };
-        const results = [{ accepted: false, statusCode: 403, reasons: ['the number has opted out'] }];
-        return { status: 200, body: { messageId: null, results } };
-      },
-    });
-    return {
-      url: server.url,
-      behave(next) {
-        how = next;
-      },
-      seen: () => [...seen.values()],
-      cut: server.cut,
-      close: server.close,
-    };
-  },
-  makeCarrier: ({ url }: Peer) =>
-    createHttpSmsCarrier(
-      parseHttpSmsSettings({ preset: 'heliograph', baseUrl: url, ...SHORT, submitTimeoutSeconds: 0.1 }),
-      SECRETS,
-      { callbackUrl: null },
-      FAST,
-    ),
-});
-
 test('a server error is an unknown outcome, and nothing is sent a second time', async () => {
   const { carrier, sent } = await carrierFacing(PROTOCOL, () => ({ status: 502, body: 'Bad Gateway' }));
   expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown', text: expect.stringContaining('502') });

@@ -1,4 +1,4 @@
-import { HEADER_NAME, type Request, type Verify } from './protocol.ts';
+import type { Request, Verify } from './protocol.ts';
 import { variablesIn } from './template.ts';
 
 /** The variables of a message and of its connection, as templates of a request name them. */
@@ -38,7 +38,7 @@ const OWN_HEADERS: readonly string[] = [
   'trailer',
 ];
 
-const SIGNED = /^(body|url|path|params|bodySha256|header:[A-Za-z0-9-]+)$/;
+const SIGNED = /^(body|url|path|params|bodySha256|bodyHash|header:[A-Za-z0-9-]+)$/;
 
 /** Throws an Error that begins with the field when the templates of a protocol cannot work. */
 export function checkTemplates({
@@ -48,21 +48,28 @@ export function checkTemplates({
   readonly request: Request;
   readonly verify?: Verify | undefined;
 }): void {
-  const { path, query, headers, username, body, format } = request;
+  const { path, query, headers, username, body, format, method, idempotent } = request;
   for (const [field, template] of Object.entries({ path, query, headers, username, body }))
-    for (const name of variablesIn(template))
-      if (!Object.hasOwn(VARIABLES, name)) throw new Error(`request.${field}: has no variable {{${name}}}`);
-  for (const name of Object.keys(headers)) {
-    if (!new RegExp(HEADER_NAME).test(name)) throw new Error(`request.headers: ${name} is not the name of a header`);
-    if (OWN_HEADERS.includes(name.toLowerCase())) throw new Error(`request.headers: ${name} cannot be set`);
-  }
+    checkVariables(`request.${field}`, template, (name) => Object.hasOwn(VARIABLES, name));
+  checkVariables('verify.over', verify?.over, (name) => SIGNED.test(name));
+  Object.keys(headers).forEach(checkHeader);
   if (format === 'form' && !isFields(body)) throw new Error('request.body: must have the fields of a form, as texts');
-  if (request.method === 'GET' && format !== 'none') throw new Error('request.format: must be none with GET');
-  const all = variablesIn([path, query, headers, body]);
-  if (request.idempotent && !all.includes('messageId'))
+  if (method === 'GET' && format !== 'none') throw new Error('request.format: must be none with GET');
+  if (idempotent && !variablesIn([path, query, headers, body]).includes('messageId'))
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
-  for (const name of variablesIn(verify?.over ?? ''))
-    if (!SIGNED.test(name)) throw new Error(`verify.over: has no variable {{${name}}}`);
+}
+
+function checkVariables(field: string, template: unknown, isKnown: (name: string) => boolean): void {
+  const unknown = variablesIn(template).find((name) => !isKnown(name));
+  if (unknown !== undefined) throw new Error(`${field}: has no variable {{${unknown}}}`);
+}
+
+/** A name of a header as RFC 9110 allows it. */
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+
+function checkHeader(name: string): void {
+  if (!HEADER_NAME.test(name)) throw new Error(`request.headers: ${name} is not the name of a header`);
+  if (OWN_HEADERS.includes(name.toLowerCase())) throw new Error(`request.headers: ${name} cannot be set`);
 }
 
 /** Returns whether a body has the fields of a form: texts, or lists of texts. */

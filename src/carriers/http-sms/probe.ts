@@ -14,7 +14,7 @@ export async function probeCarrier(
 }
 
 /** Returns what an answer to a probe means. */
-export function probedBy(answer: HttpAnswer, hasCredentials: boolean): Probed {
+function probedBy(answer: HttpAnswer, hasCredentials: boolean): Probed {
   // A page that is too long is an answer, too.
   if (answer.kind === 'failed')
     return { state: answer.tooLarge === true ? 'available' : 'unreachable', text: answer.reason };

@@ -1,16 +1,20 @@
 import Type, { type Static } from 'typebox';
 import type { ReceiptState } from '../events.ts';
-import { PLACE } from './place.ts';
 
 // The protocol of a carrier, as settings describe it.
 
 const Template = (description?: string) =>
   Type.String({ maxLength: 2000, ...(description !== undefined && { description }) });
+/** A JSON pointer, `header:…`, `query:…`, or `text:` with one `*`; several with ` | ` between them. */
 const Place = (description?: string) =>
-  Type.String({ pattern: PLACE, maxLength: 500, ...(description !== undefined && { description }) });
+  Type.String({
+    pattern: '^(/|header:[A-Za-z0-9-]|query:.|text:.*\\*)',
+    maxLength: 500,
+    ...(description !== undefined && { description }),
+  });
 
 /** A name of a header as RFC 9110 allows it. */
-export const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$";
+const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$";
 
 /** The request that sends one message; all texts in it are templates. */
 export const Request = Type.Object(
@@ -182,7 +186,7 @@ export const Verify = Type.Object(
     encoding: Type.Enum(['hex', 'base64'], { default: 'hex' }),
     over: Type.String({
       description:
-        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}`, `{{header:name}}`.',
+        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
     }),

@@ -97,8 +97,8 @@ test.each([
   ['a form that is no list of fields', { format: 'form', body: { a: 1 } }, 'request.body'],
   ['a GET with a body', { method: 'GET' }, 'request.format'],
   ['repeats that the carrier cannot recognise', { idempotent: true, body: { a: '{{text}}' } }, 'request.idempotent'],
-])('settings with %s are refused by their field', (_, request, message) => {
-  expect(() => requestOf(request)).toThrow(message);
+])('settings with %s are refused by their field', (_, request, fault) => {
+  expect(() => requestOf(request)).toThrow(fault);
 });
 
 test('an address of a carrier must be HTTPS, and a preset names what it needs', () => {

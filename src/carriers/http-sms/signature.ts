@@ -91,14 +91,14 @@ function compileCheck({ algorithm, encoding }: Verify, key: Buffer): Check {
     const publicKey = ed25519Key(key);
     return (signed, signature) => {
       const octets = Buffer.from(signature, encoding);
-      return octets.length === 64 && verifySignature(null, Buffer.from(signed), publicKey, octets);
+      return octets.length === 64 && verifySignature(null, Buffer.from(signed, 'latin1'), publicKey, octets);
     };
   }
   const hash = algorithm.slice('hmac-'.length);
   // Hex may come in capitals; base64 may not.
   const form = (signature: string): string => (encoding === 'hex' ? signature.toLowerCase() : signature);
   return (signed, signature) =>
-    constantTimeEqual(form(signature), createHmac(hash, key).update(signed).digest(encoding));
+    constantTimeEqual(form(signature), createHmac(hash, key).update(signed, 'latin1').digest(encoding));
 }
 
 /** The fixed beginning of a public key of Ed25519 in DER (RFC 8410). */
@@ -111,18 +111,20 @@ function ed25519Key(key: Buffer): KeyObject {
   return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
 }
 
-/** The parts of a request that can be signed, by their names in templates. */
+/** The parts of a request that can be signed, by their names in templates; each octet is one character. */
 function signedValues({ url, headers, body }: CallbackRequest): Record<string, string> {
-  const text = Buffer.from(body).toString('utf8');
+  const octets = Buffer.from(body);
+  const hash = createHash('sha256').update(body).digest();
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   const own = Object.entries(headers).map(([name, value]) => [`header:${name}`, textOf(value)] as const);
   return {
     ...Object.fromEntries(own),
     url,
     path: url.replace(/\?.*$/s, ''),
-    body: text,
-    bodySha256: createHash('sha256').update(body).digest('hex'),
-    params: isForm ? sortedParams(text) : '',
+    body: octets.toString('latin1'),
+    bodySha256: hash.toString('hex'),
+    bodyHash: hash.toString('latin1'),
+    params: isForm ? Buffer.from(sortedParams(octets.toString())).toString('latin1') : '',
   };
 }
 
