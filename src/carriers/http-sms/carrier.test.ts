@@ -47,7 +47,7 @@ async function startPeer(): Promise<Peer> {
   };
 }
 
-const SHORT = { submitTimeoutSeconds: 0.4, throttlePauseMs: 30 };
+const SHORT = { submitTimeoutSeconds: 1, throttlePauseMs: 30 };
 
 carrierConformance({
   name: 'HTTP with a server that answers as settings describe',

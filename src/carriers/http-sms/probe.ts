@@ -10,8 +10,10 @@ export async function probeCarrier(
   request: HttpRequest,
   { probePath }: { readonly probePath?: string | undefined },
 ): Promise<Probed> {
-  return probedBy(await http.request(request), probePath !== undefined);
+  return probedBy(await http.request({ ...request, timeoutMs: PROBE_MS }), probePath !== undefined);
 }
+
+const PROBE_MS = 10_000;
 
 /** Returns what an answer to a probe means. */
 function probedBy(answer: HttpAnswer, hasCredentials: boolean): Probed {

@@ -13,9 +13,6 @@ const Place = (description?: string) =>
     ...(description !== undefined && { description }),
   });
 
-/** A name of a header as RFC 9110 allows it. */
-const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$";
-
 /** The request that sends one message; all texts in it are templates. */
 export const Request = Type.Object(
   {
@@ -181,7 +178,11 @@ export const Verify = Type.Object(
         '`query`, `header`, `basic`: the callback token, in a parameter or header named `name` or as the password; `signature`: a signature in the header `name`.',
       default: 'query',
     }),
-    name: Type.String({ pattern: HEADER_NAME, default: 'token' }),
+    name: Type.String({
+      description: 'Of several headers, separated by ` | `, the first that is there counts.',
+      pattern: '^[A-Za-z0-9_ |-]{1,200}$',
+      default: 'token',
+    }),
     algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], { default: 'hmac-sha256' }),
     encoding: Type.Enum(['hex', 'base64'], { default: 'hex' }),
     over: Type.String({

@@ -64,12 +64,12 @@ type Check = (signed: string, signature: string) => boolean;
 
 function compileSignature(verify: Verify, secrets: HttpSmsSecrets): Verifier {
   const { prefix, separator } = verify;
-  const header = verify.name.toLowerCase();
+  const names = verify.name.toLowerCase().split(' | ');
   const check = compileCheck(verify, keyOf(verify, secrets));
   const over = compileText(verify.over);
   return (request) => {
     const signed = over(signedValues(request));
-    const given = textOf(request.headers[header]);
+    const given = names.reduce((found, name) => found || textOf(request.headers[name]), '');
     const signatures = separator === '' ? [given] : given.split(separator).slice(0, MAX_SIGNATURES);
     return signatures.some(
       (one) => one.startsWith(prefix) && signed !== undefined && check(signed, one.slice(prefix.length).trim()),

@@ -13,7 +13,8 @@ import { createTestHost, submission, until } from './smpp-harness.ts';
 /** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = { laterMs: 50, resendMs: 10, refusedMs: 60, probeBaseMs: 10, probeMaxMs: 100 };
 
-const SHORT = { throttlePauseMs: 30, submitTimeoutSeconds: 0.4 };
+/** Long enough for a busy machine, short enough for the tests that wait for it. */
+const SHORT = { throttlePauseMs: 30, submitTimeoutSeconds: 1 };
 const CALLBACK_TOKEN = 'our-callback-token';
 const CALLBACK_URL = `https://sms.example.com/api/callbacks/http/acme?token=${CALLBACK_TOKEN}`;
 
