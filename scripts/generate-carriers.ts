@@ -2,10 +2,10 @@
 // (src/carriers/*/settings.ts); --check fails if the file is out of date.
 import { VARIABLES } from '../src/carriers/http-sms/check.ts';
 import { PRESET_NAMES, type PresetName, PRESETS } from '../src/carriers/http-sms/presets.ts';
-import { OUTCOMES } from '../src/carriers/http-sms/protocol.ts';
+import { Answer, Inbound, OUTCOMES, Receipts, Request, Rule, Verify } from '../src/carriers/http-sms/protocol.ts';
 import { settingOption } from '../src/network/connections/adding/options.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../src/network/connections/kinds/kinds.ts';
-import type { SettingField } from '../src/network/connections/kinds/setting-fields.ts';
+import { type SettingField, settingFields } from '../src/network/connections/kinds/setting-fields.ts';
 import { checkOrWrite } from './generated-file.ts';
 
 const httpIntroduction = (): string => `\`\`\`
@@ -43,7 +43,7 @@ that recognises our id (\`idempotent\`): it gets the same octets again, up to \`
 
 **Places** in answers and callbacks are JSON pointers (\`/messages/0/id\`, also for fields of forms; in \`answer.id\`,
 \`/messages/*/id\` are those of all parts), headers (\`header:location\`), parameters (\`query:id\`), or marks in a text
-(\`text:ID: *;\`).
+(\`text:ID: *;\`). Of several, with a vertical bar between blanks, the first that has a text counts.
 
 **Addresses.** A carrier may only have addresses that webhooks may be posted to (\`WEBHOOK_ALLOW_CIDRS\`): allow that of a
 carrier in a private network, also on this machine.
@@ -56,6 +56,27 @@ npm run -s heliograph -- connection add http --name local --api-key KEY --set ba
   'answer={"id":"text:ID: *","rules":[{"status":"200","at":"text:ERR *","is":["*"],"outcome":"refused"}]}' \\
   'receipts={"ids":["query:id"],"state":"query:status","states":{"delivered":"DELIVERED","failed":"UNDELIVERABLE"}}'
 \`\`\``;
+
+/** The settings of carriers by HTTP that are objects, with their members. */
+const httpObjects = (): string =>
+  [
+    { name: 'request', fields: settingFields(Request, {}) },
+    { name: 'answer', fields: settingFields(Answer, {}) },
+    { name: 'answer.rules', fields: settingFields(Rule, {}) },
+    { name: 'receipts', fields: settingFields(Receipts, {}) },
+    { name: 'inbound', fields: settingFields(Inbound, {}) },
+    { name: 'verify', fields: settingFields(Verify, {}) },
+  ]
+    .map(
+      ({ name, fields }) =>
+        `### \`${name}\`\n\n| Member | Values | Default | Description |\n|---|---|---|---|\n${fields.map(memberRow).join('\n')}\n`,
+    )
+    .join('\n');
+
+const memberRow = (field: SettingField): string => {
+  const values = field.type === 'object' || field.name === 'body' ? 'JSON' : valuesOf(field);
+  return `| \`${field.name}\` | ${values} | ${defaultOf(field)} | ${field.description} |`;
+};
 
 /** What a preset needs, and how it verifies callbacks. */
 function presetRow(name: PresetName): string {
@@ -102,13 +123,16 @@ function valuesOf({ name, type, options, minimum, maximum, maxLength }: SettingF
 }
 
 function defaultOf({ default: fallback, required }: SettingField): string {
-  if (fallback === null || fallback === '') return required ? 'required' : '–';
+  if (fallback === null || fallback === '' || isEmpty(fallback)) return required ? 'required' : '–';
   if (Array.isArray(fallback)) return `\`${fallback.join(', ')}\``;
   if (typeof fallback !== 'object') return `\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``;
   return Object.entries(fallback)
     .map(([key, value]) => `${key} ${value}`)
     .join(', ');
 }
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 function rowOf(field: SettingField): string {
   const option = field.group === 'more' ? '' : ` (\`${settingOption(field).long}\`)`;
@@ -124,7 +148,7 @@ ${INTRODUCTIONS[kind]}
 | Setting | Values | Default | Description |
 |---|---|---|---|
 ${settings.map(rowOf).join('\n')}
-`;
+${kind === 'http' ? `\n${httpObjects()}` : ''}`;
 }
 
 const TEXT = `# Connection settings

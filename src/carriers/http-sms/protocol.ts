@@ -16,10 +16,13 @@ const Place = (description?: string) =>
 /** The request that sends one message; all texts in it are templates. */
 export const Request = Type.Object(
   {
-    method: Type.Enum(['POST', 'GET', 'PUT'], { default: 'POST' }),
-    path: Type.String({ pattern: '^/', maxLength: 1000 }),
-    query: Type.Record(Type.String(), Template(), { default: {} }),
-    headers: Type.Record(Type.String(), Template(), { default: {} }),
+    method: Type.Enum(['POST', 'GET', 'PUT'], { description: 'The method.', default: 'POST' }),
+    path: Type.String({ description: 'The path, behind that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
+    query: Type.Record(Type.String(), Template(), { description: 'The parameters of the query.', default: {} }),
+    headers: Type.Record(Type.String(), Template(), {
+      description: 'Headers besides those of the content and of `auth`.',
+      default: {},
+    }),
     auth: Type.Enum(['none', 'basic', 'bearer'], {
       description: '`basic`: `username` and the API key; `bearer`: the API key. Any other way is a header.',
       default: 'none',
@@ -52,7 +55,8 @@ export type Request = Static<typeof Request>;
 /** What an answer means for the message. */
 export const OUTCOMES = ['accepted', 'refused', 'throttled', 'later', 'unavailable', 'fault', 'unknown'] as const;
 
-const Rule = Type.Object(
+/** What one kind of answer means. */
+export const Rule = Type.Object(
   {
     status: Type.Optional(
       Type.String({
@@ -143,10 +147,10 @@ export const Receipts = Type.Object(
     states: Type.Record(Type.String(), Type.Enum([...STATES]), {
       description: 'What the states mean, in any case; others change nothing.',
     }),
-    code: Type.Optional(Place()),
+    code: Type.Optional(Place('Where the code of an error stands.')),
     at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
-    to: Type.Optional(Place()),
-    from: Type.Optional(Place()),
+    to: Type.Optional(Place('Where the number of the recipient stands.')),
+    from: Type.Optional(Place('Where the sender stands.')),
   },
   { description: 'How receipts are found in a callback.', additionalProperties: false },
 );
@@ -158,12 +162,12 @@ export const Inbound = Type.Object(
     list,
     when: Type.Optional(When),
     id: Type.Optional(Place('Where their id stands: the same id twice is the same message.')),
-    from: Place(),
-    to: Place(),
-    text: Place(),
-    at: Type.Optional(Place()),
+    from: Place('Where the number of the person stands.'),
+    to: Place('Where our number stands.'),
+    text: Place('Where the text stands.'),
+    at: Type.Optional(Place('Where the time stands.')),
     ref: Type.Optional(Place('Where the reference of a long message stands that comes in parts.')),
-    total: Type.Optional(Place()),
+    total: Type.Optional(Place('Where the number of parts stands.')),
     part: Type.Optional(Place('Where the number of the part stands, from 1.')),
   },
   { description: 'How inbound messages are found in a callback.', additionalProperties: false },
@@ -179,12 +183,16 @@ export const Verify = Type.Object(
       default: 'query',
     }),
     name: Type.String({
-      description: 'Of several headers, separated by ` | `, the first that is there counts.',
+      description:
+        'The name of the parameter or header. Of several headers, with a vertical bar between them, the first that is there counts.',
       pattern: '^[A-Za-z0-9_ |-]{1,200}$',
       default: 'token',
     }),
-    algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], { default: 'hmac-sha256' }),
-    encoding: Type.Enum(['hex', 'base64'], { default: 'hex' }),
+    algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], {
+      description: 'How it is signed.',
+      default: 'hmac-sha256',
+    }),
+    encoding: Type.Enum(['hex', 'base64'], { description: 'How the signature is written.', default: 'hex' }),
     over: Type.String({
       description:
         'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
@@ -203,7 +211,12 @@ export const Verify = Type.Object(
       default: 'text',
     }),
     timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
-    maxAgeSeconds: Type.Integer({ minimum: 1, maximum: 86_400, default: 600 }),
+    maxAgeSeconds: Type.Integer({
+      description: 'The greatest age of a signature with a time.',
+      minimum: 1,
+      maximum: 86_400,
+      default: 600,
+    }),
   },
   {
     description: 'How callbacks prove that they come from the carrier; by a parameter `token` by default.',

@@ -5,6 +5,7 @@ import { Answer, type Callbacks, Inbound, Receipts, Request, Verify } from './pr
 import type { Preset } from './preset.ts';
 import { PRESETS, PRESET_NAMES } from './presets.ts';
 import { checkTemplates } from './check.ts';
+import { variablesIn } from './template.ts';
 
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
@@ -134,3 +135,17 @@ export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
 
 /** Validates the secrets. Throws an Error whose message names the invalid fields and never repeats a value. */
 export const parseHttpSmsSecrets = (json: unknown): HttpSmsSecrets => parseSettings(HttpSmsSecrets, json);
+
+/** Throws an Error that begins with the field when the preset, or the check of signed callbacks, needs a secret that is missing. */
+export function checkSecrets(settings: HttpSmsSettings, secrets: HttpSmsSecrets): void {
+  const { preset } = settings;
+  const { request, verify } = resolveSettings(settings);
+  const needs: readonly string[] = preset === undefined ? [] : PRESETS[preset].needs;
+  const used = [
+    ...(request.auth === 'none' ? [] : ['apiKey']),
+    ...(verify?.by === 'signature' ? [verify.key] : []),
+    ...variablesIn([request.path, request.query, request.headers, request.body]),
+  ];
+  for (const name of ['apiKey', 'signingKey'] as const)
+    if (secrets[name] === '' && (needs.includes(name) || used.includes(name))) throw new Error(`${name}: is required`);
+}

@@ -2,6 +2,7 @@ import { compileCallbacks } from '../../../carriers/http-sms/callbacks.ts';
 import { createHttpSmsCarrier, type HttpSmsContext } from '../../../carriers/http-sms/carrier.ts';
 import { showExchange } from '../../../carriers/http-sms/exchange.ts';
 import {
+  checkSecrets,
   type HttpSmsSecrets,
   HttpSmsSettings,
   parseHttpSmsSecrets,
@@ -48,6 +49,7 @@ export const httpKind: Kind = {
   channel: 'SMS',
   settings: settingFields(HttpSmsSettings, { access: ['preset', 'baseUrl', 'account'], main: ['tps', 'concurrency'] }),
   secret: SECRET,
+  checkSecret: (settings, secret) => checkSecrets(parseHttpSmsSettings(settings), secretsOf(secret)),
   isGuarded: true,
   parseSettings: parseHttpSmsSettings,
   createCarrier: (settings, secret, context) =>

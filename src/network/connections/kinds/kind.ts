@@ -21,6 +21,8 @@ export type Kind = {
   /** The settings, in the order in which forms and the command line offer them. */
   readonly settings: readonly SettingField[];
   readonly secret: Secret;
+  /** Throws an Error that names the field of the secret which these valid settings need and this secret lacks; null: none. */
+  readonly checkSecret: ((settings: object, secret: string) => void) | null;
   /** Whether its carriers are only dialled at addresses that webhooks may be posted to. */
   readonly isGuarded: boolean;
   /** Validates settings and fills in the defaults. */

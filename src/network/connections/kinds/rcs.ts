@@ -37,6 +37,7 @@ export const rcsKind: Kind = {
   channel: 'RCS',
   settings: settingFields(RcsSettings, { main: ['baseUrl', 'trafficType', 'tps'] }),
   secret: SECRET,
+  checkSecret: null,
   isGuarded: false,
   parseSettings: parseRcsSettings,
   createCarrier: (settings, secret) => createRcsCarrier(parseRcsSettings(settings), secretsOf(secret)),

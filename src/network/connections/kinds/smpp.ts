@@ -24,6 +24,7 @@ export const smppKind: Kind = {
     main: ['tls', 'bind', 'binds', 'window', 'tps'],
   }),
   secret: SECRET,
+  checkSecret: null,
   isGuarded: false,
   parseSettings: parseSmppSettings,
   createCarrier: (settings, password) => createSmppCarrier(parseSmppSettings(settings), { password }),

@@ -43,6 +43,7 @@ export const whatsappKind: Kind = {
   channel: 'WHATSAPP',
   settings: settingFields(WhatsappSettings, { access: ['wabaId', 'phoneNumberIds'], main: ['appId', 'tps'] }),
   secret: SECRET,
+  checkSecret: null,
   isGuarded: false,
   parseSettings: parseWhatsappSettings,
   createCarrier: (settings, secret) => createWhatsappCarrier(parseWhatsappSettings(settings), secretsOf(secret)),
