@@ -1,9 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { listInboundMessages } from '../../src/messaging/inbound/sql.ts';
 import { TEST_CERT, TEST_KEY } from '../support/http/certificate.ts';
+import { startServer } from '../../src/simulators/http/server.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -19,20 +22,22 @@ let front: Awaited<ReturnType<typeof startFront>>;
 let upstream: TestProgram;
 let downstream: TestProgram;
 
-/** An HTTPS address of the downstream gateway. It passes each callback on twice, and answers with the last status. */
+/** An HTTPS address of the downstream gateway. It passes each callback on twice, and answers with the worse status. */
 async function startFront() {
+  const pass = async ({ url, headers }: IncomingMessage, body: Buffer): Promise<number> => {
+    const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      name.startsWith('webhook-') || name === 'content-type' ? [[name, String(value)]] : [],
+    );
+    const { status } = await fetch(`${downstream.origin()}${url}`, { method: 'POST', headers: kept, body });
+    return status;
+  };
   const server = createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    request.on('end', async () => {
-      const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
-        name.startsWith('webhook-') || name === 'content-type' ? [[name, String(value)]] : [],
-      );
-      const pass = () =>
-        fetch(`${downstream.origin()}${request.url}`, { method: 'POST', headers, body: Buffer.concat(chunks) });
-      const [first, second] = [await pass(), await pass()];
-      response.writeHead(Math.max(first.status, second.status)).end();
-    });
+    const answer = async (): Promise<void> => {
+      const body = await buffer(request);
+      const [first, second] = [await pass(request, body), await pass(request, body)];
+      response.writeHead(Math.max(first, second)).end();
+    };
+    void answer();
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -129,4 +134,61 @@ test('a test of the connection shows a request and an answer, without the key', 
   expect(detail).toContain(`POST ${upstream.origin()}/api/message-server/sms/send`);
   expect(detail).toContain('x-api-key: <apiKey>');
   expect(JSON.stringify(answer)).not.toContain(upstream.account.apiKey);
+});
+
+test('over a carrier with faults each message is sent once and has one end, whenever its receipts come', async () => {
+  const attempts = new Map<string, number>();
+  /** Reports as a carrier does: twice. */
+  const report = async (callback: string, receipt: object): Promise<void> => {
+    const { pathname, search } = new URL(callback);
+    for (let n = 0; n < 2; n++) {
+      const { status } = await fetch(`${downstream.origin()}${pathname}${search}`, {
+        method: 'POST',
+        body: JSON.stringify(receipt),
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(status).toBe(200);
+    }
+  };
+  const carrier = await startServer({
+    maxBytes: 10_000,
+    async handle({ method, body }) {
+      if (method === 'GET') return { status: 200, body: {} };
+      const { to, ref, callback } = JSON.parse(body.toString());
+      const count = (attempts.get(to) ?? 0) + 1;
+      attempts.set(to, count);
+      const receipt = { id: `id-${to}`, ref, state: 'delivered' };
+      if (to.endsWith('1')) await report(callback, receipt);
+      if (to.endsWith('2') && count < 3) return { status: 429, headers: { 'retry-after': '0' }, body: '' };
+      if (!to.endsWith('1')) setTimeout(() => void report(callback, receipt), 50);
+      if (to.endsWith('3')) return { status: 502, body: 'Bad Gateway' };
+      if (to.endsWith('4')) return 'silent';
+      return { status: 200, body: { id: `id-${to}` } };
+    },
+  });
+  onTestFinished(() => carrier.close());
+  const set = {
+    request: { path: '/sms', body: { to: '{{toDigits}}', ref: '{{messageId}}', callback: '{{callbackUrl}}' } },
+    answer: { id: '/id' },
+    receipts: { ids: ['/id', '/ref'], state: '/state', states: { delivered: 'DELIVERED' } },
+  };
+  const pairs = Object.entries(set).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const plain = [`baseUrl=${carrier.url}`, 'submitTimeoutSeconds=1', 'throttlePauseMs=50'];
+  const add = ['connection', 'add', 'http', '--name', 'faulty', '--set', ...plain, ...pairs];
+  expect(await runOperatorCommand(downstream, ...add)).toMatchObject({ code: 0 });
+  const route = ['route', 'add', '--channel', 'SMS', '--connection', 'faulty', '--prefix', '39347'];
+  expect(await runOperatorCommand(downstream, ...route)).toMatchObject({ code: 0 });
+
+  const numbers = ['0', '1', '2', '3', '4'].map((n) => `+39347123456${n}`);
+  const sent = await Promise.all(
+    numbers.map((phoneNumber) => downstream.client.send({ phoneNumber, message: 'Hello' })),
+  );
+  for (const { messageId } of sent) await downstream.client.untilStatus(messageId ?? '', 'DELIVERED');
+  expect(Object.fromEntries(attempts)).toEqual({
+    '393471234560': 1,
+    '393471234561': 1,
+    '393471234562': 3,
+    '393471234563': 1,
+    '393471234564': 1,
+  });
 });

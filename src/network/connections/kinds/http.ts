@@ -1,6 +1,7 @@
 import { compileCallbacks } from '../../../carriers/http-sms/callbacks.ts';
 import { createHttpSmsCarrier, type HttpSmsContext } from '../../../carriers/http-sms/carrier.ts';
 import { showExchange } from '../../../carriers/http-sms/exchange.ts';
+import type { Verify } from '../../../carriers/http-sms/protocol.ts';
 import {
   checkSecrets,
   type HttpSmsSecrets,
@@ -85,15 +86,23 @@ export const httpKind: Kind = {
 
 const secretsOf = (secret: string): HttpSmsSecrets => parseHttpSmsSecrets(JSON.parse(secret));
 
-/** The carrier's URL for callbacks has the token where callbacks are verified by a parameter. */
+/** The carrier's URL for callbacks has the token where callbacks are verified by a parameter or as the password. */
 function contextOf(settings: unknown, secret: string, { callbackUrl, guard }: CarrierContext): HttpSmsContext {
-  const { by, name } = resolveSettings(parseHttpSmsSettings(settings)).verify ?? { by: 'query', name: 'token' };
-  const token = by === 'query' ? `?${name}=${encodeURIComponent(secretsOf(secret).callbackToken)}` : '';
+  const { verify } = resolveSettings(parseHttpSmsSettings(settings));
+  const { callbackToken } = secretsOf(secret);
   return {
-    callbackUrl: callbackUrl === null ? null : `${callbackUrl}${token}`,
+    callbackUrl: callbackUrl === null ? null : withToken(callbackUrl, verify, callbackToken),
     lookup: guardedLookup(guard),
     isAllowed: guard.isAllowed,
   };
+}
+
+function withToken(callbackUrl: string, verify: Verify | undefined, token: string): string {
+  const url = new URL(callbackUrl);
+  const { by, name } = verify ?? { by: 'query', name: 'token' };
+  if (by === 'query') url.searchParams.set(name, token);
+  if (by === 'basic') [url.username, url.password] = ['carrier', token];
+  return url.href;
 }
 
 function eventsOf(read: ReturnType<typeof compileCallbacks>, request: CallbackRequest): CallbackAnswer {
