@@ -170,6 +170,11 @@ test('a carrier by HTTP is added from a preset, with its secrets among the setti
   // What the preset has is not stored: a newer one reaches connections that exist.
   expect(settings).not.toHaveProperty('request');
   expect(secret).toMatchObject({ apiKey: 'auth-token' });
+  const { callbackToken } = secret;
+  expect(await run('connection', 'update', 'twilio', '--set', 'apiKey=123', 'tps=7')).toMatchObject({ code: 0 });
+  const changed = await stored('twilio');
+  expect(changed.settings).toMatchObject({ account: 'AC1', tps: 7 });
+  expect(changed.secret).toMatchObject({ apiKey: '123', callbackToken });
 });
 
 test('a carrier by HTTP is added without a preset, with its protocol as JSON', async () => {

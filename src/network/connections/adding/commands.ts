@@ -11,7 +11,7 @@ import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts
 import type { SecretField } from '../kinds/secret.ts';
 import type { NewConnection } from '../save.ts';
 import { secretOption, settingOption } from './options.ts';
-import { readJsonFile, readSettings } from './read-settings.ts';
+import { divideSettings, readJsonFile } from './read-settings.ts';
 
 /** Registers `connection add` for each kind. Settings that have no option of their own are given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
@@ -39,18 +39,12 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
   command.option('--set <name=value...>', 'any other setting or secret, see docs/carriers.md', []);
   command.action(async (flags: Flags) => {
     const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
-    const isSecret = ([name]: Entry): boolean => secret.fields.some((field) => field.name === name);
-    const { secrets = [], others = [] } = Object.groupBy(Object.entries(readSettings(flags.set)), (entry) =>
-      isSecret(entry) ? 'secrets' : 'others',
-    );
+    const more = divideSettings(flags.set, new Set(secret.fields.map((field) => field.name)));
     const input = {
       name: flags.name,
       kind,
-      settings: { ...given(named), ...given(others) },
-      secret: {
-        ...given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
-        ...given(secrets.map(([name, value]) => [name, String(value)])),
-      },
+      settings: { ...given(named), ...more.settings },
+      secret: { ...given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))), ...more.secret },
     };
     const added = await create(context, input);
     const steps = setup === null ? [] : await setUp(context, flags);
