@@ -45,6 +45,7 @@ export function compileCallbacks(
   secrets: HttpSmsSecrets,
 ): (request: CallbackRequest) => HttpSmsCallback {
   const isGenuine = compileVerifier(verify, secrets);
+  const confirm = at('confirm' in verify ? verify.confirm : undefined);
   const readReceipts = receipts && compileList(receipts.list, compileReceipt(receipts));
   const readInbounds = inbound && compileList(inbound.list, compileInbound(inbound));
   return (request) => {
@@ -55,10 +56,13 @@ export function compileCallbacks(
     if (read.json === undefined) return { kind: 'malformed' };
     const found = readReceipts?.(read) ?? [];
     const inbounds = readInbounds?.(read) ?? [];
-    const notes = found.length + inbounds.length === 0 ? ['a callback without a receipt or a message'] : [];
+    const notes = found.length + inbounds.length === 0 ? [noteOn(confirm(read))] : [];
     return { kind: 'events', receipts: found, inbounds, notes };
   };
 }
+
+const noteOn = (url: string): string =>
+  url === '' ? 'a callback without a receipt or a message' : `open this URL to confirm the subscription: ${url}`;
 
 type ReadAll<T> = (document: Document) => T[];
 

@@ -48,13 +48,14 @@ export function checkTemplates({
   readonly request: Request;
   readonly verify?: Verify | undefined;
 }): void {
-  const { path, query, headers, username, body, format, method, idempotent } = request;
+  const { path, query, headers, username, body, format, method, auth, idempotent } = request;
   for (const [field, template] of Object.entries({ path, query, headers, username, body }))
     checkVariables(`request.${field}`, template, (name) => Object.hasOwn(VARIABLES, name));
   checkVariables('verify.over', verify?.over, (name) => SIGNED.test(name));
   Object.keys(headers).forEach(checkHeader);
   if (format === 'form' && !isFields(body)) throw new Error('request.body: must have the fields of a form, as texts');
   if (method === 'GET' && format !== 'none') throw new Error('request.format: must be none with GET');
+  if (auth === 'aws' && Object.keys(query).length > 0) throw new Error('request.query: must be empty with aws');
   if (idempotent && !variablesIn([path, query, headers, body]).includes('messageId'))
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
 }

@@ -1,4 +1,5 @@
 import type { Preset } from './preset.ts';
+import { aws } from './presets/aws.ts';
 import { bird } from './presets/bird.ts';
 import { heliograph } from './presets/heliograph.ts';
 import { infobip } from './presets/infobip.ts';
@@ -9,7 +10,17 @@ import { twilio } from './presets/twilio.ts';
 import { vonage } from './presets/vonage.ts';
 
 /** The carriers whose protocol is known, in the order in which people choose between them. */
-export const PRESET_NAMES = ['heliograph', 'twilio', 'vonage', 'infobip', 'sinch', 'bird', 'plivo', 'telnyx'] as const;
+export const PRESET_NAMES = [
+  'heliograph',
+  'twilio',
+  'vonage',
+  'infobip',
+  'sinch',
+  'bird',
+  'plivo',
+  'telnyx',
+  'aws',
+] as const;
 
 export type PresetName = (typeof PRESET_NAMES)[number];
 
@@ -23,4 +34,5 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   bird,
   plivo,
   telnyx,
+  aws,
 };

@@ -23,11 +23,16 @@ export const Request = Type.Object(
       description: 'Headers besides those of the content and of `auth`.',
       default: {},
     }),
-    auth: Type.Enum(['none', 'basic', 'bearer'], {
-      description: '`basic`: `username` and the API key; `bearer`: the API key. Any other way is a header.',
+    auth: Type.Enum(['none', 'basic', 'bearer', 'aws'], {
+      description:
+        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Any other way is a header.',
       default: 'none',
     }),
-    username: Type.String({ description: 'The user name of Basic authentication.', maxLength: 2000, default: '' }),
+    username: Type.String({
+      description: 'The user name of `basic`, or the access key id of `aws`.',
+      maxLength: 2000,
+      default: '',
+    }),
     format: Type.Enum(['json', 'form', 'none'], { description: 'How `body` is written.', default: 'json' }),
     body: Type.Optional(Type.Unknown({ description: 'JSON, or the fields of a form.' })),
     gsm: Type.String({ description: 'What `{{encoding}}` is for a text in GSM 03.38.', default: 'GSM' }),
@@ -211,6 +216,9 @@ export const Verify = Type.Object(
       default: 'text',
     }),
     timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
+    confirm: Type.Optional(
+      Place('Where a URL stands that somebody must open once to subscribe; it is written to the log.'),
+    ),
     maxAgeSeconds: Type.Integer({
       description: 'The greatest age of a signature with a time.',
       minimum: 1,

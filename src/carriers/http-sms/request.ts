@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../http/base-url.ts';
 import type { HttpRequest } from '../http/client.ts';
+import { signForAws } from './aws-signature.ts';
 import { isFields } from './check.ts';
 import type { Request } from './protocol.ts';
 import type { HttpSmsSecrets, Resolved } from './settings.ts';
@@ -41,13 +42,14 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
       const all = { ...(written !== null && { 'content-type': written.type }), ...headersOf(values) };
       if (!Object.values(all).every((value) => HEADER_VALUE.test(value))) return null;
       const pairs = query(values).map(([name, value]) => `${encode(name)}=${value}`);
-      return {
+      const sent: HttpRequest = {
         method: request.method,
         origin,
         path: `${prefix}${path(values) ?? '/'}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
         headers: all,
         ...(written !== null && { body: written.text }),
       };
+      return request.auth === 'aws' ? signForAws(sent, { id: user(values) ?? '', secret: apiKey }, Date.now()) : sent;
     },
     probe: (values) => ({
       method: 'GET',
