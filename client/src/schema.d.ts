@@ -356,6 +356,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/callbacks/http/{connectionName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receive statuses and messages of SMS carriers that call by GET
+         * @description The fields are in the query. 401 without the token of the connection or its signature.
+         *
+         *     Needs no credentials.
+         */
+        get: operations["verifyHttpCallback"];
+        put?: never;
+        /**
+         * Receive statuses and messages of HTTP
+         * @description 401 when the signature is missing or does not match the body; 404 for an unknown connection.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["receiveHttpCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/callbacks/whatsapp/{connectionName}": {
         parameters: {
             query?: never;
@@ -3415,7 +3443,7 @@ export interface paths {
         put?: never;
         /**
          * Try settings before they are stored
-         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds.
+         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds.
          *
          *     For operators of the gateway.
          */
@@ -3437,7 +3465,7 @@ export interface paths {
         put?: never;
         /**
          * Try a connection
-         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds. On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.
+         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds. On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.
          *
          *     For operators of the gateway.
          */
@@ -5248,6 +5276,75 @@ export interface operations {
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    verifyHttpCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connectionName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The requested text, or nothing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    receiveHttpCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connectionName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The requested text, or nothing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
         };
@@ -17168,7 +17265,7 @@ export interface operations {
                         connections: {
                             name: string;
                             /** @enum {string} */
-                            kind: "smpp" | "whatsapp" | "rcs";
+                            kind: "smpp" | "http" | "whatsapp" | "rcs";
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /** @enum {string} */
@@ -17990,7 +18087,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "smpp" | "whatsapp" | "rcs";
+                            kind: "smpp" | "http" | "whatsapp" | "rcs";
                             title: string;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
@@ -18038,6 +18135,8 @@ export interface operations {
                                 description: string;
                                 /** @description Generated when it is left out; the carrier must be given it. */
                                 generated: boolean;
+                                /** @description Some connections have none. */
+                                optional: boolean;
                             }[];
                         }[];
                     };
@@ -18075,7 +18174,7 @@ export interface operations {
                             id: number;
                             name: string;
                             /** @enum {string} */
-                            kind: "smpp" | "whatsapp" | "rcs";
+                            kind: "smpp" | "http" | "whatsapp" | "rcs";
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /**
@@ -18188,12 +18287,12 @@ export interface operations {
                     /** @description Part of its callback address. */
                     name: string;
                     /** @enum {string} */
-                    kind: "smpp" | "whatsapp" | "rcs";
+                    kind: "smpp" | "http" | "whatsapp" | "rcs";
                     /** @description As docs/carriers.md has them for this kind. */
                     settings: {
                         [key: string]: unknown;
                     };
-                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
+                    /** @description SMPP: `password`. HTTP: `apiKey`, `signingKey`, `callbackToken` (generated by default). WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
                     secret: {
                         [key: string]: unknown;
                     };
@@ -18211,7 +18310,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /** @enum {string} */
-                        kind: "smpp" | "whatsapp" | "rcs";
+                        kind: "smpp" | "http" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
@@ -18292,7 +18391,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description What the carrier must be given besides: `verifyToken` of WhatsApp, `clientToken` of RCS. */
+                        /** @description What the carrier must be given besides: `callbackToken` of HTTP, `verifyToken` of WhatsApp, `clientToken` of RCS. */
                         tokens: {
                             [key: string]: string;
                         };
@@ -18341,7 +18440,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /** @enum {string} */
-                        kind: "smpp" | "whatsapp" | "rcs";
+                        kind: "smpp" | "http" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
@@ -18473,7 +18572,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /** @enum {string} */
-                        kind: "smpp" | "whatsapp" | "rcs";
+                        kind: "smpp" | "http" | "whatsapp" | "rcs";
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
@@ -18655,12 +18754,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    kind: "smpp" | "whatsapp" | "rcs";
+                    kind: "smpp" | "http" | "whatsapp" | "rcs";
                     /** @description As docs/carriers.md has them for this kind. */
                     settings: {
                         [key: string]: unknown;
                     };
-                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
+                    /** @description SMPP: `password`. HTTP: `apiKey`, `signingKey`, `callbackToken` (generated by default). WhatsApp: `accessToken`, `appSecret`, `verifyToken` (generated by default). RCS: `serviceAccount`, `clientToken` (generated by default). */
                     secret: {
                         [key: string]: unknown;
                     };
@@ -18680,10 +18779,10 @@ export interface operations {
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
+                             * @description Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
-                            name: "resolve" | "connect" | "bind" | "subscribe" | "register";
+                            name: "resolve" | "connect" | "bind" | "exchange" | "subscribe" | "register";
                             ok: boolean | null;
                             detail: string;
                             durationMs: number;
@@ -18738,10 +18837,10 @@ export interface operations {
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
+                             * @description Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
-                            name: "resolve" | "connect" | "bind" | "subscribe" | "register";
+                            name: "resolve" | "connect" | "bind" | "exchange" | "subscribe" | "register";
                             ok: boolean | null;
                             detail: string;
                             durationMs: number;

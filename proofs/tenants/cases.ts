@@ -65,6 +65,8 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   // By a signed link: see `prove links`.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
+  'GET /api/callbacks/http/:connectionName',
+  'POST /api/callbacks/http/:connectionName',
   'GET /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/rcs/:connectionName',

@@ -31,6 +31,7 @@ import { simulationTasks } from '../messaging/simulation/tasks.ts';
 import { trafficTasks } from '../messaging/traffic/tasks.ts';
 import { type Deliveries, startDeliveries } from '../messaging/webhooks/delivery/deliver.ts';
 import { WEBHOOKS_CHANNEL } from '../messaging/webhooks/outbox/sql.ts';
+import { carrierContext } from '../network/connections/context.ts';
 import { kindOf } from '../network/connections/kinds/kinds.ts';
 import { secretOf } from '../network/connections/save.ts';
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
@@ -230,7 +231,8 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SupervisePar
     log,
     sandbox: deps.sandbox,
     makeCarrier(connection) {
-      const carrier = kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey));
+      const context = carrierContext(deps.config, connection);
+      const carrier = kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey), context);
       return trace ? trace.carrier(connection.name, carrier) : carrier;
     },
     startPump(connection, carrier) {

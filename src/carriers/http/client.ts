@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import { USER_AGENT } from '../../platform/lib/user-agent.ts';
 
 /** One HTTP request of a carrier. */
 export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Scheme, host and port. */
   readonly origin: string;
   /** Path and query. */
@@ -52,6 +52,8 @@ export type HttpClientOptions = {
   readonly maxBytes?: number;
   /** Replaces the system's name resolution, for hosts that third parties name. */
   readonly lookup?: LookupFunction;
+  /** Whether an address may be dialled that stands in place of a name, for which `lookup` is not called; default: any. */
+  readonly isAllowed?: (address: string) => boolean;
 };
 
 const MAX_BODY_BYTES = 1 << 20;
@@ -62,7 +64,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
  * ends each request by its deadline, which covers the whole response.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES, lookup } = options;
+  const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES, lookup, isAllowed } = options;
   const agent = new Agent({
     connections,
     pipelining: 1,
@@ -76,9 +78,19 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     keepAliveMaxTimeout: 120_000,
   });
   return {
-    request: (request) => exchange(agent, { timeoutMs, maxBytes, ...request }),
+    request: (request) =>
+      isAllowed && !isAddressAllowed(request.origin, isAllowed)
+        ? Promise.resolve(REFUSED_ADDRESS)
+        : exchange(agent, { timeoutMs, maxBytes, ...request }),
     close: () => agent.destroy(),
   };
+}
+
+const REFUSED_ADDRESS: HttpAnswer = { kind: 'failed', written: false, reason: 'the host has a non-public address' };
+
+function isAddressAllowed(origin: string, isAllowed: (address: string) => boolean): boolean {
+  const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 || isAllowed(host);
 }
 
 type Bounded = HttpRequest & { readonly timeoutMs: number; readonly maxBytes: number };

@@ -1,10 +1,11 @@
 import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.ts';
 import { createGate } from '../http/gate.ts';
+import { createLink } from '../http/link.ts';
 import type { Outcome } from '../outcome.ts';
 import { createGraphClient } from './client.ts';
 import { createCopies, sendWithCopy } from './copies.ts';
-import { createLink } from './link.ts';
 import { createNumbers, type SendingNumber } from './numbers.ts';
+import { probeApi } from './probe.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
 import { NO_LIMIT, type Pace } from '../throttle.ts';
 import { notSendable, sendMessage, type Timing } from './submit.ts';
@@ -39,7 +40,8 @@ export function createWhatsappCarrier(
   const numbers = createNumbers(settings, changed);
   const copies = createCopies(client, (level, message, fields) => host?.log(level, message, fields));
   const failed = (reason: string): void => host?.failed(reason);
-  const link = createLink(client, times, updateState, failed);
+  const linkTiming = { ...times, refusedMs: times.tokenRetryMs };
+  const link = createLink(() => probeApi(client), linkTiming, updateState, failed);
 
   function updateState(open: boolean, fault: string | null): void {
     gate.setOpen(open);
@@ -62,7 +64,7 @@ export function createWhatsappCarrier(
     link.verify();
   }
 
-  const deps = { client, gate, timing: times, tokenRefused: link.tokenRefused, verifyLink, alert };
+  const deps = { client, gate, timing: times, tokenRefused: link.refused, verifyLink, alert };
 
   function start(newHost: CarrierHost): void {
     host = newHost;

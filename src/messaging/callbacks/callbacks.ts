@@ -1,5 +1,6 @@
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { Type } from 'typebox';
+import type { Config } from '../../platform/config.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App } from '../../platform/http/app.ts';
 import { ErrorOut, ref } from '../../platform/http/schema.ts';
@@ -24,6 +25,7 @@ export type CallbackDeps = {
   /** Stores the events of a callback; resolves when they are committed. */
   readonly storeCallback: StoreCallback;
   readonly log: Log;
+  readonly config: Pick<Config, 'publicUrl'>;
 };
 
 /**
@@ -48,6 +50,8 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
   const url = `${PATH}/${kind}/:connectionName`;
   const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}Callback`;
   const schema = { tags, security: [], params: Params, produces: ['text/plain'], response: { 200: Text } };
+  /** As the carrier called it, which our own address may differ from: some carriers sign it. */
+  const urlOf = ({ url: target }: FastifyRequest): string => `${deps.config.publicUrl}${target}`;
   const receiverOf = (request: FastifyRequest): Receiver | undefined => deps.receivers.find(kind, nameIn(request));
   const isKnownCaller = (request: FastifyRequest): boolean => {
     const receiver = receiverOf(request);
@@ -64,7 +68,13 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
       handler: (request, reply) => {
         reply.type(PLAIN);
         const { query, headers } = request;
-        return answer(deps, kind, request, { method: 'GET', query: asRecord(query), headers, body: EMPTY });
+        return answer(deps, kind, request, {
+          method: 'GET',
+          url: urlOf(request),
+          query: asRecord(query),
+          headers,
+          body: EMPTY,
+        });
       },
     });
   scope.post(url, {
@@ -82,7 +92,13 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
       reply.type(PLAIN);
       const { query, headers, body } = request;
       const octets = Buffer.isBuffer(body) ? body : EMPTY;
-      return answer(deps, kind, request, { method: 'POST', query: asRecord(query), headers, body: octets });
+      return answer(deps, kind, request, {
+        method: 'POST',
+        url: urlOf(request),
+        query: asRecord(query),
+        headers,
+        body: octets,
+      });
     },
   });
 }
@@ -90,12 +106,16 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
 const nameIn = ({ params }: FastifyRequest): string =>
   typeof params === 'object' && params !== null && 'connectionName' in params ? String(params.connectionName) : '';
 
-/** Refuses, before it is read, a body without the header of the carrier's signature, except for a short one if it may lack it. */
+/**
+ * Refuses, before it is read, a body without the header of the carrier's signature, except for a short one if it may lack it.
+ * Where the header depends on the settings, the size alone is bounded.
+ */
 const requireSignature =
   ({ signatureHeader, maxUnsignedBytes }: Callbacks) =>
   ({ headers }: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void => {
     const isShort = Number(headers['content-length'] ?? Infinity) <= maxUnsignedBytes;
-    done(headers[signatureHeader] !== undefined || isShort ? undefined : forged());
+    const hasSignature = signatureHeader === null || headers[signatureHeader] !== undefined;
+    done(hasSignature || isShort ? undefined : forged());
   };
 
 const forged = (): AppError =>

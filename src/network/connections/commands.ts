@@ -4,9 +4,11 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { registerAddCommands } from './adding/commands.ts';
-import { readJsonFile, readSettings } from './adding/read-settings.ts';
+import { divideSettings, readJsonFile } from './adding/read-settings.ts';
 import { changeConnection } from './change.ts';
+import { carrierContext } from './context.ts';
 import { connectionNamed } from './find.ts';
+import { CONNECTION_KINDS, kindOf } from './kinds/kinds.ts';
 import type { SecretFields } from './kinds/secret.ts';
 import { removeConnection } from './remove.ts';
 import { listConnectionStatus } from './sql.ts';
@@ -86,12 +88,20 @@ function addUpdate(connection: Command, context: CommandContext): void {
     .description('change the secret or settings of a connection; a running program reconnects')
     .option('--password <password>', 'the new password, where the secret has one')
     .option('--secrets <file>', 'a JSON file with the fields of the secret that change')
-    .option('--set <name=value...>', 'a setting; see docs/carriers.md', [])
+    .option('--set <name=value...>', 'a setting or a field of the secret; see docs/carriers.md', [])
     .action(async (name: string, flags: UpdateFlags) => {
-      await change(context, { name, settings: readSettings(flags.set), secret: await readSecret(flags) });
+      const { settings, secret } = divideSettings(flags.set, SECRET_NAMES);
+      const other =
+        Object.keys(secret).length > 0 ? { ...(await readSecret(flags)), ...secret } : await readSecret(flags);
+      await change(context, { name, settings, secret: other });
       context.report({ name }, () => `Connection ${name} was changed.`);
     });
 }
+
+/** The names of the fields of all secrets, which no setting has. */
+const SECRET_NAMES = new Set(
+  CONNECTION_KINDS.flatMap((kind) => kindOf({ kind }).secret.fields.map(({ name }) => name)),
+);
 
 type UpdateFlags = { password?: string; secrets?: string; set: string[] };
 
@@ -118,10 +128,12 @@ const setupFaults = ({ ok, steps }: ProbeResult): string[] =>
 
 async function testConnection(context: CommandContext, name: string): Promise<ProbeResult> {
   const connection = await context.withDatabase((pool) => connectionNamed(pool, name));
-  const tried = await probeStored(connection, await loadSecretKey(context.config()));
+  const config = context.config();
+  const tried = await probeStored(connection, await loadSecretKey(config), carrierContext(config, connection));
   const isUp = tried.steps.every((step) => step.name !== 'bind' || step.ok === true);
   const detail = isUp
     ? [`${name} is up.`, ...setupFaults(tried)].join(' ')
     : `${name} cannot be reached: ${tried.detail}`;
-  return { ...tried, detail };
+  const shown = tried.steps.find((step) => step.name === 'exchange')?.detail;
+  return { ...tried, detail: shown === undefined ? detail : `${detail}\n\n${shown}` };
 }

@@ -2,6 +2,8 @@ import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import type { Carrier } from '../../carriers/carrier.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import type { Guard } from '../../platform/outbound/guard.ts';
+import type { CarrierContext, Kind } from './kinds/kind.ts';
 import { type ConnectionKind, kindOf } from './kinds/kinds.ts';
 import type { SetupStep } from './kinds/setup.ts';
 import { secretOf } from './save.ts';
@@ -9,7 +11,7 @@ import { checkSetup } from './set-up.ts';
 import type { Connection } from './sql.ts';
 
 export type ProbeStep = {
-  readonly name: 'resolve' | 'connect' | 'bind' | SetupStep['name'];
+  readonly name: 'resolve' | 'connect' | 'bind' | 'exchange' | SetupStep['name'];
   /** Null when an earlier step failed. */
   readonly ok: boolean | null;
   /** The result, or what went wrong; of the last step in the words of the carrier. */
@@ -25,31 +27,35 @@ const STOP_MS = 2000;
 
 /**
  * Tests a connection once, from this machine and with one link: resolves the host name, opens a connection to the port, then
- * signs in as a worker would. Settings and secret are as `validateSetup` returns them. No message is sent. Never rejects, and
- * takes at most 20 seconds.
+ * signs in as a worker would. Settings and secret are as `validateSetup` returns them. No message is sent. Where the protocol is
+ * described by settings, then shows a request and an answer, secrets hidden. Never rejects, and takes at most 30 seconds.
  */
-export async function probeConnection(connection: {
-  readonly kind: ConnectionKind;
-  readonly settings: object;
-  readonly secret: string;
-}): Promise<ProbeResult> {
-  const { addressOf, createCarrier, forTest } = kindOf(connection);
+export async function probeConnection(
+  connection: { readonly kind: ConnectionKind; readonly settings: object; readonly secret: string },
+  context: CarrierContext,
+): Promise<ProbeResult> {
+  const { addressOf, createCarrier, forTest, isGuarded, showExchange } = kindOf(connection);
   const { host, port } = addressOf(connection.settings);
   const steps = await inOrder([
-    ['resolve', () => resolve(host)],
+    ['resolve', () => resolve(host, isGuarded ? context.guard : null)],
     ['connect', () => connect(host, port)],
-    ['bind', () => signIn(createCarrier(forTest(connection.settings), connection.secret))],
+    ['bind', () => signIn(createCarrier(forTest(connection.settings), connection.secret, context))],
   ]);
+  const shown = showExchange === null ? [] : [await exchange(showExchange, connection, context)];
   const failed = steps.find(({ ok }) => ok === false);
-  return { ok: failed === undefined, detail: failed?.detail ?? 'up', steps };
+  return { ok: failed === undefined, detail: failed?.detail ?? 'up', steps: [...steps, ...shown] };
 }
 
 /**
  * `probeConnection` for a stored connection. Once it is up, also looks whether everything is set up at the carrier; takes at
- * most 40 seconds.
+ * most 50 seconds.
  */
-export async function probeStored(connection: Connection, key: SecretKey): Promise<ProbeResult> {
-  const probed = await probeConnection({ ...connection, secret: secretOf(connection, key) });
+export async function probeStored(
+  connection: Connection,
+  key: SecretKey,
+  context: CarrierContext,
+): Promise<ProbeResult> {
+  const probed = await probeConnection({ ...connection, secret: secretOf(connection, key) }, context);
   if (!probed.ok) return probed;
   const started = performance.now();
   const checked = await checkSetup(connection, key);
@@ -88,7 +94,20 @@ async function step(...[name, work]: Work): Promise<ProbeStep> {
   );
 }
 
-async function resolve(host: string): Promise<string> {
+/** Shows a request and an answer: what they mean, the step before has said. */
+async function exchange(
+  show: NonNullable<Kind['showExchange']>,
+  { settings, secret }: { readonly settings: object; readonly secret: string },
+  context: CarrierContext,
+): Promise<ProbeStep> {
+  return step('exchange', async () => {
+    const { request, answer } = await show(settings, secret, context);
+    return `A message would be sent so:\n${request}\n\nThe carrier was asked, and answered:\n${answer}`;
+  });
+}
+
+async function resolve(host: string, guard: Guard | null): Promise<string> {
+  if (guard !== null) return (await guard.resolveAllowed(host)).join(', ');
   const addresses = await lookup(host, { all: true });
   return addresses.map(({ address }) => address).join(', ');
 }

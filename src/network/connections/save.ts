@@ -76,12 +76,16 @@ export function validateSetup(
   input: Setup,
   before: readonly FieldError[] = [],
 ): { settings: object; secret: string } {
-  const { parseSettings, secret: form } = kindOf({ kind });
+  const { parseSettings, secret: form, checkSecret } = kindOf({ kind });
   const settings = attempt('settings', () => parseSettings(input.settings));
   const secret = attempt('secret', () => form.toText(input.secret));
-  if (before.length === 0 && 'value' in settings && 'value' in secret)
+  const together =
+    'value' in settings && 'value' in secret
+      ? attempt('secret', () => checkSecret?.(settings.value, secret.value))
+      : { faults: [] };
+  if (before.length === 0 && 'value' in settings && 'value' in secret && 'value' in together)
     return { settings: settings.value, secret: secret.value };
-  const faults = [settings, secret].flatMap((part) => ('faults' in part ? part.faults : []));
+  const faults = [settings, secret, together].flatMap((part) => ('faults' in part ? part.faults : []));
   const message = [...before, ...faults].map((fault) => `${fault.field}: ${fault.message}`).join('; ');
   throw new AppError('invalid', { message, details: [...before, ...faults] });
 }

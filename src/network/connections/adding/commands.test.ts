@@ -151,3 +151,47 @@ test('a test of a connection reports whether its network accepts the token', asy
   expect(await run('connection', 'test', 'meta')).toMatchObject({ code: 1 });
   await graph.close();
 });
+
+const TWILIO = ['connection', 'add', 'http', '--preset', 'twilio'];
+
+test('a carrier by HTTP is added from a preset, with its secrets among the settings', async () => {
+  const added = await run(...TWILIO, '--name', 'twilio', '--set', 'account=AC1', 'apiKey=auth-token', 'tps=5');
+  expect(added).toMatchObject({
+    code: 0,
+    answer: {
+      name: 'twilio',
+      callbackUrl: 'http://127.0.0.1:8080/api/callbacks/http/twilio',
+      callbackToken: expect.stringMatching(/^[\w-]{32}$/),
+    },
+  });
+  const { settings, secret } = await stored('twilio');
+  expect(settings).toMatchObject({ preset: 'twilio', account: 'AC1', tps: 5 });
+  expect(settings).not.toHaveProperty('apiKey');
+  // What the preset has is not stored: a newer one reaches connections that exist.
+  expect(settings).not.toHaveProperty('request');
+  expect(secret).toMatchObject({ apiKey: 'auth-token' });
+  const { callbackToken } = secret;
+  expect(await run('connection', 'update', 'twilio', '--set', 'apiKey=123', 'tps=7')).toMatchObject({ code: 0 });
+  const changed = await stored('twilio');
+  expect(changed.settings).toMatchObject({ account: 'AC1', tps: 7 });
+  expect(changed.secret).toMatchObject({ apiKey: '123', callbackToken });
+});
+
+test('a carrier by HTTP is added without a preset, with its protocol as JSON', async () => {
+  const request = { path: '/send', format: 'form', body: { to: '{{to}}', text: '{{text}}' } };
+  const set = ['baseUrl=https://sms.example.com', `request=${JSON.stringify(request)}`, 'answer={"id":"text:ID: *"}'];
+  expect(await run('connection', 'add', 'http', '--name', 'own', '--set', ...set)).toMatchObject({ code: 0 });
+  expect((await stored('own')).settings).toMatchObject({ request, answer: { id: 'text:ID: *' } });
+});
+
+test.each([
+  ['an account that its preset needs', ['apiKey=k'], 'settings.account'],
+  ['a key that its preset needs', ['account=AC1'], 'secret.apiKey'],
+  ['a variable that exists', ['account=AC1', 'apiKey=k', 'request={"path":"/{{nothing}}"}'], 'settings.request.path'],
+])('a carrier by HTTP without %s is refused by the name of the field', async (_, set, field) => {
+  expect(await run(...TWILIO, '--name', 'wrong', '--set', ...set)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(field.replace(/^(settings|secret)\./, '')),
+  });
+  expect(await findConnection(database.pool, { name: 'wrong' })).toBeUndefined();
+});

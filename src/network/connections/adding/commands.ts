@@ -11,7 +11,7 @@ import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts
 import type { SecretField } from '../kinds/secret.ts';
 import type { NewConnection } from '../save.ts';
 import { secretOption, settingOption } from './options.ts';
-import { readJsonFile, readSettings } from './read-settings.ts';
+import { divideSettings, readJsonFile } from './read-settings.ts';
 
 /** Registers `connection add` for each kind. Settings that have no option of their own are given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
@@ -36,14 +36,15 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
   const secretOptions = secret.fields.map((field) => ({ field, option: secretOption(field) }));
   for (const { option } of [...settingOptions, ...secretOptions]) command.addOption(option);
   if (setup !== null) command.option('--register-pin <pin>', 'also register the numbers, with this PIN of 6 digits');
-  command.option('--set <name=value...>', 'any other setting, see docs/carriers.md', []);
+  command.option('--set <name=value...>', 'any other setting or secret, see docs/carriers.md', []);
   command.action(async (flags: Flags) => {
     const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
+    const more = divideSettings(flags.set, new Set(secret.fields.map((field) => field.name)));
     const input = {
       name: flags.name,
       kind,
-      settings: { ...given(named), ...readSettings(flags.set) },
-      secret: given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))),
+      settings: { ...given(named), ...more.settings },
+      secret: { ...given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))), ...more.secret },
     };
     const added = await create(context, input);
     const steps = setup === null ? [] : await setUp(context, flags);

@@ -2,19 +2,32 @@ import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../../platform/errors.ts';
 
 /**
- * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a
- * text, and so is everything else.
+ * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list,
+ * `answer={"id":"/id"}` an object, `appId="5"` a text, and so is everything else.
  */
-export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
+const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     pairs.map((pair) => {
       const [name = '', ...rest] = pair.split('=');
       const value = rest.join('=');
       if (value === 'true' || value === 'false') return [name, value === 'true'];
-      if (/^[["]/.test(value)) return [name, readJson(value)];
+      if (/^[[{"]/.test(value)) return [name, readJson(value)];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),
   );
+
+/** Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`. */
+export function divideSettings(
+  pairs: readonly string[],
+  secretNames: ReadonlySet<string>,
+): { settings: Record<string, unknown>; secret: Record<string, string> } {
+  const isSecret = (pair: string): boolean => secretNames.has(pair.split('=', 1)[0] ?? '');
+  const secret = pairs.filter(isSecret).map((pair): [string, string] => {
+    const [name = '', ...rest] = pair.split('=');
+    return [name, rest.join('=')];
+  });
+  return { settings: readSettings(pairs.filter((pair) => !isSecret(pair))), secret: Object.fromEntries(secret) };
+}
 
 /** Invalid JSON stays a text, which the validation of that setting then refuses. */
 function readJson(value: string): unknown {

@@ -4,6 +4,8 @@ import type { Inbound, Notice, Receipt } from '../../../carriers/events.ts';
 /** A request that a carrier sent to our callback URL. */
 export type CallbackRequest = {
   readonly method: 'GET' | 'POST';
+  /** The URL as the carrier called it, with its query. */
+  readonly url: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
   /** The body as received: signatures cover its bytes. */
@@ -58,10 +60,10 @@ export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
 
 /** The requests that a carrier sends to our callback URL, `/api/callbacks/<kind>/<name of the connection>`. */
 export type Callbacks = {
-  /** The OpenAPI text of the GET request that verifies the URL; null when the carrier only posts. */
+  /** The OpenAPI text of the GET request that verifies the URL, or reports like a POST; null when the carrier only posts. */
   readonly verification: { readonly summary: string; readonly description: string } | null;
-  /** The header with the signature of a posted body, in lower case. */
-  readonly signatureHeader: string;
+  /** The header with the signature of a posted body, in lower case; null where it depends on the settings. */
+  readonly signatureHeader: string | null;
   /** Maximum size of a signed body. */
   readonly maxBodyBytes: number;
   /** Maximum size of a body without a signature: larger than 0 where the carrier verifies the URL by such a request. */

@@ -1,6 +1,7 @@
 import type { Carrier } from '../../../carriers/carrier.ts';
 import type { GraphClient } from '../../../carriers/whatsapp/client.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
+import type { Guard } from '../../../platform/outbound/guard.ts';
 import type { Callbacks } from './callback.ts';
 import type { FileSource } from './files.ts';
 import type { Secret } from './secret.ts';
@@ -20,10 +21,14 @@ export type Kind = {
   /** The settings, in the order in which forms and the command line offer them. */
   readonly settings: readonly SettingField[];
   readonly secret: Secret;
+  /** Throws an Error that names the field of the secret which these valid settings need and this secret lacks; null: none. */
+  readonly checkSecret: ((settings: object, secret: string) => void) | null;
+  /** Whether its carriers are only dialled at addresses that webhooks may be posted to. */
+  readonly isGuarded: boolean;
   /** Validates settings and fills in the defaults. */
   parseSettings(json: unknown): object;
   /** Creates the carrier of a stored connection. */
-  createCarrier(settings: unknown, secret: string): Carrier;
+  createCarrier(settings: unknown, secret: string, context: CarrierContext): Carrier;
   /** Returns the messages (SMS: parts) per second over all workers; 0 where there is no limit or the carrier enforces it. */
   tpsOf(settings: unknown): number;
   /** Returns the settings for a test: with a single link. */
@@ -34,6 +39,11 @@ export type Kind = {
   limitsOf(settings: unknown): { readonly window: number; readonly perSecond: number };
   /** Returns the ids of the senders that stored settings name; empty where they are only named when they are assigned. */
   senderIdsOf(settings: unknown): readonly string[];
+  /**
+   * Makes one request that sends nothing, and shows it with the answer, secrets hidden; null where there is nothing to show.
+   * Never rejects.
+   */
+  readonly showExchange: ((settings: unknown, secret: string, context: CarrierContext) => Promise<Exchange>) | null;
   /** What has to be set up at the carrier besides; null when nothing has to be. */
   readonly setup: CarrierSetup | null;
   /** What the carrier posts to us; null when it posts nothing. */
@@ -45,6 +55,17 @@ export type Kind = {
    * when the carrier has no templates of its own. Templates of connections that have it are synced.
    */
   readonly createTemplateClient: ((settings: unknown, secret: string, timeoutSeconds: number) => GraphClient) | null;
+};
+
+/** A request as it would send a message, and what the carrier answered to one that sends nothing. */
+export type Exchange = { readonly request: string; readonly answer: string };
+
+/** What a carrier may need of the program besides its settings. */
+export type CarrierContext = {
+  /** The URL that the carrier calls; null when its kind has no callbacks. */
+  readonly callbackUrl: string | null;
+  /** Decides which addresses may be dialled by kinds whose carriers have any address in the world (`isGuarded`). */
+  readonly guard: Guard;
 };
 
 /** How the connection of a message is found: by the prefix of its destination (routes), or by its sender. */

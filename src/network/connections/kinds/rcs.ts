@@ -37,6 +37,8 @@ export const rcsKind: Kind = {
   channel: 'RCS',
   settings: settingFields(RcsSettings, { main: ['baseUrl', 'trafficType', 'tps'] }),
   secret: SECRET,
+  checkSecret: null,
+  isGuarded: false,
   parseSettings: parseRcsSettings,
   createCarrier: (settings, secret) => createRcsCarrier(parseRcsSettings(settings), secretsOf(secret)),
   tpsOf: (settings) => parseRcsSettings(settings).tps,
@@ -48,6 +50,7 @@ export const rcsKind: Kind = {
   },
   // An agent is not tied to settings: its id is first named when it is assigned.
   senderIdsOf: () => [],
+  showExchange: null,
   setup: null,
   callbacks: {
     verification: null,

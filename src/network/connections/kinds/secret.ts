@@ -12,6 +12,8 @@ export type SecretField = {
   readonly type: 'text' | 'json';
   /** We choose it and the operator gives it to the carrier: a random one is made when it is left out. */
   readonly generated: boolean;
+  /** Some connections have none. */
+  readonly optional?: boolean;
 };
 
 /** How the secret of a kind is given, stored and changed. */

@@ -81,8 +81,8 @@ function typeOf({ type, enum: options }: JsonSchema): SettingField['type'] {
   return type === 'boolean' || type === 'object' ? type : 'text';
 }
 
-/** The default of an object is made of those of its properties. */
+/** The default of an object that has one is made of those of its properties. */
 function defaultOf({ default: fallback, properties }: JsonSchema): unknown {
-  if (!properties) return fallback ?? null;
+  if (!properties || fallback === undefined) return fallback ?? null;
   return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, defaultOf(property)]));
 }

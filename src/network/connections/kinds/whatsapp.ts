@@ -43,6 +43,8 @@ export const whatsappKind: Kind = {
   channel: 'WHATSAPP',
   settings: settingFields(WhatsappSettings, { access: ['wabaId', 'phoneNumberIds'], main: ['appId', 'tps'] }),
   secret: SECRET,
+  checkSecret: null,
+  isGuarded: false,
   parseSettings: parseWhatsappSettings,
   createCarrier: (settings, secret) => createWhatsappCarrier(parseWhatsappSettings(settings), secretsOf(secret)),
   // The carrier enforces the rate of each number.
@@ -54,6 +56,7 @@ export const whatsappKind: Kind = {
     return { window: concurrency, perSecond: tps * phoneNumberIds.length };
   },
   senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
+  showExchange: null,
   setup: whatsappSetup,
   callbacks: {
     verification: {

@@ -44,6 +44,7 @@ const SecretOut = Type.Object({
   type: Type.Enum(['text', 'json'], { type: 'string', description: '`json`: a JSON object, such as a key file.' }),
   description: Type.String(),
   generated: Type.Boolean({ description: 'Generated when it is left out; the carrier must be given it.' }),
+  optional: Type.Boolean({ description: 'Some connections have none.' }),
 });
 
 export const KindOut = Type.Object({
@@ -67,7 +68,7 @@ export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
     ...traitsOf(rest),
     hasCallbacks: callbacks !== null,
     settings: settings.map((field) => ({ ...field, options: [...field.options] })),
-    secret: [...secret.fields],
+    secret: secret.fields.map((field) => ({ ...field, optional: field.optional ?? false })),
   };
 }
 

@@ -1,5 +1,6 @@
 import { addConnection, withGeneratedTokens } from '../../../network/connections/add.ts';
 import { changeConnection } from '../../../network/connections/change.ts';
+import { carrierContext } from '../../../network/connections/context.ts';
 import { connectionNamed, unknownConnection } from '../../../network/connections/find.ts';
 import { removeConnection } from '../../../network/connections/remove.ts';
 import { validateSetup } from '../../../network/connections/save.ts';
@@ -146,10 +147,10 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 
 const TRYING =
   'Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. ' +
-  'No message is sent. Takes up to 20 seconds.';
+  'No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds.';
 
 function tryingRoutes(app: App, deps: PlatformDeps): void {
-  const { pool, secretKey } = deps;
+  const { pool, secretKey, config } = deps;
   const onRequest = requireOperator();
 
   app.post(`${CONNECTIONS}/test`, {
@@ -164,7 +165,8 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: idempotentHandler(deps, ({ body: { kind, settings, secret: given } }) => {
       const { secret } = withGeneratedTokens({ kind, secret: given });
-      return probeConnection({ kind, ...validateSetup(kind, { settings, secret }) });
+      const context = carrierContext(config, { kind, name: null });
+      return probeConnection({ kind, ...validateSetup(kind, { settings, secret }) }, context);
     }),
   });
 
@@ -179,7 +181,8 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.TriedOut },
     },
     handler: idempotentHandler(deps, async ({ params }) => {
-      return probeStored(await connectionNamed(pool, params.name), secretKey);
+      const connection = await connectionNamed(pool, params.name);
+      return probeStored(connection, secretKey, carrierContext(config, connection));
     }),
   });
 

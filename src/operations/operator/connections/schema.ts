@@ -120,10 +120,10 @@ export const TriedOut = Type.Object({
   detail: Type.String({ description: 'What went wrong, in the words of the carrier where it said any.' }),
   steps: Type.Array(
     Type.Object({
-      name: Type.Enum(['resolve', 'connect', 'bind', 'subscribe', 'register'], {
+      name: Type.Enum(['resolve', 'connect', 'bind', 'exchange', 'subscribe', 'register'], {
         type: 'string',
         description:
-          'Look up the name, open a connection to the port, sign in as the program would; of stored connections to WhatsApp, ' +
+          'Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, ' +
           'whether the app is subscribed to the account, and the numbers are registered.',
       }),
       ok: orNull(Type.Boolean({ description: 'Null: it did not come to that.' })),

@@ -11,6 +11,7 @@ const INVITATION = { id: from('createInvitation.id') };
 const NO_PROVIDER = 'single sign-on needs an identity provider';
 const NO_MAIL = 'the link comes by mail';
 const NO_CARRIER = 'carriers sign their requests';
+const NO_HTTP = 'no carrier by HTTP is connected';
 
 /** Returns the current code of an authenticator app with this secret. */
 const codeOf = (secret: string): string => new TOTP({ secret: Secret.fromBase32(secret) }).generate();
@@ -111,6 +112,8 @@ export function accountStory(origin: string, password: string): readonly Step[] 
     step('healthLive', { as: 'nobody' }),
     step('healthReady', { as: 'nobody' }),
     step('metrics', { as: 'nobody' }),
+    step('verifyHttpCallback', { path: { connectionName: 'acme' }, as: 'nobody', status: 404, because: NO_HTTP }),
+    step('receiveHttpCallback', { path: { connectionName: 'acme' }, as: 'nobody', status: 404, because: NO_HTTP }),
     step('verifyWhatsappCallback', {
       path: { connectionName: 'sandbox-whatsapp' },
       as: 'nobody',

@@ -47,11 +47,11 @@ function toField({
   ];
 }
 
-const toSecret = ({ name, type, description, generated }: Kind['secret'][number]): Field => ({
+const toSecret = ({ name, type, description, generated, optional }: Kind['secret'][number]): Field => ({
   name,
   type: type === 'json' ? 'key' : 'secret',
   options: [],
-  isRequired: !generated,
+  isRequired: !generated && !optional,
   description,
 });
 

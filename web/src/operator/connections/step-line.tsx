@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 type LineProps = {
   readonly icon: LucideIcon;
   readonly color: string;
-  readonly name: 'resolve' | 'connect' | 'bind' | 'subscribe' | 'register';
+  readonly name: 'resolve' | 'connect' | 'bind' | 'exchange' | 'subscribe' | 'register';
   readonly detail?: string;
   readonly took?: string;
 };

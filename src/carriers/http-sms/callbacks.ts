@@ -1,0 +1,168 @@
+import type { Inbound, Receipt, ReceiptState } from '../events.ts';
+import { compilePlace, type Document, follow, type Read, stepsOf, toDocument } from './place.ts';
+import type { Callbacks, Inbound as InboundMap, Receipts as ReceiptMap } from './protocol.ts';
+import type { HttpSmsSecrets } from './settings.ts';
+import { type CallbackRequest, compileVerifier } from './signature.ts';
+import { MAX_ID_LENGTH } from './verdict.ts';
+
+/** What a request to our callback URL contained. */
+export type HttpSmsCallback =
+  /** It does not come from the carrier. */
+  | { readonly kind: 'forged' }
+  /** It is neither JSON nor a form. */
+  | { readonly kind: 'malformed' }
+  | {
+      readonly kind: 'events';
+      readonly receipts: readonly Receipt[];
+      readonly inbounds: readonly Inbound[];
+      /** What was skipped, and why. */
+      readonly notes: readonly string[];
+    };
+
+const DEFAULT_VERIFY = {
+  by: 'query',
+  name: 'token',
+  algorithm: 'hmac-sha256',
+  encoding: 'hex',
+  over: '{{body}}',
+  prefix: '',
+  separator: '',
+  key: 'signingKey',
+  keyEncoding: 'text',
+  maxAgeSeconds: 600,
+} as const;
+
+/** More events than this in one request are no callback of a carrier. */
+const MAX_EVENTS = 10_000;
+
+/**
+ * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before anything
+ * of it is used. What is neither a receipt nor an inbound message is skipped with a note, because the carrier would repeat
+ * it otherwise. Throws an Error that begins with the field when a key is missing.
+ */
+export function compileCallbacks(
+  { receipts, inbound, verify = DEFAULT_VERIFY }: Callbacks,
+  secrets: HttpSmsSecrets,
+): (request: CallbackRequest) => HttpSmsCallback {
+  const isGenuine = compileVerifier(verify, secrets);
+  const confirm = at('confirm' in verify ? verify.confirm : undefined);
+  const readReceipts = receipts && compileList(receipts.list, compileReceipt(receipts));
+  const readInbounds = inbound && compileList(inbound.list, compileInbound(inbound));
+  return (request) => {
+    if (!isGenuine(request)) return { kind: 'forged' };
+    const document = toDocument(request.body, request.headers, request.query);
+    // By GET, everything is in the query.
+    const read = request.body.length === 0 ? { ...document, json: request.query } : document;
+    if (read.json === undefined) return { kind: 'malformed' };
+    const found = readReceipts?.(read) ?? [];
+    const inbounds = readInbounds?.(read) ?? [];
+    const notes = found.length + inbounds.length === 0 ? [noteOn(confirm(read))] : [];
+    return { kind: 'events', receipts: found, inbounds, notes };
+  };
+}
+
+const noteOn = (url: string): string =>
+  url === '' ? 'a callback without a receipt or a message' : `open this URL to confirm the subscription: ${url}`;
+
+type ReadAll<T> = (document: Document) => T[];
+
+/** Applies `read` to each member of the list at `list`, or to the whole document. */
+function compileList<T>(list: string | undefined, read: (document: Document) => T | null): ReadAll<T> {
+  const toList = (one: T | null): T[] => (one === null ? [] : [one]);
+  if (list === undefined) return (document) => toList(read(document));
+  const steps = stepsOf(list);
+  return (document) => {
+    const items = follow(document.json, steps);
+    if (!Array.isArray(items)) return [];
+    return items
+      .slice(0, MAX_EVENTS)
+      .flatMap((json) => toList(read({ ...document, json, text: JSON.stringify(json) })));
+  };
+}
+
+const NOTHING: Read = () => '';
+const at = (place: string | undefined): Read => (place === undefined ? NOTHING : compilePlace(place));
+
+function compileWhen(when: ReceiptMap['when']): (document: Document) => boolean {
+  if (!when) return () => true;
+  const read = compilePlace(when.at);
+  return (document) => {
+    const value = read(document);
+    return when.is.includes(value) || (value !== '' && when.is.includes('*'));
+  };
+}
+
+function compileReceipt(map: ReceiptMap): (document: Document) => Receipt | null {
+  const applies = compileWhen(map.when);
+  const ids = map.ids.map(compilePlace);
+  const [state, code, time, to, from] = [at(map.state), at(map.code), at(map.at), at(map.to), at(map.from)];
+  const states = new Map<string, ReceiptState>(
+    Object.entries(map.states).map(([name, meant]) => [name.toUpperCase(), meant]),
+  );
+  return (document) => {
+    if (!applies(document)) return null;
+    const carrierIds = ids.map((read) => read(document)).filter((id) => id !== '' && id.length <= MAX_ID_LENGTH);
+    const said = state(document);
+    if (carrierIds.length === 0 || said === '') return null;
+    const meant = states.get(said.toUpperCase()) ?? 'UNKNOWN';
+    return {
+      carrierIds: [...new Set(carrierIds)],
+      state: meant,
+      doneAt: readInstant(time(document)),
+      // Carriers fill the field of the error of delivered messages, too.
+      errorCode: meant === 'DELIVERED' ? null : code(document).slice(0, 100) || null,
+      destination: digitsOf(to(document)),
+      sender: from(document).slice(0, 64),
+      raw: document.text.slice(0, MAX_RAW_LENGTH).replaceAll('\0', '').toWellFormed(),
+    };
+  };
+}
+
+const MAX_RAW_LENGTH = 4000;
+
+const digitsOf = (number: string): string => number.replace(/^\+/, '').slice(0, 20);
+
+function compileInbound(map: InboundMap): (document: Document) => Inbound | null {
+  const applies = compileWhen(map.when);
+  const [from, to, text, id, time] = [at(map.from), at(map.to), at(map.text), at(map.id), at(map.at)];
+  const [ref, total, part] = [at(map.ref), at(map.total), at(map.part)];
+  return (document) => {
+    if (!applies(document)) return null;
+    const [source, destination] = [from(document), to(document)];
+    if (source === '' || destination === '') return null;
+    const key = id(document).slice(0, MAX_ID_LENGTH);
+    return {
+      source: digitsOf(source),
+      destination: destination.replace(/^\+/, ''),
+      text: text(document),
+      concat: concatOf(ref(document), total(document), part(document)),
+      raw: Buffer.from(document.text),
+      ...(key !== '' && { rich: richOf(key, readInstant(time(document))) }),
+    };
+  };
+}
+
+const richOf = (id: string, when: Date | null) =>
+  ({ channel: 'SMS', id, messageType: 'TEXT', at: when, profileName: null, media: null }) as const;
+
+/** References, as carriers write them, are numbers or any text, which becomes a number of 16 bits. */
+function concatOf(ref: string, total: string, part: string): Inbound['concat'] {
+  const [count, seq] = [Number(total), Number(part)];
+  if (ref === '' || !Number.isInteger(count) || !Number.isInteger(seq)) return null;
+  if (count < 2 || count > 255 || seq < 1 || seq > count) return null;
+  const number = /^\d{1,9}$/.test(ref)
+    ? Number(ref)
+    : Buffer.from(ref).reduce((sum, octet) => (sum * 31 + octet) % 65_536, 7);
+  return { ref: number % 65_536, total: count, seq };
+}
+
+/** Reads a time of this century: ISO 8601, `yyyy-MM-dd hh:mm:ss` in UTC, or seconds or milliseconds since 1970. */
+function readInstant(text: string): Date | null {
+  if (/^\d{10}$/.test(text)) return new Date(Number(text) * 1000);
+  if (/^\d{13}$/.test(text)) return new Date(Number(text));
+  if (!/^20\d\d-\d\d-\d\d[T ]\d\d:\d\d/.test(text)) return null;
+  // Without an offset, carriers mean UTC; an offset may lack its colon.
+  const iso = text.replace(' ', 'T').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
+  const ms = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(iso) ? iso : `${iso}Z`);
+  return Number.isNaN(ms) ? null : new Date(ms);
+}

@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isRecord } from '../../platform/lib/is-record.ts';
+import { parseJson } from '../json.ts';
+
+/** An answer of a carrier or a request from it, in which places are looked up. */
+export type Document = {
+  /** The body as JSON, or the fields of a form; undefined when it is neither. */
+  readonly json: unknown;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly text: string;
+};
+
+/** Reads the text at a place; an empty text when there is none. */
+export type Read = (document: Document) => string;
+
+/** Reads the texts at a place, in their order. */
+export type ReadAll = (document: Document) => string[];
+
+const MAX_LENGTH = 4000;
+
+/**
+ * Compiles a place in a document (RFC 6901 for JSON and forms):
+ *
+ * - `/messages/0/id` is a JSON pointer into the body, or a field of a form: `/MessageSid`;
+ * - `header:location` is a header, `query:id` a parameter of the query;
+ * - `text:ID: *;` is what stands between `ID: ` and `;` in the body as text; without a text behind the `*`, the run of
+ *   characters up to the next white space. The time is linear in the length of the body, whatever it contains.
+ *
+ * Of several places, separated by ` | `, the first that has a text counts. Numbers and booleans are read as their texts. Longer texts are cut to 4,000 characters.
+ */
+export function compilePlace(place: string): Read {
+  const reads = place.split(' | ').map(compile);
+  const [first] = reads;
+  const read: Read = (document) => {
+    if (first && reads.length === 1) return first(document);
+    return reads.reduce((found, one) => found || one(document), '');
+  };
+  return (document) => read(document).slice(0, MAX_LENGTH).replaceAll('\0', '').toWellFormed();
+}
+
+/**
+ * Compiles a place that may be there several times: a JSON pointer with one step `*` stands for all members of a list,
+ * as in `/messages/*` followed by `/id`. Empty texts are left out.
+ */
+export function compilePlaces(place: string): ReadAll {
+  const [before, behind] = place.startsWith('/') ? place.split('/*', 2) : [place];
+  if (behind === undefined) {
+    const read = compilePlace(place);
+    return (document) => [read(document)].filter((text) => text !== '');
+  }
+  const [list, read] = [stepsOf(before ?? ''), compilePlace(behind === '' ? '/' : behind)];
+  return (document) => {
+    const items = follow(document.json, list);
+    if (!Array.isArray(items)) return [];
+    return items
+      .map((json) => (behind === '' ? toText(json) : read({ ...document, json })))
+      .filter((text) => text !== '');
+  };
+}
+
+function compile(place: string): Read {
+  const [, scheme = '', rest = ''] = /^(header|query|text):(.*)$/s.exec(place) ?? [];
+  if (scheme === 'header') {
+    const name = rest.toLowerCase();
+    return ({ headers }) => [headers[name]].flat()[0] ?? '';
+  }
+  if (scheme === 'query') return ({ query }) => toText(query[rest]);
+  if (scheme === 'text') {
+    const [before = '', behind = ''] = rest.split('*', 2);
+    return ({ text }) => between(text, before, behind);
+  }
+  const steps = stepsOf(place);
+  return ({ json }) => toText(follow(json, steps));
+}
+
+/** Splits a JSON pointer; an empty one means the whole document. */
+export const stepsOf = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** Follows the steps of a JSON pointer; undefined when there is nothing. */
+export function follow(json: unknown, steps: readonly string[]): unknown {
+  let at = json;
+  for (const step of steps) {
+    if (!isRecord(at) || !Object.hasOwn(at, step)) return undefined;
+    at = at[step];
+  }
+  return at;
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  // A parameter that is there several times.
+  return Array.isArray(value) && typeof value[0] === 'string' ? value[0] : '';
+}
+
+function between(text: string, before: string, behind: string): string {
+  const start = text.indexOf(before);
+  if (start < 0) return '';
+  const from = start + before.length;
+  const end = behind === '' ? endOfRun(text, from) : text.indexOf(behind, from);
+  return end < 0 ? '' : text.slice(from, end).trim();
+}
+
+function endOfRun(text: string, from: number): number {
+  const length = text.slice(from).search(/\s/);
+  return length < 0 ? text.length : from + length;
+}
+
+/** Returns an HTTP body as a document: JSON, or a form when its content type says so. */
+export function toDocument(
+  body: Uint8Array,
+  headers: IncomingHttpHeaders,
+  query: Readonly<Record<string, unknown>> = {},
+): Document {
+  const text = Buffer.from(body).toString('utf8');
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+  return { json: isForm ? formFields(text) : parseJson(text), headers, query, text };
+}
+
+/** Returns the fields of a form; of several with one name, the first. */
+function formFields(text: string): Record<string, string> {
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) if (!fields.has(name)) fields.set(name, value);
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,81 @@
+import { definePreset } from '../preset.ts';
+
+/**
+ * Infobip SMS API v3 (infobip.com/docs/api/channels/sms, in November 2026). The base URL is that of the account there. Callbacks
+ * prove their origin by the token in their URL. Inbound messages need the callback URL with the token at the number there.
+ */
+export const infobip = definePreset({
+  needs: ['baseUrl', 'apiKey'],
+  probePath: '/account/1/balance',
+  request: {
+    path: '/sms/3/messages',
+    headers: { authorization: 'App {{apiKey}}', accept: 'application/json' },
+    body: {
+      messages: [
+        {
+          sender: '{{fromPlain}}',
+          destinations: [{ to: '{{toDigits}}', messageId: '{{messageId}}' }],
+          content: { text: '{{text}}' },
+          options: { validityPeriod: { amount: '{{validityMinutes}}', timeUnit: 'MINUTES' } },
+          webhooks: {
+            delivery: { url: '{{callbackUrl}}' },
+            contentType: 'application/json',
+            callbackData: '{{messageId}}',
+          },
+        },
+      ],
+    },
+    maxValiditySeconds: 172_800,
+  },
+  answer: {
+    id: '/messages/0/messageId',
+    code: '/messages/0/status/name | /errorCode | /requestError/serviceException/messageId',
+    text: '/messages/0/status/description | /description | /requestError/serviceException/text',
+    rules: [
+      {
+        status: '200',
+        at: '/messages/0/status/groupName',
+        is: ['PENDING', 'ACCEPTED', 'DELIVERED'],
+        outcome: 'accepted',
+      },
+      { status: '200', is: ['REJECTED_NOT_ENOUGH_CREDITS'], outcome: 'fault' },
+      { status: '200', is: ['REJECTED_SYSTEM_ERROR'], outcome: 'later' },
+      {
+        status: '200',
+        at: '/messages/0/status/groupName',
+        is: ['UNDELIVERABLE'],
+        outcome: 'refused',
+        as: 'UNDELIVERABLE',
+      },
+      { status: '200', is: ['REJECTED_PREFIX_MISSING'], outcome: 'refused', as: 'UNDELIVERABLE' },
+      { status: '200', at: '/messages/0/status/groupName', is: ['REJECTED'], outcome: 'refused', elsewhere: true },
+    ],
+  },
+  receipts: {
+    list: '/results',
+    ids: ['/messageId', '/callbackData'],
+    state: '/status/groupName',
+    states: {
+      PENDING: 'ACCEPTED',
+      ACCEPTED: 'ACCEPTED',
+      DELIVERED: 'DELIVERED',
+      UNDELIVERABLE: 'UNDELIVERABLE',
+      EXPIRED: 'EXPIRED',
+      REJECTED: 'REJECTED',
+    },
+    code: '/error/name',
+    at: '/doneAt',
+    to: '/to',
+    from: '/sender | /from',
+  },
+  inbound: {
+    list: '/results',
+    when: { at: '/receivedAt', is: ['*'] },
+    id: '/messageId',
+    from: '/from',
+    to: '/to',
+    text: '/text',
+    at: '/receivedAt',
+  },
+  verify: { by: 'query', name: 'token' },
+});

@@ -1,0 +1,112 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
+import {
+  carrierFacing,
+  FORGED,
+  message,
+  presetConformance,
+  readCallback,
+} from '../../../../test/support/carriers/http-sms-harness.ts';
+import type { SandboxRequest } from '../../../simulators/http/server.ts';
+
+// Answers as twilio.com/docs/messaging/api/message-resource and twilio.com/docs/usage/twilios-response show them; callbacks as
+// twilio.com/docs/messaging/guides/track-outbound-message-status and …/webhook-request have them.
+
+const SETTINGS = { preset: 'twilio', account: 'ACXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX' } as const;
+const created = (sid: string) => ({
+  status: 201,
+  body: {
+    account_sid: SETTINGS.account,
+    api_version: '2010-04-01',
+    body: 'Hi there',
+    error_code: null,
+    error_message: null,
+    num_segments: '1',
+    sid,
+    status: 'queued',
+    to: '+15558675310',
+  },
+});
+const error = (status: number, code: number, text = 'An error') => ({
+  status,
+  body: { code, message: text, more_info: `https://www.twilio.com/docs/errors/${code}`, status },
+});
+const fields = ({ body }: SandboxRequest) => Object.fromEntries(new URLSearchParams(body.toString()));
+
+presetConformance({
+  settings: SETTINGS,
+  accept: (n) => created(`SM${String(n).padStart(32, '0')}`),
+  refuse: error(400, 21_211, "The 'To' number is not a valid phone number."),
+  busy: error(429, 20_429, 'Too Many Requests'),
+  numberIn: (request) => String(fields(request)['To']).slice(1),
+});
+
+test('a message is sent as a form, with the account and its token', async () => {
+  const { carrier, sent } = await carrierFacing(SETTINGS, () => created('SM1'));
+  const validUntil = new Date(Date.now() + 48 * 3_600_000);
+  expect(await carrier.submit(message({ sender: '15017122661', validUntil }))).toEqual({
+    kind: 'accepted',
+    carrierIds: ['SM1'],
+  });
+  const [request] = sent;
+  expect(request?.path).toBe(`/2010-04-01/Accounts/${SETTINGS.account}/Messages.json`);
+  const authorization = Buffer.from(`${SETTINGS.account}:the-api-key`).toString('base64');
+  expect(request?.headers.authorization).toBe(`Basic ${authorization}`);
+  expect(request && fields(request)).toEqual({
+    To: '+351912345678',
+    From: '+15017122661',
+    Body: 'Hi & "bye"',
+    StatusCallback: expect.stringMatching(/^https:.*token=/),
+    ValidityPeriod: '36000',
+  });
+});
+
+test.each([
+  [error(400, 21_614), { kind: 'refused', status: 'UNDELIVERABLE', elsewhere: false, code: '21614' }],
+  [error(400, 21_610), { kind: 'refused', status: 'REJECTED', elsewhere: false }],
+  [error(400, 21_606), { kind: 'refused', elsewhere: true }],
+  [error(400, 99_999), { kind: 'refused', elsewhere: false }],
+  [error(400, 21_611), { kind: 'retry', counts: false }],
+  [error(401, 20_003), { kind: 'retry', counts: false, code: '20003' }],
+  [error(500, 20_500), { kind: 'unknown' }],
+])('answer %#: %j', async (got, outcome) => {
+  const { carrier } = await carrierFacing(SETTINGS, () => got);
+  expect(await carrier.submit(message())).toMatchObject(outcome);
+});
+
+const URL = 'https://sms.example.com/api/callbacks/http/acme?token=our-callback-token';
+
+/** Signs as twilio.com/docs/usage/webhooks/webhooks-security describes it. */
+function sign(form: string, key: string): string {
+  const pairs = [...new URLSearchParams(form)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHmac('sha1', key)
+    .update(`${URL}${pairs.flat().join('')}`)
+    .digest('base64');
+}
+
+const deliver = (form: string, key = 'the-api-key') =>
+  readCallback(SETTINGS, {}, { body: form, url: URL, query: {}, headers: { 'x-twilio-signature': sign(form, key) } });
+
+const STATUS =
+  'SmsSid=SM1&SmsStatus=undelivered&MessageStatus=undelivered&To=%2B351912345678&MessageSid=SM1&AccountSid=AC1' +
+  '&From=%2B15017122661&ApiVersion=2010-04-01&ErrorCode=30003';
+
+test('a signed receipt is read, one that another key has signed is not', () => {
+  expect(deliver(STATUS)).toMatchObject({
+    kind: 'events',
+    inbounds: [],
+    receipts: [{ carrierIds: ['SM1'], state: 'UNDELIVERABLE', errorCode: '30003', destination: '351912345678' }],
+  });
+  expect(deliver(STATUS.replaceAll('undelivered', 'delivered'))).toMatchObject({ receipts: [{ state: 'DELIVERED' }] });
+  expect(deliver(STATUS, 'another-key')).toEqual(FORGED);
+});
+
+test('an inbound message is read with its id', () => {
+  const form =
+    'ToCountry=PT&SmsMessageSid=SM2&NumMedia=0&SmsSid=SM2&SmsStatus=received&Body=Ol%C3%A1+%26+bye&To=%2B351966000000' +
+    '&NumSegments=1&MessageSid=SM2&AccountSid=AC1&From=%2B351912345678&ApiVersion=2010-04-01';
+  expect(deliver(form)).toMatchObject({
+    receipts: [],
+    inbounds: [{ source: '351912345678', destination: '351966000000', text: 'Olá & bye', rich: { id: 'SM2' } }],
+  });
+});

@@ -1,0 +1,241 @@
+import Type, { type Static } from 'typebox';
+import type { ReceiptState } from '../events.ts';
+
+// The protocol of a carrier, as settings describe it.
+
+const Template = (description?: string) =>
+  Type.String({ maxLength: 2000, ...(description !== undefined && { description }) });
+/** A JSON pointer, `header:…`, `query:…`, or `text:` with one `*`; several with ` | ` between them. */
+const Place = (description?: string) =>
+  Type.String({
+    pattern: '^(/|header:[A-Za-z0-9-]|query:.|text:.*\\*)',
+    maxLength: 500,
+    ...(description !== undefined && { description }),
+  });
+
+/** The request that sends one message; all texts in it are templates. */
+export const Request = Type.Object(
+  {
+    method: Type.Enum(['POST', 'GET', 'PUT'], { description: 'The method.', default: 'POST' }),
+    path: Type.String({ description: 'The path, behind that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
+    query: Type.Record(Type.String(), Template(), { description: 'The parameters of the query.', default: {} }),
+    headers: Type.Record(Type.String(), Template(), {
+      description: 'Headers besides those of the content and of `auth`.',
+      default: {},
+    }),
+    auth: Type.Enum(['none', 'basic', 'bearer', 'aws'], {
+      description:
+        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Any other way is a header.',
+      default: 'none',
+    }),
+    username: Type.String({
+      description: 'The user name of `basic`, or the access key id of `aws`.',
+      maxLength: 2000,
+      default: '',
+    }),
+    format: Type.Enum(['json', 'form', 'none'], { description: 'How `body` is written.', default: 'json' }),
+    body: Type.Optional(Type.Unknown({ description: 'JSON, or the fields of a form.' })),
+    gsm: Type.String({ description: 'What `{{encoding}}` is for a text in GSM 03.38.', default: 'GSM' }),
+    ucs2: Type.String({ description: 'What `{{encoding}}` is for any other text.', default: 'UCS2' }),
+    maxValiditySeconds: Type.Optional(
+      Type.Integer({
+        description: 'The longest validity that the carrier accepts; a longer one is cut to it.',
+        minimum: 1,
+      }),
+    ),
+    idempotent: Type.Boolean({
+      description:
+        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without an answer sent again.',
+      default: false,
+    }),
+  },
+  {
+    description:
+      'The request that sends a message. The carrier gets the whole text and divides it into parts itself. All texts are templates.',
+    additionalProperties: false,
+  },
+);
+export type Request = Static<typeof Request>;
+
+/** What an answer means for the message. */
+export const OUTCOMES = ['accepted', 'refused', 'throttled', 'later', 'unavailable', 'fault', 'unknown'] as const;
+
+/** What one kind of answer means. */
+export const Rule = Type.Object(
+  {
+    status: Type.Optional(
+      Type.String({
+        description: 'The HTTP status: `429`, or `4xx` for all of a hundred.',
+        pattern: '^[1-5](\\d\\d|xx)$',
+      }),
+    ),
+    at: Type.Optional(Place('Where the value stands; `code` of the answer by default.')),
+    is: Type.Optional(
+      Type.Array(Type.String({ maxLength: 200 }), {
+        description: 'The values; `*` is any but an empty one. Without it, only the status counts.',
+        minItems: 1,
+      }),
+    ),
+    outcome: Type.Enum([...OUTCOMES], {
+      description:
+        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until a person acts; `unknown`: it may have been taken.',
+    }),
+    as: Type.Enum(['REJECTED', 'UNDELIVERABLE', 'EXPIRED'], {
+      description: 'The status of a refused message.',
+      default: 'REJECTED',
+    }),
+    elsewhere: Type.Boolean({
+      description: 'The reason lies with this carrier, so that another one may take the message.',
+      default: false,
+    }),
+  },
+  { additionalProperties: false },
+);
+export type Rule = Static<typeof Rule>;
+
+/** How the answer to a message is read. */
+export const Answer = Type.Object(
+  {
+    id: Type.Optional(Place("Where the carrier's id of the message stands; without it, the message has ours.")),
+    code: Type.Optional(Place('Where the code of an error stands.')),
+    text: Type.Optional(Place('Where the text of an error stands.')),
+    rules: Type.Array(Rule, {
+      description: 'What answers mean; the first that fits applies, then the meaning of the HTTP status.',
+      default: [],
+      maxItems: 100,
+    }),
+  },
+  {
+    description:
+      'How the answer to a message is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+    additionalProperties: false,
+  },
+);
+export type Answer = Static<typeof Answer>;
+
+const When = Type.Object(
+  { at: Place(), is: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1 }) },
+  {
+    description: 'Only what has one of these values at this place; `*` is any but an empty one.',
+    additionalProperties: false,
+  },
+);
+
+const STATES = [
+  'ACCEPTED',
+  'DELIVERED',
+  'EXPIRED',
+  'DELETED',
+  'UNDELIVERABLE',
+  'REJECTED',
+  'UNKNOWN',
+] as const satisfies readonly ReceiptState[];
+
+const list = Type.Optional(
+  Type.String({
+    description: 'JSON pointer to the list of events in the body, whose places are then relative to each of them.',
+    pattern: '^(/.*)?$',
+  }),
+);
+
+/** How receipts are found in a callback. */
+export const Receipts = Type.Object(
+  {
+    list,
+    when: Type.Optional(When),
+    ids: Type.Array(Place(), {
+      description: 'Where the ids of the message stand: that of the answer, and ours (`{{messageId}}`) if it is there.',
+      minItems: 1,
+      maxItems: 5,
+    }),
+    state: Place('Where the state stands.'),
+    states: Type.Record(Type.String(), Type.Enum([...STATES]), {
+      description: 'What the states mean, in any case; others change nothing.',
+    }),
+    code: Type.Optional(Place('Where the code of an error stands.')),
+    at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
+    to: Type.Optional(Place('Where the number of the recipient stands.')),
+    from: Type.Optional(Place('Where the sender stands.')),
+  },
+  { description: 'How receipts are found in a callback.', additionalProperties: false },
+);
+export type Receipts = Static<typeof Receipts>;
+
+/** How inbound messages are found in a callback. */
+export const Inbound = Type.Object(
+  {
+    list,
+    when: Type.Optional(When),
+    id: Type.Optional(Place('Where their id stands: the same id twice is the same message.')),
+    from: Place('Where the number of the person stands.'),
+    to: Place('Where our number stands.'),
+    text: Place('Where the text stands.'),
+    at: Type.Optional(Place('Where the time stands.')),
+    ref: Type.Optional(Place('Where the reference of a long message stands that comes in parts.')),
+    total: Type.Optional(Place('Where the number of parts stands.')),
+    part: Type.Optional(Place('Where the number of the part stands, from 1.')),
+  },
+  { description: 'How inbound messages are found in a callback.', additionalProperties: false },
+);
+export type Inbound = Static<typeof Inbound>;
+
+/** How callbacks prove that they come from the carrier. */
+export const Verify = Type.Object(
+  {
+    by: Type.Enum(['query', 'header', 'basic', 'signature'], {
+      description:
+        '`query`, `header`, `basic`: the callback token, in a parameter or header named `name` or as the password; `signature`: a signature in the header `name`.',
+      default: 'query',
+    }),
+    name: Type.String({
+      description:
+        'The name of the parameter or header. Of several headers, with a vertical bar between them, the first that is there counts.',
+      pattern: '^[A-Za-z0-9_ |-]{1,200}$',
+      default: 'token',
+    }),
+    algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], {
+      description: 'How it is signed.',
+      default: 'hmac-sha256',
+    }),
+    encoding: Type.Enum(['hex', 'base64'], { description: 'How the signature is written.', default: 'hex' }),
+    over: Type.String({
+      description:
+        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
+      maxLength: 500,
+      default: '{{body}}',
+    }),
+    prefix: Type.String({ description: 'What stands before the signature.', maxLength: 50, default: '' }),
+    separator: Type.String({
+      description: 'Between several signatures, of which one must fit.',
+      maxLength: 5,
+      default: '',
+    }),
+    key: Type.Enum(['signingKey', 'apiKey'], { description: 'The secret that signs.', default: 'signingKey' }),
+    keyEncoding: Type.Enum(['text', 'base64'], {
+      description: '`base64`: also behind `whsec_`, as Standard Webhooks write it.',
+      default: 'text',
+    }),
+    timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
+    confirm: Type.Optional(
+      Place('Where a URL stands that somebody must open once to subscribe; it is written to the log.'),
+    ),
+    maxAgeSeconds: Type.Integer({
+      description: 'The greatest age of a signature with a time.',
+      minimum: 1,
+      maximum: 86_400,
+      default: 600,
+    }),
+  },
+  {
+    description: 'How callbacks prove that they come from the carrier; by a parameter `token` by default.',
+    additionalProperties: false,
+  },
+);
+export type Verify = Static<typeof Verify>;
+
+/** What the carrier sends to our callback URL. */
+export type Callbacks = {
+  readonly receipts?: Receipts | undefined;
+  readonly inbound?: Inbound | undefined;
+  readonly verify?: Verify | undefined;
+};

@@ -1,0 +1,151 @@
+import Type, { type Static } from 'typebox';
+import { parseBaseUrl } from '../http/base-url.ts';
+import { parseSettings } from '../parse-settings.ts';
+import { Answer, type Callbacks, Inbound, Receipts, Request, Verify } from './protocol.ts';
+import type { Preset } from './preset.ts';
+import { PRESETS, PRESET_NAMES } from './presets.ts';
+import { checkTemplates } from './check.ts';
+import { variablesIn } from './template.ts';
+
+const seconds = (description: string, fallback: number) =>
+  Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
+
+/**
+ * How one SMS carrier is reached over HTTP. `request`, `answer`, `receipts`, `inbound` and `verify` describe its protocol;
+ * a preset has them for a well-known carrier, and each that is given here takes the place of the preset's.
+ */
+export const HttpSmsSettings = Type.Object(
+  {
+    preset: Type.Optional(
+      Type.Enum([...PRESET_NAMES], { description: 'A well-known carrier, whose protocol is then known.' }),
+    ),
+    baseUrl: Type.Optional(
+      Type.String({
+        description:
+          'Address of the API, with the beginning of every path if there is one; plain HTTP only to this machine. A preset has one if its carrier has one for all customers.',
+        maxLength: 300,
+      }),
+    ),
+    account: Type.Optional(
+      Type.String({
+        description:
+          'The account at the carrier, `{{account}}` in templates: account SID (Twilio), API key (Vonage), Auth ID (Plivo), service plan id (Sinch).',
+        pattern: '^[\\x21-\\x7e]{1,200}$',
+      }),
+    ),
+    tps: Type.Number({
+      description: 'Parts per second over all workers; 0 means no limit.',
+      minimum: 0,
+      default: 0,
+    }),
+    concurrency: Type.Integer({
+      description: 'Maximum unanswered messages and connections, per worker.',
+      minimum: 1,
+      maximum: 1000,
+      default: 50,
+    }),
+    request: Type.Optional(Request),
+    answer: Type.Optional(Answer),
+    receipts: Type.Optional(Receipts),
+    inbound: Type.Optional(Inbound),
+    verify: Type.Optional(Verify),
+    probePath: Type.Optional(
+      Type.String({
+        description:
+          'Path that is fetched, with the credentials, to see whether the carrier is there and accepts them; without one, only whether it answers. Nothing is sent by it.',
+        pattern: '^/',
+        maxLength: 500,
+      }),
+    ),
+    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
+    connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
+    resends: Type.Integer({
+      description:
+        'How often a message without an answer is sent again before its outcome is "unknown"; only to carriers that recognise a repeat (`idempotent` of `request`).',
+      minimum: 0,
+      maximum: 10,
+      default: 2,
+    }),
+    throttlePauseMs: Type.Integer({
+      description:
+        'First pause when the carrier throttles and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
+      minimum: 1,
+      maximum: 30_000,
+      default: 1000,
+    }),
+    faultPauseSeconds: seconds('Pause after the credentials were refused, before the next attempt.', 30),
+  },
+  { additionalProperties: false },
+);
+
+/** The settings of a connection by HTTP as they are stored. */
+export type HttpSmsSettings = Static<typeof HttpSmsSettings>;
+
+/** The settings with what the preset adds. */
+export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
+  readonly baseUrl: string;
+  readonly request: Request;
+  readonly answer: Answer;
+} & Callbacks;
+
+const Secret = (description: string) =>
+  Type.String({ description, maxLength: 4000, pattern: '^[\\x20-\\x7e\\r\\n]*$' });
+
+/** The secrets of a connection by HTTP. */
+export const HttpSmsSecrets = Type.Object(
+  {
+    apiKey: { ...Secret('The key, token or password of the API.'), default: '' },
+    signingKey: { ...Secret('The key with which the carrier signs its callbacks.'), default: '' },
+    callbackToken: Type.String({ minLength: 8, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }),
+  },
+  { additionalProperties: false },
+);
+export type HttpSmsSecrets = Static<typeof HttpSmsSecrets>;
+
+/**
+ * Validates stored or posted settings and fills in the defaults; what the preset has is not filled in, so that a newer
+ * preset reaches connections that exist. Throws an Error whose message names the invalid fields.
+ */
+export function parseHttpSmsSettings(json: unknown): HttpSmsSettings {
+  const settings = parseSettings(HttpSmsSettings, json);
+  resolveSettings(settings);
+  return settings;
+}
+
+const NO_PRESET: { readonly needs: readonly string[] } & Partial<Omit<Preset, 'needs'>> = { needs: [] };
+
+/** Answers are read by their HTTP status alone. */
+const NO_ANSWER: Answer = { rules: [] };
+
+/** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */
+export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
+  const { needs, ...known } = preset === undefined ? NO_PRESET : PRESETS[preset];
+  const all = { ...known, ...own };
+  for (const name of ['baseUrl', 'account'] as const)
+    if (needs.includes(name) && all[name] === undefined)
+      throw new Error(`${name}: is required by the preset ${preset}`);
+  const { baseUrl, request, answer = NO_ANSWER } = all;
+  if (baseUrl === undefined) throw new Error('baseUrl: is required');
+  if (request === undefined) throw new Error('request: is required without a preset');
+  parseBaseUrl('baseUrl', baseUrl);
+  const resolved = { ...all, baseUrl, request, answer };
+  checkTemplates(resolved);
+  return resolved;
+}
+
+/** Validates the secrets. Throws an Error whose message names the invalid fields and never repeats a value. */
+export const parseHttpSmsSecrets = (json: unknown): HttpSmsSecrets => parseSettings(HttpSmsSecrets, json);
+
+/** Throws an Error that begins with the field when the preset, or the check of signed callbacks, needs a secret that is missing. */
+export function checkSecrets(settings: HttpSmsSettings, secrets: HttpSmsSecrets): void {
+  const { preset } = settings;
+  const { request, verify } = resolveSettings(settings);
+  const needs: readonly string[] = preset === undefined ? [] : PRESETS[preset].needs;
+  const used = [
+    ...(request.auth === 'none' ? [] : ['apiKey']),
+    ...(verify?.by === 'signature' ? [verify.key] : []),
+    ...variablesIn([request.path, request.query, request.headers, request.body]),
+  ];
+  for (const name of ['apiKey', 'signingKey'] as const)
+    if (secrets[name] === '' && (needs.includes(name) || used.includes(name))) throw new Error(`${name}: is required`);
+}

@@ -1,0 +1,140 @@
+import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
+import { compilePlace, toDocument } from './place.ts';
+import type { Verify } from './protocol.ts';
+import type { HttpSmsSecrets } from './settings.ts';
+import { compileText } from './template.ts';
+
+/** A request of a carrier to our callback URL. */
+export type CallbackRequest = {
+  /** As the carrier called it, with its query. */
+  readonly url: string;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly headers: IncomingHttpHeaders;
+  /** The octets as received. */
+  readonly body: Uint8Array;
+};
+
+/** Returns whether a request comes from the carrier. */
+export type Verifier = (request: CallbackRequest) => boolean;
+
+/**
+ * Compiles the check of callbacks: a token of ours that the carrier repeats, or a signature over parts of the request, with
+ * its time if it has one. Compared in constant time. Throws an Error that begins with the field when the key is missing or
+ * cannot be read.
+ */
+export function compileVerifier(verify: Verify, secrets: HttpSmsSecrets, now: () => number = Date.now): Verifier {
+  const { by, name } = verify;
+  const { callbackToken } = secrets;
+  const header = name.toLowerCase();
+  const isToken = (given: string): boolean => constantTimeEqual(given, callbackToken);
+  if (by === 'query') return ({ query }) => isToken(textOf(query[name]));
+  if (by === 'header') return ({ headers }) => isToken(textOf(headers[header]).replace(/^Bearer /, ''));
+  if (by === 'basic') return ({ headers }) => isToken(passwordIn(textOf(headers.authorization)));
+  const isSigned = compileSignature(verify, secrets);
+  const timestamp = verify.timestamp === undefined ? undefined : compilePlace(verify.timestamp);
+  return (request) => {
+    if (!isSigned(request)) return false;
+    if (!timestamp) return true;
+    const at = readTime(timestamp(toDocument(request.body, request.headers, request.query)));
+    return at !== null && Math.abs(now() - at) <= verify.maxAgeSeconds * 1000;
+  };
+}
+
+const textOf = (value: unknown): string => {
+  const [first] = [value].flat();
+  return typeof first === 'string' ? first : '';
+};
+
+function passwordIn(authorization: string): string {
+  const [, encoded = ''] = /^Basic ([\w+/=-]+)$/i.exec(authorization) ?? [];
+  const text = Buffer.from(encoded, 'base64').toString();
+  return text.slice(text.indexOf(':') + 1);
+}
+
+/** Reads seconds or milliseconds since 1970 as milliseconds; null for anything else. */
+function readTime(text: string): number | null {
+  if (!/^\d{9,14}$/.test(text)) return null;
+  const value = Number(text);
+  return value < 100_000_000_000 ? value * 1000 : value;
+}
+
+type Check = (signed: string, signature: string) => boolean;
+
+function compileSignature(verify: Verify, secrets: HttpSmsSecrets): Verifier {
+  const { prefix, separator } = verify;
+  const names = verify.name.toLowerCase().split(' | ');
+  const check = compileCheck(verify, keyOf(verify, secrets));
+  const over = compileText(verify.over);
+  return (request) => {
+    const signed = over(signedValues(request));
+    const given = names.reduce((found, name) => found || textOf(request.headers[name]), '');
+    const signatures = separator === '' ? [given] : given.split(separator).slice(0, MAX_SIGNATURES);
+    return signatures.some(
+      (one) => one.startsWith(prefix) && signed !== undefined && check(signed, one.slice(prefix.length).trim()),
+    );
+  };
+}
+
+/** More than any rotation of keys leaves valid. */
+const MAX_SIGNATURES = 5;
+
+function keyOf({ key, keyEncoding }: Verify, secrets: HttpSmsSecrets): Buffer {
+  const secret = secrets[key];
+  if (secret === '') throw new Error(`${key}: is required to verify callbacks`);
+  return keyEncoding === 'base64' ? Buffer.from(secret.replace(/^whsec_/, ''), 'base64') : Buffer.from(secret);
+}
+
+function compileCheck({ algorithm, encoding }: Verify, key: Buffer): Check {
+  if (algorithm === 'ed25519') {
+    const publicKey = ed25519Key(key);
+    return (signed, signature) => {
+      const octets = Buffer.from(signature, encoding);
+      return octets.length === 64 && verifySignature(null, Buffer.from(signed, 'latin1'), publicKey, octets);
+    };
+  }
+  const hash = algorithm.slice('hmac-'.length);
+  // Hex may come in capitals; base64 may not.
+  const form = (signature: string): string => (encoding === 'hex' ? signature.toLowerCase() : signature);
+  return (signed, signature) =>
+    constantTimeEqual(form(signature), createHmac(hash, key).update(signed, 'latin1').digest(encoding));
+}
+
+/** The fixed beginning of a public key of Ed25519 in DER (RFC 8410). */
+const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Reads a public key of 32 octets in base64. */
+function ed25519Key(key: Buffer): KeyObject {
+  const octets = key.length === 32 ? key : Buffer.from(key.toString(), 'base64');
+  if (octets.length !== 32) throw new Error('signingKey: must be a public key of Ed25519, 32 octets in base64');
+  return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
+}
+
+/** The parts of a request that can be signed, by their names in templates; each octet is one character. */
+function signedValues({ url, headers, body }: CallbackRequest): Record<string, string> {
+  const octets = Buffer.from(body);
+  const hash = createHash('sha256').update(body).digest();
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+  const own = Object.entries(headers).map(([name, value]) => [`header:${name}`, textOf(value)] as const);
+  return {
+    ...Object.fromEntries(own),
+    url,
+    path: url.replace(/\?.*$/s, ''),
+    body: octets.toString('latin1'),
+    bodySha256: hash.toString('hex'),
+    bodyHash: hash.toString('latin1'),
+    params: isForm ? Buffer.from(sortedParams(octets.toString())).toString('latin1') : '',
+  };
+}
+
+/** The fields of a form, sorted by name and value, each name directly before its value; a pair that repeats counts once. */
+function sortedParams(text: string): string {
+  const pairs = [...new URLSearchParams(text)].map(([name, value]) => ({ name, value }));
+  const sorted = pairs.toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));
+  return [...new Set(sorted.map(({ name, value }) => JSON.stringify([name, value])))]
+    .map((pair) => String(JSON.parse(pair).join('')))
+    .join('');
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
