@@ -27,7 +27,8 @@ async function newClient(body: object = {}) {
     bindLibrary(port, mode, { system_id: systemId, password });
   return { bind, client: await bind() };
 }
-const numberAt = (n: number, ending = ''): string => `39333${String(1_000_000 + n)}${ending}`.slice(0, 12);
+/** The carrier has outcomes of its own for numbers that end in 99xx. */
+const numberAt = (n: number): string => `39333${1_000_000 + Math.floor(n / 9000) * 10_000 + (n % 9000)}`;
 
 test('a thousand messages of a customer reach the carrier once, and each receipt comes back, over two receivers', async () => {
   const { client, bind } = await newClient();
@@ -39,7 +40,10 @@ test('a thousand messages of a customer reach the carrier once, and each receipt
   );
   const ids = new Set(answers.map((pdu) => pdu['message_id']));
   expect([new Set(answers.map((pdu) => pdu.command_status)), ids.size]).toEqual([new Set([0]), COUNT]);
-  const receipts = () => [...client.received, ...second.received].map((pdu) => pdu['receipted_message_id']);
+  const receipts = () =>
+    [...client.received, ...second.received]
+      .filter(({ command }) => command === 'deliver_sm')
+      .map((pdu) => pdu['receipted_message_id']);
   await until('all receipts', () => receipts().length >= COUNT);
   expect(new Set(receipts())).toEqual(ids);
   expect(second.received.length).toBeGreaterThan(0);

@@ -14,6 +14,9 @@ const LONG = 'This text is longer than a single part of a message can hold. '.re
 const LONG_PARTS = 2;
 const UNICODE = 'Olá, São João: 你好, Ω 😀';
 
+/** The carrier has outcomes of its own for numbers that end in 99xx. */
+const outsideScript = (n: number): number => Math.floor(n / 9000) * 10_000 + (n % 9000);
+
 test.for(KANNEL.binds)(
   'Kannel, bound as %s, gets a receipt for each message, and the counts agree',
   async (bind, { skip }) => {
@@ -29,7 +32,7 @@ test.for(KANNEL.binds)(
     );
     const session = await KANNEL.connect({ port, bind, window: 20 });
     try {
-      const numbers = Array.from({ length: COUNT }, (_, n) => `39333${1_000_000 + n}`);
+      const numbers = Array.from({ length: COUNT }, (_, n) => `39333${1_000_000 + outsideScript(n)}`);
       for (let from = 0; from < COUNT; from += AT_ONCE)
         await Promise.all(numbers.slice(from, from + AT_ONCE).map((number) => session.send(number, `To ${number}`)));
       await session.send('393339990001', LONG);

@@ -228,6 +228,22 @@ describe('receipts', () => {
     expect([await waiting(), await asked()]).toEqual([0, 0]);
   });
 
+  test('that cannot be written do not keep the others from their receiver', async () => {
+    const server = await startServer(database);
+    const credential = await newCredential(pool, accountId);
+    const sender = await bindAs(server, credential, 'transmitter');
+    const submits = await Promise.all([1, 2, 3].map(() => sender.submit(NUMBER, { registered_delivery: 1 })));
+    for (const { message_id } of submits) await reach(message_id, STATUS.DELIVERED);
+    const [broken] = submits;
+    await pool.query(`UPDATE smpp_outbox SET source = repeat('x', 30) WHERE message_id = $1`, [broken?.['message_id']]);
+    const receiver = await bindAs(server, credential, 'receiver');
+    await receiver.until(() => receiver.received.length === 2);
+    await until('the other one waits', async () => {
+      const rows = await many<{ failures: number }>(pool, sql`SELECT failures FROM smpp_outbox WHERE owner IS NULL`);
+      return rows.length === 1 && rows[0]?.failures === 1;
+    });
+  });
+
   test('to a client that answers none of them go to another bind in the end', async () => {
     const server = await startServer(database, { timing: { ...TIMING, answerMs: 300 } });
     const credential = await newCredential(pool, accountId);

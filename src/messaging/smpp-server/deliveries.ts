@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
+import { deliverFrame } from '../../carriers/smpp/deliver-frame.ts';
 import { STATUS, statusClass, statusName } from '../../carriers/smpp/status.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import { startLoop } from '../../platform/lib/background/loop.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import * as db from '../smpp-outbox/sql.ts';
-import { toMessages } from './delivery-message.ts';
+import { type Recipient, toMessages } from './delivery-message.ts';
 import type { Session } from './session.ts';
 
 type Deps = {
@@ -40,7 +41,8 @@ const waitAfter = (failures: number): number => Math.min(MAX_WAIT_SECONDS, 5 * 2
  * dropped. Of a message, the next delivery is sent when the one before is answered.
  */
 export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliveries {
-  const held = new Set<number>();
+  /** How often each delivery is held: one that was given back may be claimed again before its end is known here. */
+  const held = new Map<number, number>();
   let sweptAt = 0;
   let turn = 0;
 
@@ -62,7 +64,7 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     const wants = wantsOf([...sessions()].filter((session) => session.room() > 0));
     if (wants.length === 0) return POLL_MS;
     const rows = await db.claimDeliveries(pool, { owner, wants });
-    for (const row of rows) held.add(row.id);
+    for (const { id } of rows) held.set(id, (held.get(id) ?? 0) + 1);
     for (const row of rows) send(row);
     return rows.length > 0 ? 0 : POLL_MS;
   }
@@ -70,7 +72,7 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
   async function sweep(): Promise<void> {
     if (performance.now() - sweptAt < POLL_MS) return;
     sweptAt = performance.now();
-    await db.updateStray(pool, { owner, heldIds: [...held] });
+    await db.updateStray(pool, { owner, heldIds: [...held.keys()] });
   }
 
   function send(row: db.DeliveryRow): void {
@@ -78,8 +80,13 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     const bind = session?.bind;
     if (!session || !bind) return finish(giveBack({ id: row.id, waitSeconds: 0, failed: false }), row);
     const { alphabet, messageIds } = bind.client;
-    const messages = toMessages(row, { alphabet, messageIds, version: bind.version });
-    session.deliver(messages, (status) => settle(row, status));
+    try {
+      session.deliver(toFrames(row, { alphabet, messageIds, version: bind.version }), (status) => settle(row, status));
+    } catch (err) {
+      // It must not keep the others from their receivers.
+      log.error({ err, accountId: row.accountId, messageId: row.messageId }, 'an SMPP delivery cannot be written');
+      settle(row, STATUS.ESME_RSYSERR);
+    }
   }
 
   /** The next receiver in turn that may have the delivery and has room. */
@@ -104,7 +111,9 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     void written
       .catch((err: unknown) => log.warn({ err }, 'the end of an SMPP delivery could not be stored'))
       .finally(() => {
-        held.delete(id);
+        const rest = (held.get(id) ?? 1) - 1;
+        if (rest === 0) held.delete(id);
+        else held.set(id, rest);
         loop.wake();
       });
   }
@@ -121,6 +130,8 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     },
   };
 }
+
+const toFrames = (row: db.DeliveryRow, to: Recipient): Buffer[] => toMessages(row, to).map(deliverFrame);
 
 const isForGood = (status: number): boolean => statusClass(status) === 'permanent';
 

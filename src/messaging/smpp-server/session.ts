@@ -1,14 +1,7 @@
 import type { Socket } from 'node:net';
-import { deliverFrame, withSequence } from '../../carriers/smpp/deliver-frame.ts';
+import { withSequence } from '../../carriers/smpp/deliver-frame.ts';
 import { createLink } from '../../carriers/smpp/link.ts';
-import {
-  COMMAND,
-  type CommandName,
-  type Message,
-  type AnyPduOf,
-  type Pdu,
-  withoutBody,
-} from '../../carriers/smpp/pdu.ts';
+import { COMMAND, type CommandName, type AnyPduOf, type Pdu, withoutBody } from '../../carriers/smpp/pdu.ts';
 import { STATUS, statusName } from '../../carriers/smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
 import type { Log } from '../../platform/lib/log.ts';
@@ -62,8 +55,11 @@ export type Session = {
   readonly bind: Bind | null;
   /** How many more deliver_sm it takes now: 0 for a transmitter, and for one that ends. */
   room(): number;
-  /** Sends a delivery, in one or more deliver_sm; `settled` is called once, with the first status that is not 0. */
-  deliver(messages: readonly Message[], settled: Settled): void;
+  /**
+   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is called
+   * once, with the first status that is not 0.
+   */
+  deliver(frames: readonly Buffer[], settled: Settled): void;
   /** Sets what the credential and the account are from now on. */
   follow(client: Client): void;
   /** Reads nothing more, answers what it has read, and unbinds. */
@@ -239,12 +235,12 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     link.end();
   }
 
-  function deliver(messages: readonly Message[], settled: Settled): void {
-    let open = messages.length;
+  function deliver(frames: readonly Buffer[], settled: Settled): void {
+    let open = frames.length;
     let first: number | null = 0;
-    for (const message of messages) {
+    for (const frame of frames) {
       const number = nextSequence();
-      link.sendFrame(withSequence(deliverFrame(message), number));
+      link.sendFrame(withSequence(frame, number));
       window?.add(number, (status) => {
         if (first === 0) first = status;
         open -= 1;
