@@ -1493,6 +1493,101 @@ ALTER TABLE single_sign_on_user ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on_user AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE single_sign_on_user IS 'shared';
 
+CREATE TABLE smpp_bind (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  credential_id bigint NOT NULL,
+  owner bigint NOT NULL,
+  mode text NOT NULL,
+  address text NOT NULL,
+  bound_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT smpp_bind_pkey PRIMARY KEY (id),
+  CONSTRAINT smpp_bind_mode_check CHECK ((mode = ANY (ARRAY['transmitter'::text, 'receiver'::text, 'transceiver'::text])))
+);
+CREATE INDEX smpp_bind_credential ON smpp_bind USING btree (account_id, credential_id);
+ALTER TABLE smpp_bind ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON smpp_bind AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE smpp_bind IS 'queue';
+
+CREATE TABLE smpp_credential (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text DEFAULT ''::text NOT NULL,
+  system_id text NOT NULL,
+  password_hash text NOT NULL,
+  max_binds integer NOT NULL,
+  window_size integer NOT NULL,
+  tps integer,
+  allowed_addresses cidr[] DEFAULT '{}'::cidr[] NOT NULL,
+  allowed_senders text[] DEFAULT '{}'::text[] NOT NULL,
+  alphabet text DEFAULT 'gsm'::text NOT NULL,
+  message_ids text DEFAULT 'uuid'::text NOT NULL,
+  inbound boolean DEFAULT true NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  last_bound_at timestamp with time zone,
+  last_network cidr,
+  CONSTRAINT smpp_credential_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT smpp_credential_system_id_key UNIQUE (system_id),
+  CONSTRAINT smpp_credential_alphabet_check CHECK ((alphabet = ANY (ARRAY['gsm'::text, 'latin1'::text, 'ascii'::text, 'utf8'::text]))),
+  CONSTRAINT smpp_credential_max_binds_check CHECK (((max_binds >= 1) AND (max_binds <= 100))),
+  CONSTRAINT smpp_credential_message_ids_check CHECK ((message_ids = ANY (ARRAY['uuid'::text, 'hex'::text, 'decimal'::text]))),
+  CONSTRAINT smpp_credential_system_id_check CHECK (((length(system_id) >= 1) AND (length(system_id) <= 15))),
+  CONSTRAINT smpp_credential_tps_check CHECK (((tps >= 1) AND (tps <= 100000))),
+  CONSTRAINT smpp_credential_window_size_check CHECK (((window_size >= 1) AND (window_size <= 1000))),
+  CONSTRAINT smpp_credential_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+ALTER TABLE smpp_credential ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON smpp_credential AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE smpp_credential IS 'shared';
+
+CREATE TABLE smpp_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  credential_id bigint,
+  message_id uuid NOT NULL,
+  status smallint,
+  at timestamp with time zone NOT NULL,
+  shown_id uuid,
+  reference integer,
+  source_ton smallint,
+  source_npi smallint,
+  source text,
+  dest_ton smallint,
+  dest_npi smallint,
+  destination text,
+  quote text,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  owner bigint,
+  CONSTRAINT smpp_outbox_pkey PRIMARY KEY (id)
+);
+CREATE INDEX smpp_outbox_claim ON smpp_outbox USING btree (account_id, credential_id, due_at, id) WHERE (owner IS NULL);
+CREATE INDEX smpp_outbox_message ON smpp_outbox USING btree (message_id, id);
+CREATE INDEX smpp_outbox_owner ON smpp_outbox USING btree (owner) WHERE (owner IS NOT NULL);
+ALTER TABLE smpp_outbox ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON smpp_outbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE smpp_outbox IS 'queue';
+
+CREATE TABLE smpp_receipt (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  credential_id bigint NOT NULL,
+  shown_id uuid,
+  registered smallint NOT NULL,
+  reference integer,
+  source_ton smallint NOT NULL,
+  source_npi smallint NOT NULL,
+  source text NOT NULL,
+  dest_ton smallint NOT NULL,
+  dest_npi smallint NOT NULL,
+  destination text NOT NULL,
+  quote text NOT NULL,
+  CONSTRAINT smpp_receipt_pkey PRIMARY KEY (account_id, message_id)
+);
+ALTER TABLE smpp_receipt ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON smpp_receipt AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE smpp_receipt IS 'queue';
+
 CREATE TABLE social_profile (
   account_id bigint NOT NULL,
   platform text NOT NULL,

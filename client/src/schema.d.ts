@@ -532,6 +532,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/smpp/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the credentials for SMPP, oldest first
+         * @description Scope: `keys` (read). Roles: admin.
+         */
+        get: operations["listSmppCredentials"];
+        put?: never;
+        /**
+         * Create a credential for SMPP
+         * @description For binds to the SMPP server of the gateway. The password is shown only in this answer.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["createSmppCredential"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/smpp/credentials/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a credential for SMPP
+         * @description Its binds are closed at once. Receipts that wait for them are deleted.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        delete: operations["deleteSmppCredential"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a credential for SMPP
+         * @description What is left out stays. Open binds follow at once; those that are not allowed any more are closed.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        patch: operations["changeSmppCredential"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/smpp/credentials/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a credential for SMPP a new password
+         * @description The password is shown only in this answer. Binds that were opened with the previous one are closed.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["rotateSmppCredential"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/messages/preview": {
         parameters: {
             query?: never;
@@ -5752,6 +5828,362 @@ export interface operations {
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listSmppCredentials: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @description The system_id of its binds. */
+                            systemId: string;
+                            /** @description A name to tell credentials apart. */
+                            name: string;
+                            /** @description Binds that may be open at the same time. Default 2. */
+                            maxBinds: number;
+                            /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                            window: number;
+                            tps: number | null;
+                            /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                            addresses: string[];
+                            /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                            senders: string[];
+                            /**
+                             * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                             * @enum {string}
+                             */
+                            alphabet: "gsm" | "latin1" | "ascii" | "utf8";
+                            /**
+                             * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                             * @enum {string}
+                             */
+                            messageIds: "uuid" | "hex" | "decimal";
+                            /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                            inbound: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            lastBoundAt: string | null;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    createSmppCredential: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description A name to tell credentials apart. */
+                    name?: string;
+                    /** @description Binds that may be open at the same time. Default 2. */
+                    maxBinds?: number;
+                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                    window?: number;
+                    tps?: number | null;
+                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                    addresses?: string[];
+                    /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                    senders?: string[];
+                    /**
+                     * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                     * @enum {string}
+                     */
+                    alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
+                    /**
+                     * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                     * @enum {string}
+                     */
+                    messageIds?: "uuid" | "hex" | "decimal";
+                    /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                    inbound?: boolean;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description The system_id of its binds. */
+                        systemId: string;
+                        /** @description A name to tell credentials apart. */
+                        name: string;
+                        /** @description Binds that may be open at the same time. Default 2. */
+                        maxBinds: number;
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        window: number;
+                        tps: number | null;
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        addresses: string[];
+                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        senders: string[];
+                        /**
+                         * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                         * @enum {string}
+                         */
+                        alphabet: "gsm" | "latin1" | "ascii" | "utf8";
+                        /**
+                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @enum {string}
+                         */
+                        messageIds: "uuid" | "hex" | "decimal";
+                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        inbound: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description The password of its binds: 8 characters. Shown only once. */
+                        password: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteSmppCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeSmppCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A name to tell credentials apart. */
+                    name?: string;
+                    /** @description Binds that may be open at the same time. Default 2. */
+                    maxBinds?: number;
+                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                    window?: number;
+                    tps?: number | null;
+                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                    addresses?: string[];
+                    /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                    senders?: string[];
+                    /**
+                     * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                     * @enum {string}
+                     */
+                    alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
+                    /**
+                     * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                     * @enum {string}
+                     */
+                    messageIds?: "uuid" | "hex" | "decimal";
+                    /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                    inbound?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description The system_id of its binds. */
+                        systemId: string;
+                        /** @description A name to tell credentials apart. */
+                        name: string;
+                        /** @description Binds that may be open at the same time. Default 2. */
+                        maxBinds: number;
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        window: number;
+                        tps: number | null;
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        addresses: string[];
+                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        senders: string[];
+                        /**
+                         * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                         * @enum {string}
+                         */
+                        alphabet: "gsm" | "latin1" | "ascii" | "utf8";
+                        /**
+                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @enum {string}
+                         */
+                        messageIds: "uuid" | "hex" | "decimal";
+                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        inbound: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        lastBoundAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    rotateSmppCredential: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description The system_id of its binds. */
+                        systemId: string;
+                        /** @description A name to tell credentials apart. */
+                        name: string;
+                        /** @description Binds that may be open at the same time. Default 2. */
+                        maxBinds: number;
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        window: number;
+                        tps: number | null;
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        addresses: string[];
+                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        senders: string[];
+                        /**
+                         * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
+                         * @enum {string}
+                         */
+                        alphabet: "gsm" | "latin1" | "ascii" | "utf8";
+                        /**
+                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @enum {string}
+                         */
+                        messageIds: "uuid" | "hex" | "decimal";
+                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        inbound: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description The password of its binds: 8 characters. Shown only once. */
+                        password: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -99,6 +99,18 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
+  [`POST ${PG}/smpp/credentials`]: {
+    ids: { 'header.idempotency-key': 'idempotencyKey' },
+    body: ({ token }) => ({ name: token }),
+  },
+  [`GET ${PG}/smpp/credentials`]: {},
+  [`PATCH ${PG}/smpp/credentials/:id`]: {
+    ids: { 'path.id': 'smppCredential' },
+    body: ({ token }) => ({ name: token }),
+  },
+  [`POST ${PG}/smpp/credentials/:id/rotate`]: { ids: { 'path.id': 'smppCredential' } },
+  [`DELETE ${PG}/smpp/credentials/:id`]: { ids: { 'path.id': 'smppCredential' } },
+
   [`POST ${MS}/sms/send`]: {
     ids: { 'body.customerMessageId': 'reusedClientId' },
     body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),

@@ -131,6 +131,10 @@ export const MAKERS = {
     make: (p) => create(p, `${PG}/authentication`, { name: randomName(p) }, 'apiKey'),
     unknown: () => `pg_live_${randomBytes(32).toString('base64url')}`,
   },
+  smppCredential: {
+    make: (p) => create(p, `${PG}/smpp/credentials`, { name: randomName(p) }, 'id'),
+    unknown: unknownNumber,
+  },
   message: { make: (p) => create(p, SEND, scheduled(p), 'messageId'), unknown: () => randomUUIDv7() },
   whatsappMessage: messageOn('WHATSAPP'),
   rcsMessage: messageOn('RCS'),

@@ -17,6 +17,7 @@ import { sessionRoutes } from '../identity/sessions/routes.ts';
 import { signInRoutes, stepUpRoutes } from '../identity/sign-in/routes.ts';
 import { signOnCallbackRoutes } from '../identity/single-sign-on/callbacks.ts';
 import { beginSignOnRoutes, signOnStepUpRoutes, singleSignOnRoutes } from '../identity/single-sign-on/routes.ts';
+import { smppCredentialRoutes } from '../identity/smpp-credentials/routes.ts';
 import { userRoutes } from '../identity/users/routes.ts';
 import { fileRoutes } from '../media/files/routes.ts';
 import { mediaRoutes } from '../media/routes.ts';
@@ -79,6 +80,7 @@ export function buildApi(deps: ApiDeps): App {
     acceptIdempotencyKeys(closed, deps);
     // One line per feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
+    smppCredentialRoutes(closed, deps);
     sendingRoutes(closed, deps);
     richMessageRoutes(closed, deps);
     scheduledMessageRoutes(closed, deps);

@@ -40,6 +40,7 @@ import { FOLLOWERS } from './followers.ts';
 import { registerGauges } from './gauges.ts';
 import type { Member } from './member.ts';
 import { createPeersProbe, createProbes } from './probes.ts';
+import { openSmpp } from './smpp.ts';
 import { startWith } from './start.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { openTracing, traceReceipts } from './tracing.ts';
@@ -189,15 +190,20 @@ async function openApi(
   { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
   { waker, recentMessages, routing, sandbox, member, metrics, tracing }: ApiParts,
 ): Promise<string> {
-  const { authenticate, checkPassword, signInLimits, close, ...counts } = createAuthenticator({ pool, log });
+  const { authenticate, checkPassword, signInLimits, loginLimits, close, ...counts } = createAuthenticator({
+    pool,
+    log,
+  });
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
+  const smpp = openSmpp({ config, pool, log, limits: loginLimits, onStop });
   const session = await openWorkerSession({
     connectionString,
     log,
-    channels: [...counts.channels, INBOX_CHANNEL],
+    channels: [...counts.channels, INBOX_CHANNEL, ...smpp.channels],
     onNotify(channel, payload) {
-      if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
+      if (smpp.channels.includes(channel)) smpp.onNotify(channel, payload);
+      else if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
       else counts.onNotify(channel, payload);
     },
   });
@@ -205,6 +211,7 @@ async function openApi(
   const { tables, receivers } = routing;
   const reports = createReports({ pool, standbysUrl: config.databaseUrlRead, log });
   onStop('standbys', reports.close);
+  const accept = createAccept({ pool, tables, waker, recentMessages, tracing });
   const app = buildApi({
     config,
     pool,
@@ -224,7 +231,7 @@ async function openApi(
       ...FOLLOWERS,
       onMatched: tracing ? traceReceipts(tracing) : undefined,
     }),
-    accept: createAccept({ pool, tables, waker, recentMessages, tracing }),
+    accept,
     tracing,
     tables,
     answers: createAnswerStore({ pool, secretKey }),
@@ -238,6 +245,7 @@ async function openApi(
   });
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
+  await smpp.listen({ accept, owner: session.owner });
   const callbackPort = sandbox?.callbackPort ?? member?.sandbox?.callbackPort;
   if (callbackPort !== undefined)
     onStop('callbacks of the sandbox', await startCallbackServer(app.routing, callbackPort));

@@ -28,6 +28,7 @@ import { createAccept } from '../messaging/sending/accept.ts';
 import type { Lookups } from '../messaging/sending/prepare.ts';
 import { sendingTasks } from '../messaging/sending/tasks.ts';
 import { simulationTasks } from '../messaging/simulation/tasks.ts';
+import { smppOutboxTasks } from '../messaging/smpp-outbox/tasks.ts';
 import { trafficTasks } from '../messaging/traffic/tasks.ts';
 import { type Deliveries, startDeliveries } from '../messaging/webhooks/delivery/deliver.ts';
 import { WEBHOOKS_CHANNEL } from '../messaging/webhooks/outbox/sql.ts';
@@ -167,6 +168,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...storageTasks(parts),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
+    ...smppOutboxTasks(parts),
     ...moveTasks({ ...parts, cells: config.cells }),
   ];
   const runner = createTaskRunner(tasks, { paused, log });

@@ -40,6 +40,7 @@ test('without any variable the program serves this machine only, with its own da
     cells: { directoryUrl: undefined, databases: new Map() },
     processes: 1,
     workerPort: undefined,
+    smpp: { host: '127.0.0.1', port: undefined, tlsPort: undefined, tls: undefined },
     dataDir: resolve('data'),
     databaseUrl: undefined,
     databaseUrlRead: undefined,
@@ -69,6 +70,9 @@ test('every variable reaches its setting', () => {
     DIRECTORY_URL: 'postgresql://u:p@front/directory',
     CELL_DATABASES: '0=postgresql://u:p@db/x 8190=postgresql://u:p@db2/x',
     PROCESSES: '3',
+    SMPP_HOST: '0.0.0.0',
+    SMPP_PORT: '2775',
+    SMPP_TLS_PORT: '3550',
     WORKER_PORT: '9090',
     DATA_DIR: '/srv/heliograph',
     DATABASE_URL: 'postgresql://u:p@db/x',
@@ -119,6 +123,12 @@ test('every variable reaches its setting', () => {
     },
     processes: 3,
     workerPort: 9090,
+    smpp: {
+      host: '0.0.0.0',
+      port: 2775,
+      tlsPort: 3550,
+      tls: { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' },
+    },
     dataDir: '/srv/heliograph',
     databaseUrl: 'postgresql://u:p@db/x',
     databaseUrlRead: 'postgresql://u:p@db2,db3/x',
@@ -250,6 +260,17 @@ describe('listening beyond this machine', () => {
   test('half of the TLS settings is rejected, and the other half named', () => {
     expect(problemsOf({ TLS_CERT: 'c' })).toContain('TLS_KEY must be set too');
     expect(problemsOf({ TLS_KEY: 'k' })).toContain('TLS_CERT must be set too');
+  });
+});
+
+describe('SMPP with TLS', () => {
+  test('may have a certificate of its own', () => {
+    const own = { SMPP_TLS_CERT: '/c', SMPP_TLS_KEY: '/k', TLS_CERT: '/a', TLS_KEY: '/b' };
+    expect(loadConfig(own).smpp.tls).toEqual({ certFile: '/c', keyFile: '/k' });
+  });
+  test('needs one, and both halves of it', () => {
+    expect(problemsOf({ SMPP_TLS_PORT: '3550' })).toContain('SMPP_TLS_PORT needs a certificate');
+    expect(problemsOf({ SMPP_TLS_CERT: '/c' })).toContain('SMPP_TLS_CERT and SMPP_TLS_KEY must be set together');
   });
 });
 

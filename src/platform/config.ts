@@ -25,6 +25,8 @@ export type Config = {
   readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
   readonly workerPort: number | undefined;
+  /** Where customers bind by SMPP. */
+  readonly smpp: SmppListening;
   /** Absolute path. */
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
@@ -73,6 +75,16 @@ export type Config = {
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
   /** What is exported to an OpenTelemetry collector; undefined: nothing, and nothing of its SDK is loaded. */
   readonly telemetry: TelemetryConfig | undefined;
+};
+
+export type SmppListening = {
+  readonly host: string;
+  /** Undefined: not without TLS. */
+  readonly port: number | undefined;
+  /** Undefined: not with TLS. */
+  readonly tlsPort: number | undefined;
+  /** Absolute paths of PEM files. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
 };
 
 export type TelemetryConfig = {
@@ -160,8 +172,7 @@ type Read = <T>(name: KeyName, key: Key<T>) => T;
 function readAll(read: Read): Config {
   const [host, port] = [read('HOST', KEYS.HOST), read('PORT', KEYS.PORT)];
   const [certFile, keyFile] = [read('TLS_CERT', KEYS.TLS_CERT), read('TLS_KEY', KEYS.TLS_KEY)];
-  const tls =
-    certFile !== '' && keyFile !== '' ? { certFile: resolve(certFile), keyFile: resolve(keyFile) } : undefined;
+  const tls = filesOf(certFile, keyFile);
   return {
     host,
     port,
@@ -172,6 +183,7 @@ function readAll(read: Read): Config {
     },
     processes: read('PROCESSES', KEYS.PROCESSES),
     workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
+    smpp: readSmpp(read, tls),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
     walArchive: read('WAL_ARCHIVE', KEYS.WAL_ARCHIVE),
@@ -193,6 +205,18 @@ function readAll(read: Read): Config {
     social: readSocial(read),
     mail: readMail(read),
     telemetry: readTelemetry(read),
+  };
+}
+
+const filesOf = (certFile: string, keyFile: string): Config['tls'] =>
+  certFile !== '' && keyFile !== '' ? { certFile: resolve(certFile), keyFile: resolve(keyFile) } : undefined;
+
+function readSmpp(read: Read, tls: Config['tls']): SmppListening {
+  return {
+    host: read('SMPP_HOST', KEYS.SMPP_HOST),
+    port: read('SMPP_PORT', KEYS.SMPP_PORT),
+    tlsPort: read('SMPP_TLS_PORT', KEYS.SMPP_TLS_PORT),
+    tls: filesOf(read('SMPP_TLS_CERT', KEYS.SMPP_TLS_CERT), read('SMPP_TLS_KEY', KEYS.SMPP_TLS_KEY)) ?? tls,
   };
 }
 
@@ -300,6 +324,7 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if ((cert === '') !== (key === '')) {
     problems.push(`${cert === '' ? 'TLS_CERT' : 'TLS_KEY'} must be set too: a certificate and its key go together`);
   }
+  problems.push(...smppProblems(config, env));
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
     problems.push('SMTP_URL and MAIL_FROM must be set together');
@@ -311,6 +336,16 @@ function combinationProblems(config: Config, env: Environment): string[] {
     );
   }
   return problems;
+}
+
+function smppProblems({ smpp }: Config, env: Environment): string[] {
+  const [cert, key] = ['SMPP_TLS_CERT', 'SMPP_TLS_KEY'].map((name) => (env[name]?.trim() ?? '') !== '');
+  return [
+    ...(cert === key ? [] : ['SMPP_TLS_CERT and SMPP_TLS_KEY must be set together']),
+    ...(smpp.tlsPort !== undefined && smpp.tls === undefined
+      ? ['SMPP_TLS_PORT needs a certificate: set SMPP_TLS_CERT and SMPP_TLS_KEY, or TLS_CERT and TLS_KEY']
+      : []),
+  ];
 }
 
 const archiveProblems = ({ databaseUrl, walArchive }: Config): string[] =>

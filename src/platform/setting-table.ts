@@ -88,6 +88,36 @@ export const KEYS = {
     help: 'Port on HOST on which a `worker` process serves /health/live, /health/ready and /metrics, and nothing else, under the same rules as PORT; 0 picks a free one. If empty, it does not listen.',
     parse: optional(integer(0, 65535)),
   },
+  SMPP_PORT: {
+    type: 'number',
+    fallback: '',
+    help: 'Port on SMPP_HOST at which customers bind by SMPP without encryption (2775 is usual); 0 picks a free one. If empty, it does not listen.',
+    parse: optional(integer(0, 65535)),
+  },
+  SMPP_HOST: {
+    type: 'address',
+    fallback: '127.0.0.1',
+    help: 'Address on which SMPP_PORT and SMPP_TLS_PORT listen. Passwords and messages cross SMPP_PORT as they are: other addresses than loopback are for private networks.',
+    parse: text,
+  },
+  SMPP_TLS_PORT: {
+    type: 'number',
+    fallback: '',
+    help: 'Port on SMPP_HOST at which customers bind by SMPP over TLS (1.2 or newer); 0 picks a free one. Needs a certificate. If empty, it does not listen.',
+    parse: optional(integer(0, 65535)),
+  },
+  SMPP_TLS_CERT: {
+    type: 'path',
+    fallback: '',
+    help: 'PEM file with the certificate chain of SMPP_TLS_PORT. If empty, TLS_CERT.',
+    parse: text,
+  },
+  SMPP_TLS_KEY: {
+    type: 'path',
+    fallback: '',
+    help: 'PEM file with the private key of SMPP_TLS_CERT. If empty, TLS_KEY.',
+    parse: text,
+  },
   DATA_DIR: {
     type: 'path',
     fallback: './data',

@@ -97,6 +97,9 @@ export type PduOf<Command extends CommandName> = Head<Command> & Bodies[Command]
 /** Any PDU; `command` is the discriminant. */
 export type Pdu = { [Command in CommandName]: PduOf<Command> }[CommandName];
 
+/** A PDU of one of the given commands. */
+export type AnyPduOf<Command extends CommandName> = Extract<Pdu, { readonly command: Command }>;
+
 /** Why a frame is not a valid PDU. `commandId` and `sequence` are 0 when the frame is too short to hold them. */
 export type DecodeFailure = {
   readonly failure: 'unknown_command' | 'malformed';
@@ -233,7 +236,8 @@ export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   return refused ? withoutBody(head) : failure(bytes, 'malformed', cursor.fault);
 }
 
-function withoutBody(head: Header): Pdu {
+/** Returns a PDU with empty fields: with a status other than 0, a response that is only its header. */
+export function withoutBody(head: Header): Pdu {
   return codecOf(head.command).read({ bytes: NOTHING, offset: 0, fault: null }, head);
 }
 

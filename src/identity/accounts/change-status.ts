@@ -1,9 +1,9 @@
 import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { type AccountStatus, moveAccountStatus } from './sql.ts';
+import { type AccountStatus, moveAccountStatus, notifyAccountChange } from './sql.ts';
 
 /**
- * Suspends or resumes the author's account, effective with its next request. Does nothing if it has the status already.
+ * Suspends or resumes the author's account, effective with its next request and on open binds. Does nothing if it has the status already.
  * Call it in a transaction.
  */
 export async function changeStatus(
@@ -15,4 +15,5 @@ export async function changeStatus(
   if ((await moveAccountStatus(tx, { accountId, from, to })) === 0) return;
   const action = to === 'suspended' ? 'account.suspend' : 'account.resume';
   await recordAudit(tx, author, { action, subject: `account:${accountId}` });
+  await notifyAccountChange(tx, { accountId });
 }

@@ -6,6 +6,13 @@ import type { Plan } from '../../platform/lib/plan.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 
+/** NOTIFY channel for those who keep a connection of an account open; the payload is its id. */
+export const ACCOUNTS_CHANNEL = 'heliograph_accounts';
+
+/** Says, when the transaction commits, that what an account and its credentials for SMPP may do has changed. */
+export const notifyAccountChange = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
+  exec(db, sql`SELECT pg_notify(${ACCOUNTS_CHANNEL}, ${String(accountId)})`);
+
 const ACCOUNT = columns({
   id: as<number>('id'),
   name: as<string>('name'),

@@ -27,6 +27,8 @@ export type Authenticator = {
   readonly checkPassword: CheckPassword;
   /** Limits what users and strangers try beyond the password. */
   readonly signInLimits: SignInLimits;
+  /** The limits of failed attempts, for other ways to sign in. */
+  readonly loginLimits: LoginLimits;
   /** The NOTIFY channels by which processes share their counts; pass their notifications to `onNotify`. */
   readonly channels: readonly string[];
   onNotify(channel: string, payload: string): void;
@@ -63,6 +65,7 @@ export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Auth
       throw new AppError('unauthenticated');
     },
     checkPassword: ({ username, password }, ip) => byPassword({ username, password }, ip),
+    loginLimits: limits,
     signInLimits: createSignInLimits({ requests, limits, noteNetwork }),
     channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
     onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),

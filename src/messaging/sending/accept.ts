@@ -27,6 +27,7 @@ import {
   type MaybeIdempotent,
   withoutTakenKeys,
 } from './idempotent-send.ts';
+import { insertReceiptRequests, type ReceiptRequest } from '../smpp-outbox/sql.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
 import { traceparentOf } from '../../platform/telemetry/traceparent.ts';
@@ -37,7 +38,7 @@ const CHUNK_SIZE = 1000;
 
 export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
 
-type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
+export type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
 /** The ways in which messages are accepted. When a promise resolves, the messages are committed. */
 export type Accept = {
@@ -46,9 +47,9 @@ export type Accept = {
    * With `idempotency` the answer is stored in that transaction too; when the key is taken, this rejects (`isKeyTaken`)
    * and stores nothing.
    */
-  one(actor: Actor, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
+  one(actor: Sender, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
   /** Accepts many messages in a transaction of their own: all that are not refused are stored, or the call rejects. */
-  many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
+  many(actor: Sender, drafts: readonly Draft[]): Promise<Verdict[]>;
   /** Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was before. */
   once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
 };
@@ -254,6 +255,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
   const deadlines = deadlinesOf(messages);
   const fallbacks = fresh.flatMap(toFallback);
   const traces = fresh.flatMap(toTrace);
+  const receipts = fresh.flatMap(toReceiptRequest);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
@@ -268,6 +270,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
     ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
+    ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
@@ -279,6 +282,9 @@ const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Pr
   caller?.mark === 'follow' && priority === 0
     ? [{ accountId, messageId: id, traceparent: traceparentOf(caller.context), state: caller.context.state }]
     : [];
+
+const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
+  smpp ? [{ ...smpp, accountId, messageId: id }] : [];
 
 const accepted = ({ message, unicode }: Prepared): Verdict => ({
   kind: 'accepted',

@@ -5,6 +5,7 @@ import type { StoredContent } from '../../network/templates/content.ts';
 import type { Hop } from '../messages/fallback/hop.ts';
 import type { Shortage } from '../../money/credit/charge.ts';
 import { withAmounts } from '../../platform/lib/amounts.ts';
+import type { ReceiptRequest } from '../smpp-outbox/sql.ts';
 import type { Caller } from '../../platform/telemetry/tracing.ts';
 
 /** One message to one destination as a client asked for it: its form has been checked, its content has not. */
@@ -42,6 +43,8 @@ export type Draft = {
   readonly isHop?: boolean;
   /** What the caller has decided about the trace of a single message; undefined where nobody has. */
   readonly caller?: Caller | undefined;
+  /** The receipts by SMPP that were asked for; null and undefined: none. */
+  readonly smpp?: Omit<ReceiptRequest, 'accountId' | 'messageId'> | null;
 };
 
 type WithDefault =

@@ -205,7 +205,7 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
 /** Every field is written out, so that one that is added to messages does not compile until it is taken from the draft. */
 const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   accountId: by.accountId,
-  id: draft.priority === 0 ? newSingleId(draft.caller?.mark) : newId(),
+  id: draft.priority === 0 ? newSingleId(draft.smpp ? 'smpp' : draft.caller?.mark) : newId(),
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,

@@ -140,6 +140,11 @@ const TAKEN = (accountId: number) => [
     other: sql`SELECT username AS name FROM app_user WHERE account_id <> ${accountId}`,
   },
   {
+    what: 'system_id of SMPP',
+    own: sql`SELECT system_id AS name FROM smpp_credential WHERE account_id = ${accountId}`,
+    other: sql`SELECT system_id AS name FROM smpp_credential WHERE account_id <> ${accountId}`,
+  },
+  {
     what: 'short name for single sign-on',
     own: sql`SELECT short_name AS name FROM single_sign_on WHERE account_id = ${accountId}`,
     other: sql`SELECT short_name AS name FROM single_sign_on WHERE account_id <> ${accountId}`,

@@ -25,6 +25,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   app_user: {},
   api_key: {},
   api_key_value: {},
+  smpp_credential: {},
   login_network: {
     where: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
   },
@@ -103,6 +104,8 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
   // Before the outbox: what waits for another attempt is older than what was never tried.
   webhook_retry: { renewed: ['seq'], order: 'seq' },
   webhook_outbox: { renewed: ['id'], order: 'id' },
+  smpp_receipt: {},
+  smpp_outbox: { renewed: ['id'], order: 'id', values: { owner: 'NULL::bigint' } },
   inbox_media: {},
   inbox_watch: {},
   outgoing_mail: {},
@@ -135,6 +138,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   inbound_part: 'joined here, and then passed on',
   inbound_seen: 'what this cell has taken from its carriers',
   passkey_challenge: 'ends within minutes',
+  smpp_bind: 'closed here, and opened again at the target',
   password_reset_request: 'worked off within seconds, or asked for again',
   receipt_batch: 'settled here, or passed on',
   receipt_unmatched: 'tried again here, and passed on when they match',

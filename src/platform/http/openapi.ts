@@ -70,6 +70,7 @@ const TAGS = [
   { name: 'Media', description: 'Pictures and videos' },
   { name: 'Social profiles', description: 'Connections to social networks' },
   { name: 'API keys', description: 'Credentials of programs' },
+  { name: 'SMPP', description: 'Credentials of programs that bind by SMPP' },
   { name: 'Account', description: 'Plan, credit, security' },
   { name: 'Sessions', description: 'Users signed in to the console' },
   {

@@ -64,16 +64,19 @@ const MARK_AT = 32;
 /** What the caller of a single message has decided about its trace, as the octet before the last one. */
 const TRACE_MARKS = { follow: 'f1', ignore: 'f0' } as const;
 export type TraceMark = keyof typeof TRACE_MARKS;
+/** The same octet of a message that came by SMPP. Of other single messages, one in 256 has it by chance. */
+const SMPP = 'd5';
 
 /**
  * Returns a new id for a message that is sent alone, such as a one-time code: its last octet is 00. So whoever has the id
  * knows it, and no row of the message needs another column. One other id in 256 ends so too: it may decide what goes
- * first, never what is done. In the same way `mark` is in the octet before (docs/decisions/0036-traces-by-message-id.md).
+ * first, never what is done. In the same way `mark` is in the octet before (docs/decisions/0036-traces-by-message-id.md): what the caller decided about its trace, or that the message
+ * came by SMPP.
  */
-export function newSingleId(mark?: TraceMark): string {
+export function newSingleId(mark?: TraceMark | 'smpp'): string {
   writeId();
   ascii.write(SINGLE, LAST_AT, 'latin1');
-  if (mark) ascii.write(TRACE_MARKS[mark], MARK_AT, 'latin1');
+  if (mark) ascii.write(mark === 'smpp' ? SMPP : TRACE_MARKS[mark], MARK_AT, 'latin1');
   // Without a mark the octet never reads like one.
   else if (ascii[MARK_AT] === HEX[15]) ascii[MARK_AT] = HEX[14] ?? 0;
   return ascii.toString('latin1');
@@ -85,6 +88,12 @@ export function traceMarkOf(id: string): TraceMark | null {
   const octet = id.slice(MARK_AT, LAST_AT);
   return octet === TRACE_MARKS.follow ? 'follow' : octet === TRACE_MARKS.ignore ? 'ignore' : null;
 }
+
+/**
+ * Whether an id may be that of a message that came by SMPP: no other message need be looked up when something happens to
+ * it. True for one other single message in 256, so it never decides what is done.
+ */
+export const isSmppId = (id: string): boolean => id.startsWith(SMPP, MARK_AT) && id.endsWith(SINGLE);
 
 /** Whether an id is that of a message that is sent alone; also for one other id in 256. */
 export const isSingleId = (id: string): boolean => id.endsWith(SINGLE);

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Message } from '../../carriers/smpp/pdu.ts';
 import { type Account, createAccounts } from './account.ts';
 import { type InboundMessage, inboundMessages } from './inbound.ts';
-import { deliverFrame } from './deliver-frame.ts';
+import { deliverFrame } from '../../carriers/smpp/deliver-frame.ts';
 import type { LedgerWriter } from './ledger.ts';
 import { createMessageIds } from './message-ids.ts';
 import { createRandom } from './random.ts';

@@ -1,9 +1,10 @@
 import { EMPTY_MESSAGE, type Message } from '../../carriers/smpp/pdu.ts';
+import { receiptTlvs } from '../../carriers/smpp/receipt-tlvs.ts';
 import { receiptText } from '../../carriers/smpp/receipts.ts';
 import { userData } from '../../carriers/smpp/text.ts';
-import { cStringValue, NO_TLVS, TAG, type Tlvs, uint8 } from '../../carriers/smpp/tlv.ts';
+import { NO_TLVS } from '../../carriers/smpp/tlv.ts';
 import type { Account } from './account.ts';
-import { deliverFrame } from './deliver-frame.ts';
+import { deliverFrame } from '../../carriers/smpp/deliver-frame.ts';
 import type { LedgerWriter } from './ledger.ts';
 import { type MessageId, receiptId } from './message-ids.ts';
 import type { Random } from './random.ts';
@@ -135,7 +136,7 @@ function receiptMessage(
     destination: message.source || OWN_SENDER,
     esmClass: intermediate ? INTERMEDIATE : RECEIPT,
     shortMessage: form === 'tlv' ? NO_TEXT : Buffer.from(receiptTextOf(stored, step, id), 'latin1'),
-    tlvs: form === 'text' ? NO_TLVS : tlvsOf(step, id),
+    tlvs: form === 'text' ? NO_TLVS : receiptTlvs({ id, state: step.state, error: Number(step.err) }),
   };
 }
 
@@ -160,17 +161,4 @@ function quoteOf(message: Message): string {
   const start = message.esmClass & UDHI ? (octets[0] ?? 0) + 1 : 0;
   const end = Math.min(start + QUOTED_OCTETS, octets.length);
   return Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString('latin1', start, end);
-}
-
-const STATE_VALUES = Array.from({ length: 10 }, (_, state) => uint8(state));
-
-function tlvsOf(step: ReceiptStep, id: string): Tlvs {
-  const tlvs = new Map<number, Uint8Array>([
-    [TAG.receipted_message_id, cStringValue(id)],
-    [TAG.message_state, STATE_VALUES[step.state] ?? uint8(step.state)],
-  ]);
-  const error = Number(step.err);
-  // Type 3 is GSM.
-  if (error > 0) tlvs.set(TAG.network_error_code, Uint8Array.of(3, error >> 8, error));
-  return tlvs;
 }

@@ -4,11 +4,11 @@ import { STATUS } from '../../carriers/smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
 import type { Account } from './account.ts';
 import { type Bind, bindStatus } from './bind.ts';
-import { withoutTlvs, withSequence } from './deliver-frame.ts';
+import { withoutTlvs, withSequence } from '../../carriers/smpp/deliver-frame.ts';
 import { createDeliverWindow, type DeliverWindow } from './deliver-window.ts';
 import type { SubmitEntry } from './ledger-entries.ts';
 import type { LedgerWriter } from './ledger.ts';
-import { createLink, type Link } from './link.ts';
+import { createLink, type Link } from '../../carriers/smpp/link.ts';
 import type { Delivery } from './outbox.ts';
 import type { SandboxScript } from './script.ts';
 

@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import { createCore } from './core.ts';
 import type { InboundMessage } from './inbound.ts';
 import { createLedger, type Ledger, type LedgerOptions } from './ledger.ts';
-import { createListener } from './listener.ts';
+import { createListener } from '../../carriers/smpp/listener.ts';
 import type { OwedMessage } from './resume.ts';
 import { defaultScript, type SandboxScript } from './script.ts';
 import type { BindMode, Session } from './session.ts';

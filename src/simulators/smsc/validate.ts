@@ -1,18 +1,13 @@
 import type { Message } from '../../carriers/smpp/pdu.ts';
+import { segmentStatus } from '../../carriers/smpp/segments.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
-import { readUdh, userData } from '../../carriers/smpp/text.ts';
 import { parseTime } from '../../carriers/smpp/times.ts';
-import { readUint, TAG } from '../../carriers/smpp/tlv.ts';
+import { TAG } from '../../carriers/smpp/tlv.ts';
 import type { SandboxScript } from './script.ts';
 
 type Check = (message: Message, script: SandboxScript) => number;
 
 const UDHI = 0x40;
-const CONCAT_8 = 0x00;
-const CONCAT_16 = 0x08;
-const MESSAGE_TYPE = 0x3c;
-/** Default, SME delivery acknowledgement, SME user acknowledgement. */
-const MESSAGE_TYPES: ReadonlySet<number> = new Set([0x00, 0x08, 0x10]);
 const MAX_TON = 6;
 const ALPHANUMERIC = 5;
 const INTERNATIONAL = 1;
@@ -40,9 +35,7 @@ const CHECKS: readonly Check[] = [
   checkLength,
   checkSource,
   checkDestination,
-  checkEsmClass,
-  checkHeader,
-  checkSar,
+  segmentStatus,
   checkTimes,
   checkRegisteredDelivery,
   checkRest,
@@ -94,41 +87,6 @@ function checkDestination({ destTon, destNpi, destination }: Message, script: Sa
 function isNumber(address: string, ton: number, script: SandboxScript): boolean {
   const digits = script.allowPlus && address.startsWith('+') ? address.slice(1) : address;
   return (ton === INTERNATIONAL ? INTERNATIONAL_NUMBER : DIGITS).test(digits);
-}
-
-function checkEsmClass({ esmClass, tlvs }: Message): number {
-  if (!MESSAGE_TYPES.has(esmClass & MESSAGE_TYPE)) return STATUS.ESME_RINVESMCLASS;
-  return esmClass & UDHI && tlvs.has(TAG.sar_msg_ref_num) ? STATUS.ESME_RINVTLVVAL : STATUS.ESME_ROK;
-}
-
-/** The user data header must be complete, and a concatenation element must have a possible part number. */
-function checkHeader(message: Message): number {
-  if (!(message.esmClass & UDHI)) return STATUS.ESME_ROK;
-  const header = readUdh(userData(message));
-  return header?.ies.every(isValidElement) ? STATUS.ESME_ROK : STATUS.ESME_RINVESMCLASS;
-}
-
-function isValidElement({ iei, data }: { iei: number; data: Uint8Array }): boolean {
-  if (iei !== CONCAT_8 && iei !== CONCAT_16) return true;
-  const [total = 0, seq = 0] = data.slice(-2);
-  return data.length === (iei === CONCAT_8 ? 3 : 4) && isPartNumber(total, seq);
-}
-
-const SAR_TAGS = [TAG.sar_msg_ref_num, TAG.sar_total_segments, TAG.sar_segment_seqnum];
-
-function checkSar({ tlvs }: Message): number {
-  if (tlvs.size === 0) return STATUS.ESME_ROK;
-  const present = SAR_TAGS.filter((tag) => tlvs.has(tag)).length;
-  if (present === 0) return STATUS.ESME_ROK;
-  if (present < SAR_TAGS.length) return STATUS.ESME_RMISSINGTLV;
-  const total = readUint(tlvs, TAG.sar_total_segments, 1);
-  const seq = readUint(tlvs, TAG.sar_segment_seqnum, 1);
-  if (readUint(tlvs, TAG.sar_msg_ref_num, 2) === null || total === null || seq === null) return STATUS.ESME_RINVTLVLEN;
-  return isPartNumber(total, seq) ? STATUS.ESME_ROK : STATUS.ESME_RINVTLVVAL;
-}
-
-function isPartNumber(total: number, seq: number): boolean {
-  return total >= 1 && seq >= 1 && seq <= total;
 }
 
 /** Scheduling is refused, as at several aggregators; a validity must be readable and in the future. */

@@ -6,6 +6,7 @@ const PASSWORD = 'correct horse battery';
 const GRACE = { session: 'grace' };
 const DEMO = { session: 'demo' };
 const KEY = { id: from('createApiKey.id') };
+const SMPP = { id: from('createSmppCredential.id') };
 const USER = { id: from('createUser.id') };
 const INVITATION = { id: from('createInvitation.id') };
 const NO_PROVIDER = 'single sign-on needs an identity provider';
@@ -35,6 +36,11 @@ export function accountStory(origin: string, password: string): readonly Step[] 
     step('findApiKey', { path: { id: from('createApiKey.apiKey') } }),
     step('rotateApiKey', { path: KEY }),
     step('deleteApiKey', { path: KEY }),
+    step('createSmppCredential'),
+    step('listSmppCredentials', { query: { limit: 1 } }),
+    step('changeSmppCredential', { path: SMPP }),
+    step('rotateSmppCredential', { path: SMPP }),
+    step('deleteSmppCredential', { path: SMPP }),
     step('getAccountSecurity'),
     step('putAccountSecurity'),
     step('getNumberRules'),

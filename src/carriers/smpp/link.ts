@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { createFrameReader } from '../../carriers/smpp/frames.ts';
-import { decodePdu, encodePdu, type Pdu } from '../../carriers/smpp/pdu.ts';
-import { STATUS } from '../../carriers/smpp/status.ts';
+import { createFrameReader } from './frames.ts';
+import { decodePdu, encodePdu, type Pdu } from './pdu.ts';
+import { STATUS } from './status.ts';
 
 /** What a link reports to its session. */
 export type LinkHandlers = {
@@ -23,9 +23,12 @@ export type Link = {
   end(): void;
   /** Closes at once, without sending what is queued. */
   destroy(): void;
-  /** Stops or resumes reading: while held, the peer sees a silent carrier. */
+  /**
+   * Stops or resumes reading. While held, no PDU is passed on, not even one that has arrived: at most what the socket gave
+   * in one piece waits here, and everything else waits at the peer.
+   */
   hold(held: boolean): void;
-  /** Returns the milliseconds since the peer last sent something. */
+  /** Returns the milliseconds since the peer last completed a PDU: half a PDU, however slow, is silence. */
   silentMs(): number;
 };
 
@@ -33,9 +36,16 @@ export type Link = {
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
-/** Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. */
-export function createLink(socket: Socket, handlers: LinkHandlers): Link {
-  const reader = createFrameReader();
+/**
+ * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. A PDU of more than
+ * `maxLength` octets (by default, of a message_payload of 64 KiB and all that is around it) ends it.
+ */
+export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: number } = {}): Link {
+  const reader = createFrameReader(options);
+  /** Frames that have arrived; those before `next` were passed on. */
+  let arrived: Uint8Array[] = [];
+  let next = 0;
+  let passing = false;
   let pending: Buffer[] = [];
   let whenWritten: (() => void)[] = [];
   let flushing = false;
@@ -71,12 +81,24 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
   }
 
   function read(chunk: Uint8Array): void {
-    lastReceived = performance.now();
-    for (const frame of reader.push(chunk)) {
-      if (ended) return;
-      readFrame(frame);
+    if (ended) return;
+    const frames = reader.push(chunk);
+    if (frames.length > 0) lastReceived = performance.now();
+    arrived = next === arrived.length ? frames : [...arrived.slice(next), ...frames];
+    next = 0;
+    passOn();
+  }
+
+  /** Passes on what has arrived, until a handler holds the link. A broken stream ends it behind the last valid frame. */
+  function passOn(): void {
+    if (passing) return;
+    passing = true;
+    while (next < arrived.length && !held && !ended) {
+      const frame = arrived[next++];
+      if (frame) readFrame(frame);
     }
-    if (reader.invalidLength() !== null && !ended) refuseLength(reader.invalidLength());
+    passing = false;
+    if (next === arrived.length && reader.invalidLength() !== null && !ended) refuseLength(reader.invalidLength());
   }
 
   function readFrame(frame: Uint8Array): void {
@@ -131,8 +153,12 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
     destroy,
     hold(value) {
       held = value;
-      if (held) socket.pause();
-      else if (!congested) socket.resume();
+      if (held) {
+        socket.pause();
+        return;
+      }
+      passOn();
+      if (!held && !congested) socket.resume();
     },
     silentMs: () => performance.now() - lastReceived,
   };

@@ -1,5 +1,5 @@
-import { decodePdu, encodePdu, type Message } from '../../carriers/smpp/pdu.ts';
-import { NO_TLVS } from '../../carriers/smpp/tlv.ts';
+import { decodePdu, encodePdu, type Message } from './pdu.ts';
+import { NO_TLVS } from './tlv.ts';
 
 const SEQUENCE_OFFSET = 12;
 

@@ -1,0 +1,118 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
+import { pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
+import { withExamples } from '../../platform/http/schema.ts';
+import { changeCredential, removeCredential, rotateCredential } from './change.ts';
+import { createCredential } from './create.ts';
+import {
+  CredentialId,
+  CredentialIn,
+  CredentialIssued,
+  CredentialOut,
+  toCredentialIssued,
+  toCredentialOut,
+} from './schema.ts';
+import { countCredentials, listCredentials } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/smpp/credentials';
+const tags = ['SMPP'];
+
+/**
+ * Registers the routes for the credentials with which the caller's account binds by SMPP. All need the scope `keys`; a
+ * foreign id is answered like an unknown one.
+ */
+export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps): void {
+  const onRequest = requireScope('keys');
+
+  app.post(PATH, {
+    onRequest,
+    config: { secretAnswer: true, stepUp: true },
+    schema: {
+      tags,
+      operationId: 'createSmppCredential',
+      summary: 'Create a credential for SMPP',
+      description: 'For binds to the SMPP server of the gateway. The password is shown only in this answer.',
+      body: withExamples(Type.Union([CredentialIn, Type.Null()]), { name: 'Kannel', maxBinds: 2, tps: 100 }),
+      response: { 201: CredentialIssued },
+    },
+    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      toCredentialIssued(await createCredential(tx, actor, body ?? {})),
+    ),
+  });
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listSmppCredentials',
+      summary: 'List the credentials for SMPP, oldest first',
+      querystring: Type.Object(pageFields),
+      response: { 200: PageOf(CredentialOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const db = tenant(pool, actor);
+      const { accountId } = actor;
+      const { page, limit } = query;
+      const [rows, total] = await Promise.all([
+        listCredentials(db, { accountId, page, limit }),
+        countCredentials(db, { accountId }),
+      ]);
+      return pageOf(query, rows.map(toCredentialOut), total);
+    },
+  });
+
+  app.patch(`${PATH}/:id`, {
+    onRequest,
+    config: { stepUp: true },
+    schema: {
+      tags,
+      operationId: 'changeSmppCredential',
+      summary: 'Change a credential for SMPP',
+      description: 'What is left out stays. Open binds follow at once; those that are not allowed any more are closed.',
+      params: CredentialId,
+      body: withExamples(CredentialIn, { window: 100, senders: ['ACME'] }),
+      response: { 200: CredentialOut },
+    },
+    handler: async ({ actor, params, body }) =>
+      toCredentialOut(
+        await tenantTransaction(pool, actor, (tx) => changeCredential(tx, actor, { ...body, ...params })),
+      ),
+  });
+
+  app.post(`${PATH}/:id/rotate`, {
+    onRequest,
+    config: { secretAnswer: true, stepUp: true },
+    schema: {
+      tags,
+      operationId: 'rotateSmppCredential',
+      summary: 'Give a credential for SMPP a new password',
+      description:
+        'The password is shown only in this answer. Binds that were opened with the previous one are closed.',
+      params: CredentialId,
+      response: { 200: CredentialIssued },
+    },
+    handler: idempotentTx({ pool, answers }, 200, async ({ actor, params }, tx) =>
+      toCredentialIssued(await rotateCredential(tx, actor, params)),
+    ),
+  });
+
+  app.delete(`${PATH}/:id`, {
+    onRequest,
+    config: { stepUp: true },
+    schema: {
+      tags,
+      operationId: 'deleteSmppCredential',
+      summary: 'Delete a credential for SMPP',
+      description: 'Its binds are closed at once. Receipts that wait for them are deleted.',
+      params: CredentialId,
+      response: { 204: Type.Null({ description: 'Deleted' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => removeCredential(tx, actor, params));
+      return reply.code(204).send(null);
+    },
+  });
+}

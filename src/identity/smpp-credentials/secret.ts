@@ -1,0 +1,23 @@
+import { randomInt } from 'node:crypto';
+
+/** Without characters that people take for one another. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz';
+const SYSTEM_ID_ALPHABET = `${LETTERS}23456789`;
+const PASSWORD_ALPHABET = `${LETTERS}${LETTERS.toUpperCase().replace('L', '')}23456789`;
+
+const SYSTEM_ID_LENGTH = 12;
+/** The most that SMPP 3.4 has room for: 9 octets with the NUL (protocol sheet smpp, section 2). */
+const PASSWORD_LENGTH = 8;
+
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** Generates a system_id of 12 characters, of which the field of a bind takes 15. Begins with a letter. */
+export const generateSystemId = (): string =>
+  randomText(LETTERS, 1) + randomText(SYSTEM_ID_ALPHABET, SYSTEM_ID_LENGTH - 1);
+
+/**
+ * Generates a password of 8 characters, with 45 random bits: enough against guesses at the port, which are limited. Its
+ * hash must be slow.
+ */
+export const generateSmppPassword = (): string => randomText(PASSWORD_ALPHABET, PASSWORD_LENGTH);

@@ -1,0 +1,268 @@
+import { plainArray } from '../../platform/db/array.ts';
+import { bigint, int, insertRows, rowsOf, smallint, text, timestamptz, uuid } from '../../platform/db/columns.ts';
+import { constant, type Db, exec, many, onePlan, type Sql, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { isOwnerAlive } from '../../platform/db/worker-session.ts';
+import { OPEN_STATES, STATUS } from '../states.ts';
+
+/** NOTIFY channel that wakes the processes with receivers when something is put into the outbox. */
+export const SMPP_CHANNEL = 'heliograph_smpp';
+
+/** A submitted address. */
+export type SubmittedAddresses = {
+  readonly sourceTon: number;
+  readonly sourceNpi: number;
+  readonly source: string;
+  readonly destTon: number;
+  readonly destNpi: number;
+  readonly destination: string;
+};
+
+/** The receipts that a submit by SMPP asked for. */
+export type ReceiptRequest = SubmittedAddresses & {
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly credentialId: number;
+  /** The id in the answer to the submit; null: that of the message. */
+  readonly shownId: string | null;
+  /** registered_delivery, as submitted. */
+  readonly registered: number;
+  /** user_message_reference, as submitted; null without it. */
+  readonly reference: number | null;
+  /** The beginning of the text. */
+  readonly quote: string;
+};
+
+/** Stores which receipts were asked for. The statement is sent before this returns, as a `burst` needs it. */
+export async function insertReceiptRequests(db: Db, rows: readonly ReceiptRequest[]): Promise<void> {
+  if (rows.length === 0) return;
+  await exec(
+    db,
+    onePlan(
+      insertRows('smpp_receipt', rows, {
+        accountId: bigint,
+        messageId: uuid,
+        credentialId: bigint,
+        shownId: uuid,
+        registered: smallint,
+        reference: int,
+        sourceTon: smallint,
+        sourceNpi: smallint,
+        source: text,
+        destTon: smallint,
+        destNpi: smallint,
+        destination: text,
+        quote: text,
+      }),
+    ),
+  );
+}
+
+/** A new state of a message. */
+export type NewState = {
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly status: number | null;
+  /** Null means in this transaction. */
+  readonly at: Date | null;
+};
+
+/** The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications. */
+const MODE = 3;
+const INTERMEDIATE = 16;
+
+/** Whether registered_delivery asks to hear of a state (protocol sheet smpp, section 9). */
+const isAskedFor = sql`CASE
+  WHEN w.status = ${constant(STATUS.ACCEPTED)} THEN w.registered & ${constant(INTERMEDIATE)} <> 0
+  WHEN w.status = ${constant(STATUS.UNKNOWN)} THEN false
+  WHEN w.status = ${constant(STATUS.DELIVERED)} THEN w.registered & ${constant(MODE)} IN (1, 3)
+  ELSE w.registered & ${constant(MODE)} IN (1, 2) END`;
+
+/**
+ * Puts the receipts that were asked for into the outbox, in the order of the states, and forgets the requests of messages
+ * with a final state. Receipts for a credential that was deleted are left out. The statement is sent before this returns.
+ */
+export async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void> {
+  await exec(
+    db,
+    sql`WITH wanted AS MATERIALIZED (
+          SELECT u.n, u.status, coalesce(u.at, now()) AS at, r.*
+          FROM ${rowsOf(states, {
+            account_id: bigint((s) => s.accountId),
+            message_id: uuid((s) => s.messageId),
+            status: smallint((s) => s.status),
+            at: timestamptz((s) => s.at),
+            n: int((_, n) => n),
+          })} AS u
+          JOIN smpp_receipt r ON r.account_id = u.account_id AND r.message_id = u.message_id),
+        ended AS (
+          DELETE FROM smpp_receipt r USING wanted w
+          WHERE r.account_id = w.account_id AND r.message_id = w.message_id AND w.status NOT IN (${OPEN_STATES})),
+        written AS (
+          INSERT INTO smpp_outbox (account_id, credential_id, message_id, status, at, shown_id, reference, source_ton,
+            source_npi, source, dest_ton, dest_npi, destination, quote)
+          SELECT w.account_id, w.credential_id, w.message_id, w.status, w.at, w.shown_id, w.reference, w.source_ton,
+            w.source_npi, w.source, w.dest_ton, w.dest_npi, w.destination, w.quote
+          FROM wanted w
+          WHERE ${isAskedFor}
+            AND EXISTS (SELECT FROM smpp_credential c WHERE c.account_id = w.account_id AND c.id = w.credential_id)
+          ORDER BY w.n
+          RETURNING id)
+        SELECT pg_notify(${SMPP_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`,
+  );
+}
+
+/**
+ * Puts inbound messages into the outbox if their accounts have a credential that takes them. The first condition is
+ * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this returns.
+ */
+export async function insertInbound(
+  db: Db,
+  messages: readonly { readonly accountId: number; readonly messageId: string }[],
+): Promise<void> {
+  const accountIds = plainArray([...new Set(messages.map((message) => message.accountId))]);
+  await exec(
+    db,
+    onePlan(sql`WITH written AS (
+          INSERT INTO smpp_outbox (account_id, message_id, at)
+          SELECT i.account_id, i.id, i.received_at
+          FROM ${rowsOf(messages, {
+            account_id: bigint((m) => m.accountId),
+            message_id: uuid((m) => m.messageId),
+            n: int((_, n) => n),
+          })} AS u
+          JOIN inbound_message i ON i.account_id = u.account_id AND i.id = u.message_id AND i.channel = 'SMS'
+          WHERE EXISTS (SELECT FROM smpp_credential c WHERE c.account_id = ANY (${accountIds}::bigint[]) AND c.inbound)
+            AND EXISTS (SELECT FROM smpp_credential c WHERE c.account_id = u.account_id AND c.inbound)
+          ORDER BY u.n
+          RETURNING id)
+        SELECT pg_notify(${SMPP_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
+  );
+}
+
+const DELIVERY = columns({
+  id: as<number>('o.id'),
+  accountId: as<number>('o.account_id'),
+  credentialId: as<number | null>('o.credential_id'),
+  messageId: as<string>('o.message_id'),
+  status: as<number | null>('o.status'),
+  at: as<Date>('o.at'),
+  shownId: as<string>('coalesce(o.shown_id, o.message_id)'),
+  reference: as<number | null>('o.reference'),
+  sourceTon: as<number>('coalesce(o.source_ton, 0)'),
+  sourceNpi: as<number>('coalesce(o.source_npi, 0)'),
+  source: as<string>("coalesce(i.source, o.source, '')"),
+  destTon: as<number>('coalesce(o.dest_ton, 0)'),
+  destNpi: as<number>('coalesce(o.dest_npi, 0)'),
+  destination: as<string>("coalesce(i.destination, o.destination, '')"),
+  /** The beginning of a sent message, or an inbound one. */
+  text: as<string>("coalesce(i.body, o.quote, '')"),
+  failures: as<number>('o.failures'),
+});
+/** A receipt (with the addresses of its submit) or, with a null status, an inbound message. */
+export type DeliveryRow = RowOf<typeof DELIVERY>;
+
+/** How many deliveries are wanted: receipts of a credential, or (null) inbound messages of an account. */
+export type Want = { readonly accountId: number; readonly credentialId: number | null; readonly limit: number };
+
+/**
+ * Claims deliveries that are due, oldest first, up to the limit of each want. One whose message has an earlier delivery
+ * waits until that is answered.
+ */
+export async function claimDeliveries(
+  db: Db,
+  { owner, wants }: { owner: number; wants: readonly Want[] },
+): Promise<DeliveryRow[]> {
+  return many(
+    db,
+    sql`WITH claimed AS (
+          UPDATE smpp_outbox o SET owner = ${owner}
+          FROM ${rowsOf(wants, {
+            account_id: bigint((w) => w.accountId),
+            credential_id: bigint((w) => w.credentialId),
+            most: int((w) => w.limit),
+          })} AS u
+          CROSS JOIN LATERAL (
+            SELECT id FROM (${dueOf(sql`q.credential_id = u.credential_id`)}) AS receipt
+            UNION ALL
+            SELECT id FROM (${dueOf(sql`u.credential_id IS NULL AND q.credential_id IS NULL`)}) AS inbound
+          ) AS due
+          WHERE o.id = due.id
+          RETURNING o.*)
+        SELECT ${DELIVERY}
+        FROM claimed o
+        LEFT JOIN inbound_message i ON o.status IS NULL AND i.account_id = o.account_id AND i.id = o.message_id
+        ORDER BY o.id`,
+  );
+}
+
+const dueOf = (own: Sql): Sql => sql`SELECT q.id FROM smpp_outbox q
+  WHERE q.account_id = u.account_id AND ${own} AND q.owner IS NULL AND q.due_at <= now()
+    AND NOT EXISTS (SELECT FROM smpp_outbox e WHERE e.message_id = q.message_id AND e.id < q.id)
+  ORDER BY q.due_at, q.id LIMIT u.most FOR UPDATE SKIP LOCKED`;
+
+/** Deletes deliveries that were answered. */
+export const deleteDeliveries = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
+  exec(db, onePlan(sql`DELETE FROM smpp_outbox WHERE id = ANY (${plainArray(ids)}::bigint[])`));
+
+/** A delivery that its receiver did not take. */
+export type Postponed = {
+  readonly id: number;
+  /** When it is tried again. */
+  readonly waitSeconds: number;
+  /** False for one that was not tried, as its bind closed. */
+  readonly failed: boolean;
+};
+
+/** Gives deliveries of this owner back: to any process with a receiver, after a while. */
+export const updatePostponed = (
+  db: Db,
+  { owner, rows }: { owner: number; rows: readonly Postponed[] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE smpp_outbox o SET owner = NULL, due_at = now() + make_interval(secs => u.wait),
+          failures = least(o.failures + u.failed, 32000)
+        FROM ${rowsOf(rows, {
+          id: bigint((r) => r.id),
+          wait: int((r) => r.waitSeconds),
+          failed: int((r) => (r.failed ? 1 : 0)),
+        })} AS u
+        WHERE o.id = u.id AND o.owner = ${owner}`,
+  );
+
+/**
+ * Releases what processes that died had claimed, and what this one has claimed without knowing it, because the answer to
+ * its claim was lost. Returns the number of rows.
+ */
+export const updateStray = (
+  db: Db,
+  { owner, heldIds }: { owner: number; heldIds: readonly number[] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`WITH dead AS MATERIALIZED (
+          SELECT o.owner FROM (SELECT DISTINCT owner FROM smpp_outbox WHERE owner IS NOT NULL) AS o
+          WHERE o.owner <> ${owner} AND NOT ${isOwnerAlive(sql`o.owner`)})
+        UPDATE smpp_outbox SET owner = NULL
+        WHERE owner IN (SELECT owner FROM dead) OR (owner = ${owner} AND id <> ALL (${plainArray(heldIds)}::bigint[]))`,
+  );
+
+/** Deletes what nobody fetched since `before`, and what waits for a credential that was deleted. */
+export const deleteUnfetched = (db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM smpp_outbox WHERE id IN (
+          SELECT o.id FROM smpp_outbox o
+          WHERE o.at < ${before} OR (o.credential_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM smpp_credential c WHERE c.account_id = o.account_id AND c.id = o.credential_id))
+          LIMIT ${limit})`,
+  );
+
+/** Deletes requests for receipts of messages with an id below `beforeId`: nothing is heard of these any more. */
+export const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM smpp_receipt WHERE (account_id, message_id) IN (
+          SELECT account_id, message_id FROM smpp_receipt WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
+  );

@@ -1,0 +1,25 @@
+import type { Pool } from 'pg';
+import { every, type Task } from '../../platform/lib/background/task.ts';
+import type { Clock } from '../../platform/lib/clock.ts';
+import { firstIdAt } from '../../platform/lib/ids.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
+import { deleteOldRequests, deleteUnfetched } from './sql.ts';
+
+/** As long as receipts and inbound messages wait for a receiver that takes them. */
+const KEEP_MS = 7 * DAY_MS;
+/** Longer than a message can be scheduled ahead, and its validity and the wait for its receipt take. */
+const KEEP_REQUESTS_MS = 400 * DAY_MS;
+const LIMIT = 10_000;
+
+/** Forgets what no receiver has fetched within seven days, and receipts that will never come. */
+export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly clock: Clock }): Task[] => [
+  {
+    name: 'old SMPP deliveries',
+    work: every(HOUR_MS, async () => {
+      const now = clock.now().getTime();
+      const deleted = await deleteUnfetched(pool, { before: new Date(now - KEEP_MS), limit: LIMIT });
+      const beforeId = firstIdAt(new Date(now - KEEP_REQUESTS_MS));
+      return deleted + (await deleteOldRequests(pool, { beforeId, limit: LIMIT }));
+    }),
+  },
+];

@@ -1,0 +1,99 @@
+import { EMPTY_MESSAGE, type Message } from '../../carriers/smpp/pdu.ts';
+import { receiptTlvs } from '../../carriers/smpp/receipt-tlvs.ts';
+import { receiptText } from '../../carriers/smpp/receipts.ts';
+import { countParts, encodeText, udhConcat } from '../../carriers/smpp/text.ts';
+import { NO_TLVS, TAG, uint16 } from '../../carriers/smpp/tlv.ts';
+import type { CredentialSettings } from '../../identity/smpp-credentials/sql.ts';
+import { timeOfId } from '../../platform/lib/ids.ts';
+import type { DeliveryRow } from '../smpp-outbox/sql.ts';
+import { isFinal } from '../states.ts';
+import { writeMessageId } from './message-id.ts';
+import { errorOfState, writtenState } from './statuses.ts';
+
+/** What of a client decides how deliveries are written. */
+export type Recipient = Pick<CredentialSettings, 'alphabet' | 'messageIds'> & {
+  /** Below 0x34 it knows no optional parameters. */
+  readonly version: number;
+};
+
+const VERSION_3_4 = 0x34;
+const RECEIPT = 0x04;
+const INTERMEDIATE = 0x20;
+const UDHI = 0x40;
+const MAX_SHORT_MESSAGE = 254;
+/** What the fields of an address take. */
+const MAX_ADDRESS = 20;
+const MAX_PARTS = 255;
+
+/** Writes a delivery as the deliver_sm that it takes: one, or several for a long text to a client of SMPP 3.3. */
+export const toMessages = (row: DeliveryRow, to: Recipient): Message[] =>
+  row.status === null ? inboundMessages(row, to) : [receiptMessage(row, row.status, to)];
+
+/** Writes a receipt, with the addresses of the submit swapped (protocol sheet smpp, section 10). */
+function receiptMessage(row: DeliveryRow, status: number, { messageIds, version }: Recipient): Message {
+  const { stat, state } = writtenState(status);
+  const error = errorOfState(status);
+  const id = writeMessageId(row.shownId, messageIds);
+  const text = receiptText({
+    id,
+    submittedAt: timeOfId(row.messageId),
+    doneAt: row.at,
+    stat,
+    err: String(error).padStart(3, '0'),
+    text: row.text.replace(/[^\x20-\x7e]/g, '.'),
+  });
+  const { reference } = row;
+  const tlvs = new Map([
+    ...receiptTlvs({ id, state, error }),
+    ...(reference === null ? [] : [[TAG.user_message_reference, uint16(reference)] as const]),
+  ]);
+  return {
+    ...EMPTY_MESSAGE,
+    sourceTon: row.destTon,
+    sourceNpi: row.destNpi,
+    source: row.destination,
+    destTon: row.sourceTon,
+    destNpi: row.sourceNpi,
+    destination: row.source,
+    esmClass: isFinal(status) ? RECEIPT : INTERMEDIATE,
+    shortMessage: Buffer.from(text, 'latin1'),
+    tlvs: version < VERSION_3_4 ? NO_TLVS : tlvs,
+  };
+}
+
+function inboundMessages(row: DeliveryRow, to: Recipient): Message[] {
+  const base: Message = {
+    ...EMPTY_MESSAGE,
+    sourceTon: /^\d{7,}$/.test(row.source) ? 1 : /^\d+$/.test(row.source) ? 0 : 5,
+    sourceNpi: /^\d+$/.test(row.source) ? 1 : 0,
+    source: storableAddress(row.source),
+    destTon: /^\d{7,}$/.test(row.destination) ? 1 : 0,
+    destNpi: 1,
+    destination: storableAddress(row.destination),
+  };
+  const options = { defaultAlphabet: to.alphabet };
+  const { dataCoding, parts } = encodeText(row.text, { ...options, longMode: 'payload' });
+  const whole = parts[0] ?? new Uint8Array(0);
+  if (countParts(row.text, options).parts === 1) return [{ ...base, dataCoding, shortMessage: whole }];
+  if (to.version >= VERSION_3_4) {
+    const isShort = whole.length <= MAX_SHORT_MESSAGE;
+    if (isShort) return [{ ...base, dataCoding, shortMessage: whole }];
+    return [{ ...base, dataCoding, tlvs: new Map([[TAG.message_payload as number, whole]]) }];
+  }
+  return segmentsOf(row, base, options);
+}
+
+/** A client of SMPP 3.3 gets the parts of a long text. */
+function segmentsOf(row: DeliveryRow, base: Message, options: { defaultAlphabet: Recipient['alphabet'] }): Message[] {
+  const { dataCoding, parts } = encodeText(row.text, options);
+  const all = parts.slice(0, MAX_PARTS);
+  return all.map((octets, index) => ({
+    ...base,
+    esmClass: UDHI,
+    dataCoding,
+    shortMessage: Buffer.concat([udhConcat(row.id & 0xff, all.length, index + 1, 8), octets]),
+  }));
+}
+
+/** Carriers may write anything into an address; the field takes 20 characters of Latin-1. */
+const storableAddress = (address: string): string => address.replace(/[^\x20-\xff]/g, '?').slice(0, MAX_ADDRESS);

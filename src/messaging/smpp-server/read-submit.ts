@@ -1,0 +1,172 @@
+import type { Message } from '../../carriers/smpp/pdu.ts';
+import { segmentStatus } from '../../carriers/smpp/segments.ts';
+import { STATUS } from '../../carriers/smpp/status.ts';
+import { concatOf, decodeText, readUdh, udhConcat, userData } from '../../carriers/smpp/text.ts';
+import { parseTime } from '../../carriers/smpp/times.ts';
+import { readText, readUint, TAG } from '../../carriers/smpp/tlv.ts';
+import type { CredentialSettings } from '../../identity/smpp-credentials/sql.ts';
+import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
+import { type Draft, newDraft } from '../sending/draft.ts';
+
+/** What of a credential decides how its submits are read. */
+export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
+  Pick<NumberRules, 'defaultCountry'> & { readonly id: number };
+
+export type ReadOptions = { readonly now: Date; readonly maxScheduleDays: number };
+
+/** A submit as a draft, or the status with which it is refused. */
+export type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
+
+/** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
+export const CLIENT_ID_TAG = 0x1400;
+const MAX_CLIENT_ID_LENGTH = 100;
+
+const UDHI = 0x40;
+const MAX_PRIORITY = 3;
+const MAX_SERVICE_TYPE_LENGTH = 5;
+/** The bits of registered_delivery that SMPP reserves. */
+const RESERVED_DELIVERY = 0xe0;
+/** The bits that ask for receipts: of final states, and intermediate notifications. */
+const WANTS_RECEIPT = 0x13;
+const QUOTED_CHARACTERS = 20;
+
+const INTERNATIONAL = 1;
+const ALPHANUMERIC = 5;
+const NUMBER = /^\+?\d{1,20}$/;
+
+/**
+ * Reads a submit_sm as a draft of a single message (protocol sheet smpp, sections 2 and 5 to 9). The fields are checked
+ * here, what they say (the number, the sender, the length of the text) where messages of all clients are. A part of a long
+ * message stays one: a draft with a user data header (docs/decisions/0042-parts-by-smpp-stay-parts.md).
+ */
+export function readSubmit(message: Message, by: Submitter, options: ReadOptions): ReadSubmit {
+  const status = fieldStatus(message) || addressStatus(message, by) || segmentStatus(message);
+  if (status !== STATUS.ESME_ROK) return { status };
+  const times = readTimes(message, options);
+  if ('status' in times) return times;
+  const clientId = readText(message.tlvs, CLIENT_ID_TAG) ?? '';
+  if (clientId.length > MAX_CLIENT_ID_LENGTH) return { status: STATUS.ESME_RINVTLVLEN };
+  const content = contentOf(message, by);
+  if (content === null) return { status: STATUS.ESME_RINVDCS };
+  const draft = newDraft({
+    channel: 'SMS',
+    source: 'API',
+    clientId: clientId === '' ? null : clientId,
+    destination: destinationOf(message, by),
+    sender: message.source,
+    ...content,
+    ...times,
+    smpp: receiptsOf(message, by, content.body),
+  });
+  return { draft };
+}
+
+function fieldStatus(message: Message): number {
+  if (message.serviceType.length > MAX_SERVICE_TYPE_LENGTH) return STATUS.ESME_RINVSERTYP;
+  if (message.priority > MAX_PRIORITY) return STATUS.ESME_RINVPRTFLG;
+  if ((message.registeredDelivery & RESERVED_DELIVERY) !== 0) return STATUS.ESME_RINVREGDLVFLG;
+  // Replacing is not offered, and to send the message beside the other one is not what was asked for.
+  if (message.replaceIfPresent !== 0) return STATUS.ESME_RINVREPFLAG;
+  if (message.defaultMessageId !== 0) return STATUS.ESME_RINVDFTMSGID;
+  const twice = message.shortMessage.length > 0 && message.tlvs.has(TAG.message_payload);
+  return twice ? STATUS.ESME_RINVMSGLEN : STATUS.ESME_ROK;
+}
+
+function addressStatus({ source, destTon, destination }: Message, { senders }: Submitter): number {
+  if (destTon === ALPHANUMERIC) return STATUS.ESME_RINVDSTTON;
+  if (!NUMBER.test(destination)) return STATUS.ESME_RINVDSTADR;
+  const isAllowed = senders.length === 0 || senders.some((sender) => bare(sender) === bare(source));
+  return isAllowed ? STATUS.ESME_ROK : STATUS.ESME_RINVSRCADR;
+}
+
+/** Numbers are the same with and without their plus. */
+const bare = (sender: string): string => sender.replace(/^\+(?=\d+$)/, '');
+
+/**
+ * An international number gets its plus. Others are read as the account's rules for numbers say; without a default country
+ * they can only be international too, whatever type of number a client has declared.
+ */
+const destinationOf = ({ destTon, destination }: Message, { defaultCountry }: Submitter): string =>
+  /^[1-9]/.test(destination) && (destTon === INTERNATIONAL || defaultCountry === null)
+    ? `+${destination}`
+    : destination;
+
+type Times = Pick<Draft, 'validUntil' | 'scheduledAt'>;
+
+function readTimes(message: Message, { now, maxScheduleDays }: ReadOptions): Times | { readonly status: number } {
+  const scheduledAt = instantOf(message.scheduleTime, now);
+  if (scheduledAt === 'invalid') return { status: STATUS.ESME_RINVSCHED };
+  // A time that is over, by a clock that is behind ours, means at once.
+  const later = scheduledAt !== null && scheduledAt > now ? scheduledAt : null;
+  if (later !== null && later.getTime() > now.getTime() + maxScheduleDays * DAY_MS)
+    return { status: STATUS.ESME_RINVSCHED };
+  const validUntil = instantOf(message.validity, later ?? now);
+  if (validUntil === 'invalid' || (validUntil !== null && validUntil <= (later ?? now)))
+    return { status: STATUS.ESME_RINVEXPIRY };
+  return { scheduledAt: later, validUntil };
+}
+
+function instantOf(text: string, from: Date): Date | null | 'invalid' {
+  if (text === '') return null;
+  const time = parseTime(text);
+  if (time === null) return 'invalid';
+  return time instanceof Date ? time : new Date(from.getTime() + time.relativeMs);
+}
+
+type Content = Pick<Draft, 'body' | 'binary' | 'udh'>;
+
+/** Returns the content of a message; null for a data_coding that we do not know. */
+function contentOf(message: Message, { alphabet }: Submitter): Content | null {
+  const { udh, octets } = splitUserData(message);
+  const kind = kindOfCoding(message.dataCoding);
+  if (kind === null) return null;
+  if (kind === 'binary') return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets }, udh: null };
+  // A character that was split between two parts has no half in a text: it is lost, and the rest is kept.
+  const body = decodeText(octets, message.dataCoding, alphabet).toWellFormed();
+  return { body, binary: null, udh };
+}
+
+function splitUserData(message: Message): { readonly udh: Uint8Array | null; readonly octets: Uint8Array } {
+  const all = Uint8Array.from(userData(message));
+  const udh = message.esmClass & UDHI ? readUdh(all) : null;
+  if (udh) return { udh: all.subarray(0, udh.length), octets: all.subarray(udh.length) };
+  const concat = concatOf(message);
+  // A header of six octets leaves exactly the room that SAR leaves.
+  return { udh: concat && udhConcat(concat.ref, concat.total, concat.seq, 8), octets: all };
+}
+
+/** Octets, and 8-bit data in the groups of TS 23.038 that have a class. */
+const isBinary = (coding: number): boolean =>
+  coding === 0x02 || coding === 0x04 || (coding & 0xfc) === 0x14 || (coding & 0xf4) === 0xf4;
+
+const TEXT_CODINGS: ReadonlySet<number> = new Set([0x00, 0x01, 0x03, 0x06, 0x07, 0x08, 0x0a, 0x0e]);
+
+/** 7-bit and UCS-2 texts in the groups of TS 23.038: with a class, or about waiting messages. */
+const isTextInGroup = (coding: number): boolean =>
+  (coding & 0xfc) === 0x10 ||
+  (coding & 0xfc) === 0x18 ||
+  (coding >= 0xc0 && coding <= 0xef) ||
+  (coding & 0xf4) === 0xf0;
+
+function kindOfCoding(coding: number): 'text' | 'binary' | null {
+  if (isBinary(coding)) return 'binary';
+  return TEXT_CODINGS.has(coding) || isTextInGroup(coding) ? 'text' : null;
+}
+
+function receiptsOf(message: Message, { id }: Submitter, body: string): NonNullable<Draft['smpp']> | null {
+  if ((message.registeredDelivery & WANTS_RECEIPT) === 0) return null;
+  return {
+    credentialId: id,
+    shownId: null,
+    registered: message.registeredDelivery,
+    reference: readUint(message.tlvs, TAG.user_message_reference, 2),
+    sourceTon: message.sourceTon,
+    sourceNpi: message.sourceNpi,
+    source: message.source,
+    destTon: message.destTon,
+    destNpi: message.destNpi,
+    destination: message.destination,
+    quote: body.slice(0, QUOTED_CHARACTERS).toWellFormed(),
+  };
+}

@@ -1,0 +1,162 @@
+import type { Pool } from 'pg';
+import {
+  type Message,
+  EMPTY_MESSAGE,
+  type AnyPduOf,
+  type Pdu,
+  type PduOf,
+  withoutBody,
+} from '../../carriers/smpp/pdu.ts';
+import type { Address } from '../../carriers/smpp/bodies.ts';
+import { STATUS } from '../../carriers/smpp/status.ts';
+import { NO_TLVS } from '../../carriers/smpp/tlv.ts';
+import type { Clock } from '../../platform/lib/clock.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
+import type { Accept, Sender } from '../sending/accept.ts';
+import type { Draft } from '../sending/draft.ts';
+import { writeMessageId } from './message-id.ts';
+import { createStoredRequests } from './stored.ts';
+import { readSubmit, type Submitter } from './read-submit.ts';
+import type { Request } from './session.ts';
+import type { Client } from './sign-in.ts';
+import { statusOfError, statusOfVerdict } from './statuses.ts';
+
+export type RequestDeps = {
+  readonly pool: Pool;
+  readonly accept: Accept;
+  readonly clock: Clock;
+  readonly limiter: RateLimiter;
+  readonly maxScheduleDays: number;
+  readonly log: Log;
+};
+
+type Submit = AnyPduOf<'submit_sm' | 'data_sm'>;
+
+/**
+ * Creates the answers to the requests of clients. Messages go the same way as those by HTTP (`accept.one`), and a
+ * submit_sm_resp leaves when they are committed. The promise never rejects: a failure is a status that says "try again".
+ */
+export function createRequests(deps: RequestDeps): (client: Client, request: Request) => Promise<Pdu> {
+  const { accept, clock, limiter, maxScheduleDays, log } = deps;
+  const { query, cancel, replace } = createStoredRequests(deps);
+
+  async function answer(client: Client, request: Request): Promise<Pdu> {
+    switch (request.command) {
+      case 'submit_sm':
+      case 'data_sm':
+        return submit(client, request);
+      case 'submit_multi':
+        return submitMulti(client, request);
+      case 'query_sm':
+        return query(client, request);
+      case 'cancel_sm':
+        return cancel(client, request);
+      case 'replace_sm':
+        return replace(client, request);
+    }
+  }
+
+  async function submit(client: Client, request: Submit): Promise<Pdu> {
+    if (!take(client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
+    const read = readSubmit(messageOf(request), submitterOf(client), { now: clock.now(), maxScheduleDays });
+    if ('status' in read) return refused(request, read.status);
+    const verdict = await accept.one(senderOf(client), read.draft);
+    if (verdict.kind !== 'accepted') return refused(request, statusOfVerdict(verdict));
+    const messageId = writeMessageId(verdict.messageId, client.messageIds);
+    return { command: `${request.command}_resp`, status: 0, sequence: request.sequence, messageId, tlvs: NO_TLVS };
+  }
+
+  async function submitMulti(client: Client, request: PduOf<'submit_multi'>): Promise<Pdu> {
+    const { destinations } = request;
+    if (destinations.length === 0) return refused(request, STATUS.ESME_RINVNUMDESTS);
+    if (!take(client, destinations.length)) return refused(request, STATUS.ESME_RTHROTTLED);
+    // Each destination has a message of its own; their receipts name the id of the answer.
+    const groupId = newId();
+    const by = submitterOf(client);
+    const now = clock.now();
+    const read = destinations.map((destination) =>
+      'list' in destination
+        ? { status: STATUS.ESME_RINVDLNAME }
+        : readSubmit(messageTo(request, destination), by, { now, maxScheduleDays }),
+    );
+    const drafts = read.flatMap((one) => ('draft' in one ? [asGroup(one.draft, groupId)] : []));
+    const verdicts = drafts.length > 0 ? await accept.many(senderOf(client), drafts) : [];
+    let next = 0;
+    const statuses = read.map((one) => {
+      if ('status' in one) return one.status;
+      const verdict = verdicts[next++];
+      return verdict ? statusOfVerdict(verdict) : STATUS.ESME_RSYSERR;
+    });
+    if (!statuses.includes(STATUS.ESME_ROK)) return refused(request, statuses[0] ?? STATUS.ESME_RSUBMITFAIL);
+    const unsuccessful = destinations.flatMap((destination, i) => {
+      const errorStatus = statuses[i] ?? STATUS.ESME_RSYSERR;
+      const address = 'list' in destination ? { ton: 0, npi: 0, address: destination.list } : destination;
+      return errorStatus === STATUS.ESME_ROK ? [] : [{ ...address, errorStatus }];
+    });
+    const messageId = writeMessageId(groupId, client.messageIds);
+    return {
+      command: 'submit_multi_resp',
+      status: 0,
+      sequence: request.sequence,
+      messageId,
+      unsuccessful,
+      tlvs: NO_TLVS,
+    };
+  }
+
+  /** Counts messages within the client's rate; counts none when there is no room for all of them. */
+  function take({ accountId, id, rate }: Client, count: number): boolean {
+    if (rate === null) return true;
+    const name = `${accountId}/${id}`;
+    for (let taken = 0; taken < count; taken++) {
+      if (limiter.take(name, rate).allowed) continue;
+      for (; taken > 0; taken--) limiter.refund(name);
+      return false;
+    }
+    return true;
+  }
+
+  return (client, request) =>
+    answer(client, request).catch((err: unknown) => {
+      const status = statusOfError(err);
+      log.warn({ err, command: request.command, accountId: client.accountId }, 'an SMPP request failed');
+      return refused(request, status);
+    });
+}
+
+const refused = ({ command, sequence }: Request, status: number): Pdu =>
+  withoutBody({ command: `${command}_resp`, status, sequence });
+
+const senderOf = ({ accountId, numberRules }: Client): Sender => ({
+  accountId,
+  numberRules,
+  keyId: null,
+  userId: null,
+});
+
+const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client): Submitter => ({
+  id,
+  alphabet,
+  senders,
+  defaultCountry,
+});
+
+/** A data_sm has the fields of a submit_sm that its message needs. */
+const messageOf = (request: Submit): Message =>
+  request.command === 'submit_sm' ? request : { ...EMPTY_MESSAGE, ...request };
+
+const messageTo = (request: PduOf<'submit_multi'>, { ton, npi, address }: Address): Message => ({
+  ...request,
+  destTon: ton,
+  destNpi: npi,
+  destination: address,
+});
+
+const asGroup = (draft: Draft, groupId: string): Draft => ({
+  ...draft,
+  // One id for several messages would make all but the first a repeat.
+  clientId: null,
+  smpp: draft.smpp ? { ...draft.smpp, shownId: groupId } : null,
+});

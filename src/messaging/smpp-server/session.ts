@@ -1,0 +1,297 @@
+import type { Socket } from 'node:net';
+import { withSequence } from '../../carriers/smpp/deliver-frame.ts';
+import { createLink } from '../../carriers/smpp/link.ts';
+import { COMMAND, type CommandName, type AnyPduOf, type Pdu, withoutBody } from '../../carriers/smpp/pdu.ts';
+import { STATUS, statusName } from '../../carriers/smpp/status.ts';
+import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import { createDeliverWindow, type DeliverWindow, type Settled } from './deliver-window.ts';
+import type { Client, Shown, SignedIn } from './sign-in.ts';
+import type { BindMode } from './sql.ts';
+
+/** The requests that are answered out of the database. */
+export type Request = AnyPduOf<'submit_sm' | 'data_sm' | 'submit_multi' | 'query_sm' | 'cancel_sm' | 'replace_sm'>;
+type BindRequest = AnyPduOf<`bind_${BindMode}`>;
+
+/** How long a session waits for what. */
+export type Timing = {
+  /** From the connection to the bind, TLS included. */
+  readonly bindMs: number;
+  /** Silence after which an enquire_link goes out; after three times as long the client counts as gone. */
+  readonly enquireMs: number;
+  /** For the answer to a deliver_sm. */
+  readonly answerMs: number;
+};
+
+export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000 };
+
+/** What a session needs from the server. */
+export type SessionDeps = {
+  readonly timing: Timing;
+  readonly log: Log;
+  signIn(shown: Shown): Promise<SignedIn>;
+  /** Answers a request; never rejects. */
+  answer(client: Client, request: Request): Promise<Pdu>;
+  /** Called when the client has bound, before its bind is answered. */
+  bound(session: Session): void;
+  /** Called when the connection has ended; once more when a bind that was being checked opened only after that. */
+  closed(session: Session): void;
+};
+
+/** An open bind. */
+export type Bind = {
+  readonly id: number;
+  readonly mode: BindMode;
+  /** Below 0x34 a client knows no optional parameters. */
+  readonly version: number;
+  /** As the credential and the account are now. */
+  client: Client;
+};
+
+/** One connection of a client, from its first octet to its end. */
+export type Session = {
+  readonly address: string;
+  /** Null until it has bound. */
+  readonly bind: Bind | null;
+  /** How many more deliver_sm it takes now: 0 for a transmitter, and for one that ends. */
+  room(): number;
+  /**
+   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is called
+   * once, with the first status that is not 0.
+   */
+  deliver(frames: readonly Buffer[], settled: Settled): void;
+  /** Sets what the credential and the account are from now on. */
+  follow(client: Client): void;
+  /** Reads nothing more, answers what it has read, and unbinds. */
+  leave(reason: string): void;
+  /** Checks what has taken too long. */
+  sweep(): void;
+  /** Closes at once. */
+  destroy(): void;
+};
+
+const RESPONSE_BIT = 0x80000000;
+const MAX_SEQUENCE = 0x7fffffff;
+const VERSION_3_4 = 0x34;
+const OUR_SYSTEM_ID = 'Heliograph';
+const SILENT_PERIODS = 3;
+/** Faults that a client may make on one connection: what it sends then is not SMPP. */
+const MAX_FAULTS = { stranger: 3, bound: 100 };
+/** Rounds of deliver_sm without any answer after which other binds get them. */
+const MAX_UNANSWERED_ROUNDS = 2;
+const LEAVE_MS = 5000;
+
+/**
+ * Runs the server side of SMPP 3.4 on a socket (protocol sheet smpp, sections 1 to 4): bind states, liveness, both windows.
+ * It reads no more requests than the client's window holds before these are answered, so that a client that sends faster
+ * than we store waits in its own socket.
+ */
+export function createSession(socket: Socket, address: string, deps: SessionDeps): Session {
+  const { timing, log } = deps;
+  const link = createLink(socket, { pdu: receive, broken, closed });
+  const startedAt = performance.now();
+  let bind: Bind | null = null;
+  let window: DeliverWindow | null = null;
+  let signingIn = false;
+  let ended = false;
+  let leaving: string | null = null;
+  /** The unbind to answer before the end; null without one. */
+  let unbindSequence: number | null = null;
+  let unanswered = 0;
+  let enquiries = 0;
+  let faults = 0;
+  let unansweredRounds = 0;
+  let sequence = 0;
+
+  function nextSequence(): number {
+    sequence = sequence === MAX_SEQUENCE ? 1 : sequence + 1;
+    return sequence;
+  }
+
+  function updateHold(): void {
+    const full = bind !== null && unanswered >= bind.client.window;
+    link.hold(signingIn || leaving !== null || full);
+  }
+
+  function receive(pdu: Pdu): void {
+    enquiries = 0;
+    if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
+    switch (pdu.command) {
+      case 'bind_transmitter':
+        return bindAs('transmitter', pdu);
+      case 'bind_receiver':
+        return bindAs('receiver', pdu);
+      case 'bind_transceiver':
+        return bindAs('transceiver', pdu);
+      case 'enquire_link':
+        return link.send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
+      case 'unbind':
+        return unbound(pdu.sequence);
+      case 'submit_sm':
+      case 'data_sm':
+      case 'submit_multi':
+      case 'query_sm':
+      case 'cancel_sm':
+      case 'replace_sm':
+        return serve(pdu);
+      default:
+        link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
+        return countFault();
+    }
+  }
+
+  function receiveResponse(pdu: Pdu): void {
+    if (pdu.command === 'unbind_resp') return link.end();
+    const isAnswer = pdu.command === 'deliver_sm_resp' || pdu.command === 'generic_nack';
+    if (!isAnswer || !window) return;
+    const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
+    if (window.answered(pdu.sequence, status)) unansweredRounds = 0;
+  }
+
+  function bindAs(mode: BindMode, pdu: BindRequest): void {
+    if (bind || signingIn) return refuse(pdu, STATUS.ESME_RALYBND);
+    signingIn = true;
+    updateHold();
+    const { systemId, password } = pdu;
+    void deps.signIn({ systemId, password, mode, address }).then((signedIn) => {
+      signingIn = false;
+      if ('status' in signedIn) endBind(pdu, signedIn);
+      else openBind(mode, pdu, signedIn);
+    });
+  }
+
+  function endBind(pdu: BindRequest, { status, reason }: { status: number; reason: string }): void {
+    log.info({ systemId: pdu.systemId, address, status: statusName(status), reason }, 'SMPP bind refused');
+    refuse(pdu, status);
+    // One attempt for each connection: a guess costs a handshake.
+    link.end();
+  }
+
+  function openBind(
+    mode: BindMode,
+    { command, sequence: requestSequence, interfaceVersion: version, systemId }: BindRequest,
+    { client, bindId }: { client: Client; bindId: number },
+  ): void {
+    bind = { id: bindId, mode, version, client };
+    if (ended) return deps.closed(session);
+    if (mode !== 'transmitter') window = createDeliverWindow(() => bind?.client.window ?? 0, timing.answerMs);
+    const tlvs = version < VERSION_3_4 ? NO_TLVS : new Map([[TAG.sc_interface_version as number, uint8(VERSION_3_4)]]);
+    link.send({ command: `${command}_resp`, status: 0, sequence: requestSequence, systemId: OUR_SYSTEM_ID, tlvs });
+    log.info({ systemId, address, mode, accountId: client.accountId }, 'SMPP bind opened');
+    deps.bound(session);
+    updateHold();
+  }
+
+  function serve(request: Request): void {
+    if (!bind || bind.mode === 'receiver') {
+      refuse(request, STATUS.ESME_RINVBNDSTS);
+      return countFault();
+    }
+    unanswered += 1;
+    updateHold();
+    void deps.answer(bind.client, request).then((response) => {
+      link.send(response);
+      unanswered -= 1;
+      updateHold();
+      leaveIfAnswered();
+    });
+  }
+
+  function refuse({ command, sequence: requestSequence }: Pdu, status: number): void {
+    const response = `${command}_resp`;
+    const known = isCommand(response) ? response : 'generic_nack';
+    link.send(withoutBody({ command: known, status, sequence: requestSequence }));
+  }
+
+  function broken(): void {
+    countFault();
+  }
+
+  function countFault(): void {
+    faults += 1;
+    if (faults >= (bind ? MAX_FAULTS.bound : MAX_FAULTS.stranger)) link.end();
+  }
+
+  function unbound(requestSequence: number): void {
+    unbindSequence = requestSequence;
+    leave('the client unbound');
+  }
+
+  function leave(reason: string): void {
+    if (leaving !== null) return;
+    leaving = reason;
+    updateHold();
+    setTimeout(link.destroy, LEAVE_MS).unref();
+    leaveIfAnswered();
+  }
+
+  /** Ends the session when it is to end and owes no answer. After our own unbind the client still answers it. */
+  function leaveIfAnswered(): void {
+    if (leaving === null || unanswered > 0) return;
+    if (unbindSequence !== null) {
+      const status = bind ? STATUS.ESME_ROK : STATUS.ESME_RINVBNDSTS;
+      link.send({ command: 'unbind_resp', status, sequence: unbindSequence });
+    } else if (bind) link.send({ command: 'unbind', status: 0, sequence: nextSequence() });
+    link.end();
+  }
+
+  function deliver(frames: readonly Buffer[], settled: Settled): void {
+    let open = frames.length;
+    let first: number | null = 0;
+    for (const frame of frames) {
+      const number = nextSequence();
+      link.sendFrame(withSequence(frame, number));
+      window?.add(number, (status) => {
+        if (first === 0) first = status;
+        open -= 1;
+        if (open === 0) settled(first);
+      });
+    }
+  }
+
+  function sweep(): void {
+    const now = performance.now();
+    if (!bind) {
+      if (now - startedAt > timing.bindMs) link.destroy();
+      return;
+    }
+    if (window && window.expire(now) > 0) unansweredRounds += 1;
+    if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
+    // While we owe answers, we may be the ones who do not read.
+    if (unanswered > 0) return;
+    const periods = link.silentMs() / timing.enquireMs;
+    if (periods >= SILENT_PERIODS) return link.destroy();
+    if (periods < enquiries + 1) return;
+    enquiries += 1;
+    link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
+  }
+
+  function closed(): void {
+    ended = true;
+    window?.close();
+    if (bind) {
+      const reason = leaving ?? 'the connection ended';
+      log.info({ systemId: bind.client.systemId, address, mode: bind.mode, reason }, 'SMPP bind closed');
+    }
+    deps.closed(session);
+  }
+
+  const session: Session = {
+    address,
+    get bind() {
+      return bind;
+    },
+    room: () => (leaving === null && !ended ? (window?.room() ?? 0) : 0),
+    deliver,
+    follow(client) {
+      if (bind) bind.client = client;
+      updateHold();
+    },
+    leave,
+    sweep,
+    destroy: link.destroy,
+  };
+  return session;
+}
+
+const isCommand = (name: string): name is CommandName => name in COMMAND;

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { exec, one, sql } from '../../src/platform/db/query.ts';
+import { hashPassword } from '../../src/identity/users/password.ts';
+import { freePort } from '../support/free-port.ts';
+import { KANNEL, kannelIsMissing } from '../support/interop/peers/kannel.ts';
+import { startTestProgram } from '../support/program.ts';
+import { newCredential } from '../support/smpp-server.ts';
+import { listTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
+
+const COUNT = 500;
+const AT_ONCE = 50;
+const LONG = 'This text is longer than a single part of a message can hold. '.repeat(4).trim();
+const LONG_PARTS = 2;
+const UNICODE = 'Olá, São João: 你好, Ω 😀';
+
+/** The carrier has outcomes of its own for numbers that end in 99xx. */
+const outsideScript = (n: number): number => Math.floor(n / 9000) * 10_000 + (n % 9000);
+
+test.for(KANNEL.binds)(
+  'Kannel, bound as %s, gets a receipt for each message, and the counts agree',
+  async (bind, { skip }) => {
+    const missing = kannelIsMissing();
+    if (missing !== undefined) return skip(missing);
+    const port = await freePort();
+    await using program = await startTestProgram({ environment: { SMPP_PORT: String(port) } });
+    const { id } = await newCredential(program.pool, program.account.accountId, { tps: 100_000, maxBinds: 4 });
+    const hash = await hashPassword('secret08');
+    await exec(
+      program.pool,
+      sql`UPDATE smpp_credential SET system_id = 'gw1', password_hash = ${hash} WHERE id = ${id}`,
+    );
+    const session = await KANNEL.connect({ port, bind, window: 20 });
+    try {
+      const numbers = Array.from({ length: COUNT }, (_, n) => `39333${1_000_000 + outsideScript(n)}`);
+      for (let from = 0; from < COUNT; from += AT_ONCE)
+        await Promise.all(numbers.slice(from, from + AT_ONCE).map((number) => session.send(number, `To ${number}`)));
+      await session.send('393339990001', LONG);
+      await session.send('393339990002', UNICODE);
+      const wanted = new Set([...numbers, '393339990001', '393339990002']);
+      const missed = (seen: Iterable<string>): number => wanted.difference(new Set(seen)).size;
+      await until('all at the carrier', () => program.smsc.ledger.submits().length === COUNT + LONG_PARTS + 1);
+      // Kannel looks for the message of a receipt among those of the same bind, and a pair of binds is two.
+      if (bind === 'trx') await until('a receipt for each', () => missed(session.delivered()) === 0);
+      const taken = listTaken(program.smsc);
+      expect(taken.filter(({ text }) => text.startsWith('To '))).toHaveLength(COUNT);
+      const textTo = (number: string) =>
+        taken.filter(({ destination }) => destination === number).map(({ text }) => text);
+      expect(textTo('393339990001').join('')).toBe(LONG);
+      expect(textTo('393339990002').join('')).toBe(UNICODE);
+      await until('every receipt is answered', async () => {
+        const { n } = await one<{ n: number }>(
+          program.pool,
+          sql`SELECT (SELECT count(*) FROM smpp_outbox)::int + (SELECT count(*) FROM smpp_receipt)::int AS n`,
+        );
+        return n === 0;
+      });
+    } finally {
+      await session.close();
+    }
+  },
+);

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import type { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
+import { decodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
+import { createFrameReader } from '../../src/carriers/smpp/frames.ts';
+import { ACCOUNTS_CHANNEL } from '../../src/identity/accounts/sql.ts';
+import { operatorAuthor } from '../../src/identity/audit/record.ts';
+import {
+  createCredential,
+  type IssuedCredential,
+  type SettingsInput,
+} from '../../src/identity/smpp-credentials/create.ts';
+import { createLoginLimits } from '../../src/identity/users/login-limits.ts';
+import { type Accept, createAccept } from '../../src/messaging/sending/accept.ts';
+import { createRecentMessages } from '../../src/messaging/messages/new/recent.ts';
+import { SMPP_CHANNEL } from '../../src/messaging/smpp-outbox/sql.ts';
+import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/messaging/smpp-server/server.ts';
+import { createWaker } from '../../src/network/dispatch/wake.ts';
+import { transaction } from '../../src/platform/db/transaction.ts';
+import { openWorkerSession } from '../../src/platform/db/worker-session.ts';
+import { systemClock } from '../../src/platform/lib/clock.ts';
+import { createRateLimiter } from '../../src/platform/lib/limits/rate-limit.ts';
+import { silentLog } from '../../src/platform/lib/log.ts';
+import { bindLibrary, type LibraryClient, type LibraryPdu } from './carriers/smpp-library-client.ts';
+import type { TestDatabase } from './database.ts';
+import { freeOver } from './drafts.ts';
+
+/** An accept that stores messages to Portugal and Italy, which cost nothing, and sends none of them. */
+export const storingAccept = (pool: Pool): Accept =>
+  createAccept({
+    pool,
+    tables: freeOver((_, destination) => (/^\+(351|39)/.test(destination) ? [1] : [])),
+    waker: createWaker(pool),
+    recentMessages: createRecentMessages(),
+  });
+
+export type TestServer = SmppServer & { readonly port: number; stop(): Promise<void> };
+
+/** Starts an SMPP server like a process does, with a session of its own for notifications. It ends with the test. */
+export async function startServer(
+  { pool, connectionString }: TestDatabase,
+  options: Partial<SmppServerOptions> = {},
+): Promise<TestServer> {
+  let server: SmppServer | null = null;
+  const session = await openWorkerSession({
+    connectionString,
+    log: silentLog,
+    channels: [ACCOUNTS_CHANNEL, SMPP_CHANNEL],
+    onNotify(channel, payload) {
+      if (channel === SMPP_CHANNEL) server?.onDeliveries();
+      else server?.onAccountChange(payload);
+    },
+  });
+  const started = await startSmppServer({
+    listen: { host: '127.0.0.1', port: 0, tlsPort: undefined, tls: undefined },
+    pool,
+    accept: storingAccept(pool),
+    clock: systemClock,
+    limits: createLoginLimits(createRateLimiter()),
+    limiter: createRateLimiter(),
+    maxScheduleDays: 366,
+    owner: session.owner,
+    log: silentLog,
+    ...options,
+  });
+  server = started;
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopped ??= started.close(500).then(session.close));
+  onTestFinished(stop);
+  return Object.assign(started, { port: started.port ?? 0, stop });
+}
+
+/** Creates a credential of an account. */
+export const newCredential = (pool: Pool, accountId: number, settings: SettingsInput = {}): Promise<IssuedCredential> =>
+  transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), settings));
+
+export type BoundClient = LibraryClient & { readonly bound: LibraryPdu };
+
+/** Binds a client of the npm library smpp. */
+export async function bindAs(
+  { port }: { readonly port: number },
+  { systemId, password }: Pick<IssuedCredential, 'systemId' | 'password'>,
+  mode: 'transmitter' | 'receiver' | 'transceiver' = 'transceiver',
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<BoundClient> {
+  const client = await bindLibrary(port, mode, { system_id: systemId, password, ...fields });
+  onTestFinished(client.close);
+  return client;
+}
+
+/** A client that sends any octets. */
+export type RawClient = {
+  send(octets: Uint8Array): void;
+  /** The PDUs that have arrived. */
+  readonly received: readonly Pdu[];
+  readonly closed: Promise<void>;
+  isClosed(): boolean;
+  readonly socket: net.Socket;
+};
+
+/** Connects a client that sends any octets. It ends with the test. */
+export async function connectRaw(port: number): Promise<RawClient> {
+  const socket = net.connect({ host: '127.0.0.1', port });
+  const reader = createFrameReader();
+  const received: Pdu[] = [];
+  const closed = Promise.withResolvers<void>();
+  let isClosed = false;
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk: Buffer) => {
+    for (const frame of reader.push(chunk)) {
+      const pdu = decodePdu(frame);
+      if ('command' in pdu) received.push(pdu);
+    }
+  });
+  socket.once('close', () => {
+    isClosed = true;
+    closed.resolve();
+  });
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return {
+    send: (octets) => void socket.write(octets),
+    received,
+    closed: closed.promise,
+    isClosed: () => isClosed,
+    socket,
+  };
+}
