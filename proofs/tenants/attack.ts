@@ -166,6 +166,7 @@ export const withoutVariables = (text: string): string =>
     .replace(TIMES, '<time>')
     .replace(NUMBERS, '<number>')
     .replace(SECRETS, '<secret>')
+    .replace(CREDENTIALS, '"$1":"<chosen>"')
     .replace(/"durationMs": ?\d+/g, '"durationMs":0');
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -174,6 +175,8 @@ const TIMES = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g
 const NUMBERS = /\b[5-9]\d{9}\b/g;
 /** API keys, webhook secrets, states of connections, tokens of links, and bytes of hashes and encrypted values. */
 const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}|state=[\w-]{43}|#[\w-]{43}/g;
+/** The system id and the password of a new credential for SMPP. */
+const CREDENTIALS = /"(systemId|system_id|password)": ?"\w{8,12}"/g;
 
 /** The answer as text, without what differs between requests: the ids in it, new ids, times, durations, keys. */
 function normalized({ status, body }: Answer, named: Thing | readonly Thing[]): string {

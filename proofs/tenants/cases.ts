@@ -99,10 +99,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
-  [`POST ${PG}/smpp/credentials`]: {
-    ids: { 'header.idempotency-key': 'idempotencyKey' },
-    body: ({ token }) => ({ name: token }),
-  },
+  [`POST ${PG}/smpp/credentials`]: { body: ({ token }) => ({ name: token }) },
   [`GET ${PG}/smpp/credentials`]: {},
   [`PATCH ${PG}/smpp/credentials/:id`]: {
     ids: { 'path.id': 'smppCredential' },

@@ -3,7 +3,7 @@ import { type Author, recordAudit } from '../audit/record.ts';
 import { hashPassword } from '../users/password.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { type IssuedCredential, type SettingsInput, withSettings } from './create.ts';
+import { givenIn, type IssuedCredential, type SettingsInput, withSettings } from './create.ts';
 import { generateSmppPassword } from './secret.ts';
 import {
   type CredentialRow,
@@ -36,7 +36,7 @@ export async function changeCredential(
   const row = await found(tx, author, { id });
   const settings = withSettings(input, row);
   await updateCredential(tx, { ...settings, accountId, id });
-  const detail = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+  const detail = givenIn(input);
   await recordAudit(tx, author, { action: 'smpp-credential.update', subject: subjectOf({ id }), detail });
   await notifyAccountChange(tx, { accountId });
   return { ...row, ...settings };

@@ -30,10 +30,15 @@ export type IssuedCredential = CredentialSettings & {
   readonly createdAt: Date;
 };
 
+const NAMES = Object.keys(DEFAULTS) as readonly (keyof CredentialSettings)[];
+
+/** Returns the settings that were given, without whatever else is in a body. */
+export const givenIn = (input: SettingsInput): Partial<CredentialSettings> =>
+  Object.fromEntries(NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]));
+
 /** Completes settings by others. Errors: 400 naming each address that is none. */
 export function withSettings(input: SettingsInput, base: CredentialSettings = DEFAULTS): CredentialSettings {
-  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
-  const settings: CredentialSettings = { ...base, ...given };
+  const settings: CredentialSettings = { ...base, ...givenIn(input) };
   return { ...settings, addresses: readBlocks(settings.addresses) };
 }
 
