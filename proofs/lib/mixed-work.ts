@@ -122,7 +122,8 @@ export function mixedWork({ client, origin, carrier, pace }: Means): {
         await carrier.inbound({
           source: mobileOf(answered.inbound % 500).slice(1),
           destination: NUMBER,
-          text: 'Hello',
+          // The same text from the same number within 15 minutes is the same message.
+          text: `Hello ${answered.inbound}`,
         });
         answered.inbound++;
       },
