@@ -38,7 +38,7 @@ async function leave(): Promise<void> {
   await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
 }
 
-test('a move is not over before the directory knows, whoever completes it', async () => {
+test('a move stays open until the directory sends requests to the new cell, whichever process completes it', async () => {
   await leave();
   const { a, b, urls: databases } = cells;
   await expect(runMoveTasks(a, { databases })).rejects.toThrow(/is served in cell 1, .* set DIRECTORY_URL/);

@@ -14,7 +14,7 @@ const MOVE = columns({
   state: as<MoveState>('v.state'),
   cell: as<number>('v.cell'),
   arrived: as<boolean>('v.arrived_at IS NOT NULL'),
-  /** Whether a directory holds the account's requests, and must be told where they go. */
+  /** Whether there is a directory, which must know the new cell before the account has arrived. */
   hasDirectory: as<boolean>('v.has_directory'),
 });
 export type Move = RowOf<typeof MOVE>;
