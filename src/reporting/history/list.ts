@@ -28,6 +28,8 @@ const MAX_PAGE_ENDS = 20_000;
 const MAX_SHALLOW_OFFSET = 2000;
 /** The first window of a search by status is the range divided by this. */
 const WINDOWS = 32;
+/** Each window reads what has no summary yet once more, so there are few of them. */
+const WINDOW_GROWTH = 4;
 /** Dividing shorter ranges saves nothing. */
 const MIN_WINDOW_MS = 10 * MINUTE_MS;
 /** When more messages wait, looking at each of them costs more than reading the range. */
@@ -65,8 +67,8 @@ export function createHistoryReader() {
 }
 
 /**
- * Lists ids of messages, newest first. With a status, the newest 32nd of the range is read first, then twice as much each
- * time, until there are enough: a rare status is looked for in a short range through the index, and a frequent one is not.
+ * Lists ids of messages, newest first. With a status, the newest 32nd of the range is read first, then four times as much
+ * each time, until there are enough: a rare status is looked for in a short range through the index, and a frequent one is not.
  */
 async function listNewestFirst(db: Db, filter: HistoryFilter & PageStart, limit: number): Promise<string[]> {
   const { status, offset } = filter;
@@ -79,12 +81,12 @@ async function listNewestFirst(db: Db, filter: HistoryFilter & PageStart, limit:
   return ids.slice(offset);
 }
 
-/** Divides a range of ids into windows, the newest first, each twice as long as the one before. */
+/** Divides a range of ids into windows, the newest first, each four times as long as the one before. */
 function windowsOf({ firstId, endId }: Range): Range[] {
   const first = timeOfId(firstId).getTime();
   const windows: Range[] = [];
   let end = endId;
-  for (let span = (timeOfId(endId).getTime() - first) / WINDOWS; ; span *= 2) {
+  for (let span = (timeOfId(endId).getTime() - first) / WINDOWS; ; span *= WINDOW_GROWTH) {
     const start = timeOfId(end).getTime() - Math.max(span, MIN_WINDOW_MS);
     if (start <= first) return [...windows, { firstId, endId: end }];
     const startId = firstIdAt(new Date(start));
