@@ -84,7 +84,7 @@ async function prove(run: Run): Promise<Findings> {
   );
   const account = await openBusyAccount(stage);
   await webhooks.register(account.client);
-  const apis = await startProcesses(run, size.apis, () => stage.startApi());
+  const apis = await startProcesses(run, size.apis, () => stage.startApi(), 1);
   const workers = await startProcesses(run, size.workers, stage.startWorker);
   await stage.gateway.stop();
 
@@ -124,8 +124,8 @@ async function prove(run: Run): Promise<Findings> {
     'the workers share the rate of the connection': figures.maxRate <= RATE * MAX_RATE_SHARE,
     'every export was made once': figures.failedExports === 0 && figures.orphanFiles === 0,
     'a process that is asked to stop ends with 0': figures.badExits === 0,
-    // In a tiny run, each process is away most of the time.
-    'most requests were answered': run.mode === 'tiny' || figures.failedRequests < figures.requests / 5,
+    // One API process is always there; those that are killed take the requests of a moment with them.
+    'most requests were answered': figures.failedRequests < figures.requests / 5,
     'processes of both kinds were killed and stopped':
       Math.min(ends.workerKills, ends.apiKills, ends.workerStops, ends.apiStops) > 0,
   });

@@ -44,8 +44,16 @@ export type Crew = {
 export const startCrew = (run: Run, stage: Stage, size: number): Promise<Crew> =>
   startProcesses(run, size, stage.startWorker);
 
-/** Starts `size` processes with `startOne` and keeps their number constant. */
-export async function startProcesses(run: Run, size: number, startOne: () => Promise<Process>): Promise<Crew> {
+/**
+ * Starts `size` processes with `startOne` and keeps their number constant. A process is ended only while more than `keep`
+ * others are ready, however long their start takes.
+ */
+export async function startProcesses(
+  run: Run,
+  size: number,
+  startOne: () => Promise<Process>,
+  keep = 0,
+): Promise<Crew> {
   const ready = new Set<Process>();
   const starting = new Set<Promise<void>>();
   let kills = 0;
@@ -56,7 +64,7 @@ export async function startProcesses(run: Run, size: number, startOne: () => Pro
     starting.add(start);
   };
   async function replaceOne<T>(end: (victim: Process) => Promise<T>): Promise<T> {
-    while (ready.size === 0) await Promise.race(starting);
+    while (ready.size <= keep) await Promise.race(starting);
     const victim = oneOf(run, [...ready]);
     ready.delete(victim);
     const ended = await end(victim);
