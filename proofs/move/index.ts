@@ -74,8 +74,9 @@ async function prove(run: Run): Promise<Findings> {
   const ids = [...traffic.ids, ...(await untilCampaignMade(home, campaignId, size.recipients))];
   const client = await traffic.client();
   const records = await exportStatuses({ ...home, client }, ids, hasEnded, STALL_TIMEOUT_MS);
-  const events = await untilEvents(receivers, records, secret);
-  return await judgeMoves(cells, { account, home, ids, records, results, traffic, crews, events });
+  const everUnknown = (await Promise.all(cells.stages.map(listEverUnknown))).reduce((all, some) => all.union(some));
+  const events = await untilEvents(receivers, { records, everUnknown, secret });
+  return await judgeMoves(cells, { account, home, ids, records, everUnknown, results, traffic, crews, events });
 }
 
 async function register({ client }: Account, receivers: Receivers): Promise<string> {
@@ -131,14 +132,25 @@ async function untilCampaignMade({ pool }: Stage, id: number, recipients: number
   return list();
 }
 
-/** The codes of the events of a message that is delivered. */
+/** The codes of the events of a message that is delivered. Whether its carrier accepted it may have been unknown. */
 const CODES = [1, 3];
+const CODES_WITHOUT_RESPONSE = [3];
+
+type Reported = {
+  readonly records: readonly StatusRecord[];
+  readonly everUnknown: ReadonlySet<string>;
+  readonly secret: string;
+};
 
 /** Waits until the receiver has the events of all delivered messages, and compares them. */
-async function untilEvents({ received }: Receivers, records: readonly StatusRecord[], secret: string) {
+async function untilEvents({ received }: Receivers, { records, everUnknown, secret }: Reported) {
   const expected = records
     .filter(({ deliveryStatus }) => deliveryStatus === 'DELIVERED')
-    .map(({ messageId }) => ({ behaviour: 'good' as const, messageId, codes: CODES }));
+    .map(({ messageId }) => ({
+      behaviour: 'good' as const,
+      messageId,
+      codes: everUnknown.has(messageId) ? CODES_WITHOUT_RESPONSE : CODES,
+    }));
   const missing = new Set(expected.flatMap(({ messageId, codes }) => codes.map((code) => `${messageId}/${code}`)));
   let seen = 0;
   await pollUntilDone(
@@ -163,18 +175,18 @@ type Evidence = Omit<Stagehands, 'cells'> & {
   readonly home: Stage;
   readonly ids: readonly string[];
   readonly records: readonly StatusRecord[];
+  readonly everUnknown: ReadonlySet<string>;
   readonly results: readonly MoveResult[];
   readonly events: ReturnType<typeof compareEvents>;
 };
 
 async function judgeMoves({ stages }: Cells, evidence: Evidence): Promise<Findings> {
-  const { account, home, ids, records, results, traffic, crews, events } = evidence;
+  const { account, home, ids, records, everUnknown, results, traffic, crews, events } = evidence;
   const ledgers = await Promise.all(stages.map(({ carrier }) => carrier.ledger()));
   const ledger = {
     submits: ledgers.flatMap(({ submits }) => submits),
     receipts: ledgers.flatMap(({ receipts }) => receipts),
   };
-  const everUnknown = (await Promise.all(stages.map(listEverUnknown))).reduce((all, some) => all.union(some));
   const pauses = results.flatMap(({ pauseMs }) => pauseMs ?? []);
   const kills = crews[0].kills + crews[1].kills;
   const books = await untilSettled(home, account);
