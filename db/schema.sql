@@ -373,6 +373,21 @@ CREATE TABLE connection (
 );
 COMMENT ON TABLE connection IS 'shared';
 
+CREATE TABLE connection_cost (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  connection_id bigint NOT NULL,
+  prefix text DEFAULT ''::text NOT NULL,
+  network text,
+  unit_micros bigint NOT NULL,
+  CONSTRAINT connection_cost_pkey PRIMARY KEY (id),
+  CONSTRAINT connection_cost_connection_id_prefix_network_key UNIQUE NULLS NOT DISTINCT (connection_id, prefix, network),
+  CONSTRAINT connection_cost_network_check CHECK ((network ~ '^[0-9]{5,6}$'::text)),
+  CONSTRAINT connection_cost_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT connection_cost_unit_micros_check CHECK ((unit_micros >= 0)),
+  CONSTRAINT connection_cost_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE connection_cost IS 'shared';
+
 CREATE TABLE connection_down (
   connection_id bigint NOT NULL,
   since timestamp with time zone DEFAULT now() NOT NULL,
@@ -946,6 +961,57 @@ ALTER TABLE invitation ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON invitation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE invitation IS 'shared';
 
+CREATE TABLE keyword_action (
+  account_id bigint NOT NULL,
+  inbound_id uuid NOT NULL,
+  kind text NOT NULL,
+  rule_id bigint NOT NULL,
+  keyword text NOT NULL,
+  target text NOT NULL,
+  answer text,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  CONSTRAINT keyword_action_pkey PRIMARY KEY (account_id, inbound_id, kind),
+  CONSTRAINT keyword_action_kind_check CHECK ((kind = ANY (ARRAY['answer'::text, 'sms'::text, 'mail'::text, 'post'::text])))
+);
+CREATE INDEX keyword_action_due ON keyword_action USING btree (due_at);
+ALTER TABLE keyword_action ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON keyword_action AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE keyword_action IS 'queue';
+
+CREATE TABLE keyword_count (
+  account_id bigint NOT NULL,
+  number text NOT NULL,
+  person text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  messages smallint NOT NULL,
+  CONSTRAINT keyword_count_pkey PRIMARY KEY (account_id, number, person)
+);
+ALTER TABLE keyword_count ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON keyword_count AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE keyword_count IS 'queue';
+
+CREATE TABLE keyword_rule (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  number text,
+  keyword text NOT NULL,
+  answer text,
+  forward_to text,
+  fault text,
+  fault_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT keyword_rule_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT keyword_rule_account_id_number_keyword_key UNIQUE NULLS NOT DISTINCT (account_id, number, keyword),
+  CONSTRAINT keyword_rule_check CHECK (((answer IS NOT NULL) OR (forward_to IS NOT NULL))),
+  CONSTRAINT keyword_rule_keyword_check CHECK (((length(keyword) >= 1) AND (length(keyword) <= 100))),
+  CONSTRAINT keyword_rule_number_check CHECK ((number ~ '^[0-9]{1,20}$'::text)),
+  CONSTRAINT keyword_rule_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+ALTER TABLE keyword_rule ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON keyword_rule AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE keyword_rule IS 'facts';
+
 CREATE TABLE ledger_entry (
   account_id bigint NOT NULL,
   id uuid DEFAULT uuidv7() NOT NULL,
@@ -990,6 +1056,24 @@ CREATE TABLE lost_chunk (
 ALTER TABLE lost_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON lost_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE lost_chunk IS 'queue';
+
+CREATE TABLE margin_day (
+  account_id bigint NOT NULL,
+  day timestamp with time zone NOT NULL,
+  connection_id bigint NOT NULL,
+  country text NOT NULL,
+  shard smallint NOT NULL,
+  messages bigint NOT NULL,
+  units bigint NOT NULL,
+  uncosted bigint NOT NULL,
+  earned_micros bigint NOT NULL,
+  cost_micros bigint NOT NULL,
+  CONSTRAINT margin_day_pkey PRIMARY KEY (account_id, day, connection_id, country, shard)
+) WITH (fillfactor=50);
+CREATE INDEX margin_day_day ON margin_day USING btree (day);
+ALTER TABLE margin_day ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON margin_day AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE margin_day IS 'facts';
 
 CREATE TABLE media (
   account_id bigint NOT NULL,
@@ -1057,6 +1141,7 @@ CREATE TABLE message (
   content jsonb,
   campaign_id bigint,
   keeps_reserve boolean DEFAULT false NOT NULL,
+  asked_sender text,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 ALTER TABLE message ENABLE ROW LEVEL SECURITY;
@@ -1160,6 +1245,27 @@ CREATE INDEX nameless_submit_destination ON nameless_submit USING btree (connect
 ALTER TABLE nameless_submit ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON nameless_submit AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE nameless_submit IS 'facts';
+
+CREATE TABLE number_pool (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  owner_id bigint,
+  sticky boolean DEFAULT false NOT NULL,
+  CONSTRAINT number_pool_pkey PRIMARY KEY (id),
+  CONSTRAINT number_pool_name_owner_id_key UNIQUE NULLS NOT DISTINCT (name, owner_id),
+  CONSTRAINT number_pool_name_check CHECK ((name ~ '^[a-z0-9-]{1,20}$'::text)),
+  CONSTRAINT number_pool_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+COMMENT ON TABLE number_pool IS 'shared';
+
+CREATE TABLE number_pool_number (
+  pool_id bigint NOT NULL,
+  number text NOT NULL,
+  CONSTRAINT number_pool_number_pkey PRIMARY KEY (pool_id, number),
+  CONSTRAINT number_pool_number_number_check CHECK ((number ~ '^\+?[0-9]{3,16}$'::text)),
+  CONSTRAINT number_pool_number_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES number_pool(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE number_pool_number IS 'shared';
 
 CREATE TABLE opt_out (
   account_id bigint NOT NULL,
@@ -1345,6 +1451,18 @@ ALTER TABLE recovery_code ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON recovery_code AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE recovery_code IS 'shared';
 
+CREATE TABLE registered_sender (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  prefix text NOT NULL,
+  sender text NOT NULL,
+  owner_id bigint,
+  CONSTRAINT registered_sender_pkey PRIMARY KEY (id),
+  CONSTRAINT registered_sender_prefix_sender_owner_id_key UNIQUE NULLS NOT DISTINCT (prefix, sender, owner_id),
+  CONSTRAINT registered_sender_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT registered_sender_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+COMMENT ON TABLE registered_sender IS 'shared';
+
 CREATE TABLE route (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   channel text NOT NULL,
@@ -1399,6 +1517,20 @@ CREATE POLICY own_update ON sender AS RESTRICTIVE FOR UPDATE TO public USING ((o
 ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sender AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
 COMMENT ON TABLE sender IS 'shared';
+
+CREATE TABLE sender_rule (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  prefix text NOT NULL,
+  alphanumeric text NOT NULL,
+  replacement text,
+  registered_only boolean DEFAULT false NOT NULL,
+  CONSTRAINT sender_rule_pkey PRIMARY KEY (id),
+  CONSTRAINT sender_rule_prefix_key UNIQUE (prefix),
+  CONSTRAINT sender_rule_alphanumeric_check CHECK ((alphanumeric = ANY (ARRAY['allowed'::text, 'replaced'::text, 'refused'::text]))),
+  CONSTRAINT sender_rule_check CHECK (((replacement IS NOT NULL) OR (alphanumeric <> 'replaced'::text))),
+  CONSTRAINT sender_rule_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text))
+);
+COMMENT ON TABLE sender_rule IS 'shared';
 
 CREATE TABLE simulated_outcome (
   account_id bigint NOT NULL,
@@ -1629,6 +1761,17 @@ CREATE INDEX social_state_expires ON social_state USING btree (expires_at);
 ALTER TABLE social_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON social_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE social_state IS 'queue';
+
+CREATE TABLE sticky_sender (
+  account_id bigint NOT NULL,
+  pool text NOT NULL,
+  destination text NOT NULL,
+  sender text NOT NULL,
+  CONSTRAINT sticky_sender_pkey PRIMARY KEY (account_id, pool, destination)
+);
+ALTER TABLE sticky_sender ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON sticky_sender AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE sticky_sender IS 'facts';
 
 CREATE TABLE template (
   channel text NOT NULL,

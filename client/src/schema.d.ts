@@ -2166,6 +2166,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/keyword-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keyword rules
+         * @description What is done with inbound messages by their first words. A message that says STOP is an opt-out and nothing else.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listKeywordRules"];
+        put?: never;
+        /**
+         * Add a keyword rule
+         * @description Answers and copies by SMS need the scope `SMS`.
+         *
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         */
+        post: operations["addKeywordRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/keyword-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a keyword rule
+         * @description Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         */
+        delete: operations["deleteKeywordRule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a keyword rule
+         * @description What is left out stays.
+         *
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         */
+        patch: operations["changeKeywordRule"];
+        trace?: never;
+    };
     "/api/partner-gateway/v1/webhooks/delivery-status": {
         parameters: {
             query?: never;
@@ -3408,6 +3462,116 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/v1/costs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what carriers charge
+         * @description `prefix` selects the prefixes that begin with it.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListCosts"];
+        /**
+         * Set what the carrier of a connection charges for a prefix and network
+         * @description For operators of the gateway.
+         */
+        put: operations["operatorSetCost"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/costs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a cost
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteCost"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/costs/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over a carrier's price list
+         * @description All lines are taken or none; a 400 names each invalid line.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorImportCosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/margins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Margins by account, country or connection, the smallest first
+         * @description Only messages over connections for which a cost is stated are counted.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListMargins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/margins/under-cost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the routes that sell under cost
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListRoutesUnderCost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/v1/connection-kinds": {
         parameters: {
             query?: never;
@@ -3779,6 +3943,170 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/sender-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules for senders by country
+         * @description The longest prefix of a number decides. Without a rule every sender is allowed.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListSenderRules"];
+        /**
+         * Set the rule for the numbers with a prefix
+         * @description For operators of the gateway.
+         */
+        put: operations["operatorSetSenderRule"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/sender-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a rule
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteSenderRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/registered-senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the senders that were registered in a country
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListRegisteredSenders"];
+        put?: never;
+        /**
+         * Note that a sender is registered for the numbers with a prefix
+         * @description It passes there, whatever the rule says. One that is listed already stays.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAddRegisteredSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/registered-senders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a sender from the list of registered ones
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteRegisteredSender"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/number-pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the pools of numbers
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListNumberPools"];
+        put?: never;
+        /**
+         * Make a pool of numbers
+         * @description Each recipient gets messages from one of its numbers, always the same one.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAddNumberPool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/number-pools/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a pool: messages from it are refused
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteNumberPool"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/number-pools/{id}/numbers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a number to a pool
+         * @description Recipients who were written to from another number of the pool keep it.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAddPoolNumber"];
+        /**
+         * Remove a number from a pool: its recipients get another one
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeletePoolNumber"];
         options?: never;
         head?: never;
         patch?: never;
@@ -6792,7 +7120,7 @@ export interface operations {
                     phoneNumber: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     message: string;
-                    /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
+                    /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                     senderName?: string;
                     /** @description Another name of senderName. */
                     sender?: string;
@@ -6816,7 +7144,7 @@ export interface operations {
                     phoneNumber?: unknown;
                     /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
                     destination: string;
-                    /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
+                    /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                     sender: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     body: string;
@@ -6862,6 +7190,8 @@ export interface operations {
                             /** @description 200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out. */
                             statusCode: number;
                             reasons: string[];
+                            /** @description The sender in place of the one asked for; absent when that one is used. */
+                            sender?: string;
                         }[];
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
                         warnings?: string[];
@@ -6875,6 +7205,8 @@ export interface operations {
                                 unicode: boolean;
                                 parts: number;
                                 reasons: string[];
+                                /** @description The sender in place of the one asked for; absent when that one is used. */
+                                sender?: string;
                             };
                         };
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
@@ -6922,7 +7254,7 @@ export interface operations {
                         ids?: string[];
                         /** @description Your reference of a message with one destination. For several, use ids. */
                         customerMessageId?: string;
-                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
+                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                         sender: string;
                         body?: string;
                         /** @description Octets to send instead of a text, in hex. */
@@ -6956,10 +7288,12 @@ export interface operations {
                             /** @description Your id, if the request had one. */
                             customerMessageId?: string;
                             accepted: boolean;
-                            /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used for other content. Reserved for later: 401 sender not allowed, 429 throttled. */
+                            /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used for other content; 401 sender not allowed. Reserved for later: 429 throttled. */
                             statusCode: number;
                             /** @description Why it was refused; absent when it was accepted. Without amounts for callers without the scope `money`. */
                             reason?: string;
+                            /** @description The sender in place of the one asked for; absent when that one is used. */
+                            sender?: string;
                         }[];
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
                         warnings?: string[];
@@ -7557,7 +7891,7 @@ export interface operations {
                     };
                     /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
-                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
+                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                         sender?: string;
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
@@ -8086,7 +8420,7 @@ export interface operations {
                     trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
                     /** @description Sent last, when the messages before it fail or take too long. */
                     fallbackSms?: {
-                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, or a short code. */
+                        /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                         sender?: string;
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
@@ -14343,6 +14677,204 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listKeywordRules: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            number: string | null;
+                            keyword: string;
+                            answer: string | null;
+                            forwardTo: string | null;
+                            fault: string | null;
+                            faultAt: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    addKeywordRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    number?: string | null;
+                    /** @description The first word or words of the message, in any case; the longest keyword decides. `*`: every message without a keyword of its own. */
+                    keyword: string;
+                    answer?: string | null;
+                    forwardTo?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        number: string | null;
+                        keyword: string;
+                        answer: string | null;
+                        forwardTo: string | null;
+                        fault: string | null;
+                        faultAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteKeywordRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeKeywordRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    number?: string | null;
+                    /** @description The first word or words of the message, in any case; the longest keyword decides. `*`: every message without a keyword of its own. */
+                    keyword?: string;
+                    answer?: string | null;
+                    forwardTo?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        number: string | null;
+                        keyword: string;
+                        answer: string | null;
+                        forwardTo: string | null;
+                        fault: string | null;
+                        faultAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     findWebhook: {
         parameters: {
             query?: never;
@@ -17680,6 +18212,21 @@ export interface operations {
                             /** @description Currency units. */
                             cost: number;
                         }[];
+                        /** @description Of today and the six days before, in UTC. */
+                        margin: {
+                            /** @description Messages that the carrier took, or may have taken. */
+                            messages: number;
+                            /** @description What carriers count them as: parts on SMS. */
+                            units: number;
+                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            uncosted: number;
+                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            earned: number;
+                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            cost: number;
+                            /** @description `earned` less `cost`. */
+                            margin: number;
+                        };
                         credit: {
                             currency: string;
                             /** @description Currency units. */
@@ -17738,7 +18285,7 @@ export interface operations {
                             sent: number;
                         }[];
                         attention: {
-                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost of the last 24 hours), missed_schedules or agents_requested. */
+                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost of the last 24 hours), sold_under_cost, missed_schedules or agents_requested. */
                             kind: string;
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
@@ -18494,6 +19041,300 @@ export interface operations {
                 };
             };
             400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListCosts: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                /** @description The name of a connection. */
+                connection?: string;
+                /** @description Leading digits without the plus sign; empty for all numbers. */
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            connection: string;
+                            /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
+                            prefix: string;
+                            network: string | null;
+                            /** @description What the carrier charges, in currency units: per part on SMS, per message on other channels. */
+                            price: number;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorSetCost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a connection. */
+                    connection: string;
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
+                    prefix: string;
+                    /** @description MCC and MNC of a mobile network, such as 22201. A cost for the network goes before one without. */
+                    network?: string;
+                    /** @description Currency units, at most 6 decimals. */
+                    price: number;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        connection: string;
+                        /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
+                        prefix: string;
+                        network: string | null;
+                        /** @description What the carrier charges, in currency units: per part on SMS, per message on other channels. */
+                        price: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteCost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorImportCosts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a connection. */
+                    connection: string;
+                    /** @description A carrier's price list as CSV, with headings: `prefix` and/or `network` (or `mcc` and `mnc`), and `price`. Other columns are ignored. */
+                    csv: string;
+                    /** @description Whether costs of the connection that are not in the list are removed. Default: false. */
+                    replace?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The number of costs in the list. */
+                        set: number;
+                        /** @description With `replace`: the number of costs that the connection had before. */
+                        removed: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListMargins: {
+        parameters: {
+            query: {
+                by: "account" | "country" | "connection";
+                /** @description The first day, in UTC. Default: 30 days ago. */
+                from?: string;
+                /** @description The last day, in UTC. Default: today. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: {
+                            /** @description Messages that the carrier took, or may have taken. */
+                            messages: number;
+                            /** @description What carriers count them as: parts on SMS. */
+                            units: number;
+                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            uncosted: number;
+                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            earned: number;
+                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            cost: number;
+                            /** @description `earned` less `cost`. */
+                            margin: number;
+                        };
+                        data: {
+                            name: string | null;
+                            /** @description Messages that the carrier took, or may have taken. */
+                            messages: number;
+                            /** @description What carriers count them as: parts on SMS. */
+                            units: number;
+                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            uncosted: number;
+                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            earned: number;
+                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            cost: number;
+                            /** @description `earned` less `cost`. */
+                            margin: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListRoutesUnderCost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            routeId: number;
+                            connection: string;
+                            /** @description The prefix of the route. */
+                            routePrefix: string;
+                            /** @description The numbers of the route with the largest loss. */
+                            prefix: string;
+                            network: string | null;
+                            /** @description The selling price of a part. */
+                            price: number;
+                            /** @description What the carrier charges for it. */
+                            cost: number;
+                        }[];
+                    };
+                };
+            };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
@@ -20017,6 +20858,457 @@ export interface operations {
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListSenderRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @description Leading digits without the plus sign. Empty: all numbers. */
+                            prefix: string;
+                            /**
+                             * @description What happens to senders with letters that are not registered for the numbers.
+                             * @enum {string}
+                             */
+                            alphanumeric: "allowed" | "replaced" | "refused";
+                            replacement: string | null;
+                            /** @description Whether numbers too pass only if they are registered. */
+                            registeredOnly: boolean;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorSetSenderRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
+                    prefix: string;
+                    /**
+                     * @description What happens to senders with letters that are not registered for the numbers.
+                     * @enum {string}
+                     */
+                    alphanumeric: "allowed" | "replaced" | "refused";
+                    replacement?: string | null;
+                    /** @description Default: false. */
+                    registeredOnly?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description Leading digits without the plus sign. Empty: all numbers. */
+                        prefix: string;
+                        /**
+                         * @description What happens to senders with letters that are not registered for the numbers.
+                         * @enum {string}
+                         */
+                        alphanumeric: "allowed" | "replaced" | "refused";
+                        replacement: string | null;
+                        /** @description Whether numbers too pass only if they are registered. */
+                        registeredOnly: boolean;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteSenderRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListRegisteredSenders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @description Leading digits without the plus sign. Empty: all numbers. */
+                            prefix: string;
+                            sender: string;
+                            accountId: number | null;
+                            account: string | null;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddRegisteredSender: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
+                    prefix: string;
+                    sender: string;
+                    accountId?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description Leading digits without the plus sign. Empty: all numbers. */
+                        prefix: string;
+                        sender: string;
+                        accountId: number | null;
+                        account: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteRegisteredSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListNumberPools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @description Messages are sent from it as `pool:NAME`. */
+                            name: string;
+                            accountId: number | null;
+                            account: string | null;
+                            numbers: string[];
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddNumberPool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    accountId?: number | null;
+                    numbers: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description Messages are sent from it as `pool:NAME`. */
+                        name: string;
+                        accountId: number | null;
+                        account: string | null;
+                        numbers: string[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteNumberPool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddPoolNumber: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    number: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description How many recipients keep another number, because they were written to from it. */
+                        kept: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeletePoolNumber: {
+        parameters: {
+            query: {
+                number: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -99,6 +99,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
+  [`GET ${PG}/keyword-rules`]: {},
+  [`POST ${PG}/keyword-rules`]: { body: ({ token }) => ({ keyword: token, answer: token }) },
+  [`PATCH ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' }, body: ({ token }) => ({ answer: token }) },
+  [`DELETE ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' } },
+
   [`POST ${PG}/smpp/credentials`]: { body: ({ token }) => ({ name: token }) },
   [`GET ${PG}/smpp/credentials`]: {},
   [`PATCH ${PG}/smpp/credentials/:id`]: {

@@ -131,6 +131,10 @@ export const MAKERS = {
     make: (p) => create(p, `${PG}/authentication`, { name: randomName(p) }, 'apiKey'),
     unknown: () => `pg_live_${randomBytes(32).toString('base64url')}`,
   },
+  keywordRule: {
+    make: (p) => create(p, `${PG}/keyword-rules`, { keyword: randomName(p), answer: randomName(p) }, 'id'),
+    unknown: unknownNumber,
+  },
   smppCredential: {
     make: (p) => create(p, `${PG}/smpp/credentials`, { name: randomName(p) }, 'id'),
     unknown: unknownNumber,

@@ -25,6 +25,7 @@ import { callbackRoutes } from '../messaging/callbacks/callbacks.ts';
 import { richMessageRoutes } from '../messaging/sending/rich/routes.ts';
 import { scheduledMessageRoutes } from '../messaging/schedules/upcoming/routes.ts';
 import { sendingRoutes } from '../messaging/sending/routes.ts';
+import { keywordRoutes } from '../messaging/keywords/routes.ts';
 import { trackingRoutes } from '../messaging/tracking/routes.ts';
 import { deliveryRoutes } from '../messaging/webhooks/deliveries/routes.ts';
 import { webhookRoutes } from '../messaging/webhooks/routes.ts';
@@ -96,6 +97,7 @@ export function buildApi(deps: ApiDeps): App {
     overviewRoutes(closed, deps);
     exportRoutes(closed, deps);
     inboxRoutes(closed, deps);
+    keywordRoutes(closed, deps);
     webhookRoutes(closed, deps);
     deliveryRoutes(closed, deps);
     mediaRoutes(closed, deps);

@@ -13,7 +13,9 @@ import { registerCreditCommands } from '../money/credit/commands.ts';
 import { registerPriceCommands } from '../money/pricing/commands.ts';
 import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerConnectionCommands } from '../network/connections/commands.ts';
+import { registerCostCommands } from '../network/costs/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
+import { registerSenderRuleCommands } from '../network/sender-rules/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
 import { registerBackupCommands } from '../operations/backups/commands.ts';
 import { registerCellCommands } from '../operations/directory/commands.ts';
@@ -35,8 +37,10 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerConnectionCommands,
   registerRouteCommands,
   registerSenderCommands,
+  registerSenderRuleCommands,
   registerTemplateCommands,
   registerPriceCommands,
+  registerCostCommands,
   registerCreditCommands,
   registerContactCommands,
   registerConsentCommands,

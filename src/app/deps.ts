@@ -2,6 +2,7 @@ import type { CampaignRouteDeps } from '../engagement/campaigns/routes.ts';
 import type { InboxRouteDeps } from '../engagement/inbox/routes.ts';
 import type { SignOnRouteDeps } from '../identity/single-sign-on/routes.ts';
 import type { CallbackDeps } from '../messaging/callbacks/callbacks.ts';
+import type { KeywordRouteDeps } from '../messaging/keywords/routes.ts';
 import type { SendRouteDeps } from '../messaging/sending/routes.ts';
 import type { WebhookRouteDeps } from '../messaging/webhooks/routes.ts';
 import type { TemplateRouteDeps } from '../network/templates/routes.ts';
@@ -15,6 +16,7 @@ export type ApiDeps = PlatformDeps &
   CallbackDeps &
   SignOnRouteDeps &
   SendRouteDeps &
+  KeywordRouteDeps &
   TemplateRouteDeps &
   WebhookRouteDeps &
   CampaignRouteDeps &

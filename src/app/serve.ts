@@ -11,7 +11,9 @@ import { createPriceList } from '../money/pricing/price-list.ts';
 import { createReceivers, type Receivers } from '../network/connections/receivers.ts';
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { createWaker, type Waker } from '../network/dispatch/wake.ts';
+import { type Costs, createCostList } from '../network/costs/cost-list.ts';
 import { createRouter } from '../network/routing/router.ts';
+import { createSenderRules } from '../network/sender-rules/rules.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
 import { createReports } from '../platform/db/reports.ts';
@@ -121,13 +123,21 @@ function openObservation(base: Base, member: Member | undefined) {
   return { metrics, tracing };
 }
 
-type Routing = { readonly tables: Lookups; readonly receivers: Receivers; readonly reloadSoon: () => void };
+type Routing = {
+  readonly tables: Lookups;
+  readonly costs: Costs;
+  readonly receivers: Receivers;
+  readonly reloadSoon: () => void;
+};
 
 async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
   const router = createRouter(pool);
   const prices = createPriceList(pool);
+  const costs = createCostList(pool);
+  const senderRules = createSenderRules(pool);
   const receivers = createReceivers({ pool, secretKey, log });
-  const reload = (): Promise<unknown> => Promise.all([router.reload(), prices.reload(), receivers.reload()]);
+  const reload = (): Promise<unknown> =>
+    Promise.all([router.reload(), prices.reload(), costs.reload(), senderRules.reload(), receivers.reload()]);
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop('routes and prices', loop.stop);
@@ -137,7 +147,9 @@ async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Rout
       findOnUnknown: router.findOnUnknown,
       findPrice: prices.find,
       maySend: router.maySend,
+      senderRules,
     },
+    costs,
     receivers,
     reloadSoon: loop.wake,
   };
@@ -160,6 +172,7 @@ async function openWorker(
     waker,
     recentMessages,
     tables: routing.tables,
+    costs: routing.costs,
     clock: systemClock,
     sandbox: () => sandbox,
     tracing,

@@ -15,6 +15,7 @@ import type { Revoke } from '../messaging/fallback/ends.ts';
 import { fallbackTasks } from '../messaging/fallback/tasks.ts';
 import { createInboundInbox } from '../messaging/inbound/receive.ts';
 import { inboundTasks } from '../messaging/inbound/tasks.ts';
+import { keywordTasks } from '../messaging/keywords/tasks.ts';
 import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
 import { loadRecentJobs } from '../messaging/messages/load.ts';
 import type { RecentMessages } from '../messaging/messages/new/recent.ts';
@@ -35,9 +36,11 @@ import { WEBHOOKS_CHANNEL } from '../messaging/webhooks/outbox/sql.ts';
 import { carrierContext } from '../network/connections/context.ts';
 import { kindOf } from '../network/connections/kinds/kinds.ts';
 import { secretOf } from '../network/connections/save.ts';
+import type { Costs } from '../network/costs/cost-list.ts';
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { superviseConnections, type Supervisor } from '../network/connections/supervise.ts';
 import { connectionTasks } from '../network/connections/tasks.ts';
+import type { Settle } from '../network/dispatch/commit.ts';
 import { type PumpDeps, startPump } from '../network/dispatch/pump.ts';
 import { dispatchTasks } from '../network/dispatch/tasks.ts';
 import { WAKE_CHANNEL, type Waker } from '../network/dispatch/wake.ts';
@@ -78,6 +81,8 @@ export type WorkerDeps = {
   readonly recentMessages: RecentMessages;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
+  /** What carriers charge, in memory. */
+  readonly costs: Costs;
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
@@ -144,7 +149,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...receiptTasks(parts),
     ...simulationTasks(parts),
     ...inboundTasks(parts),
-    ...dispatchTasks({ ...parts, settle: settleOutcomes }),
+    ...keywordTasks({ ...parts, accept, poster: deps.outbound.poster }),
+    ...dispatchTasks({ ...parts, settle: settleWith(deps.costs) }),
     ...connectionTasks(parts),
     ...expiryTasks(parts),
     ...scheduleTasks(parts),
@@ -213,6 +219,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   };
 }
 
+const settleWith =
+  (costs: Costs): Settle =>
+  (tx, results, again) =>
+    settleOutcomes(tx, results, again, costs);
+
 type SuperviseParts = {
   readonly owner: number;
   readonly guard: RestoreGuard;
@@ -246,7 +257,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SupervisePar
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
         load: trace ? trace.load(connection.name, load) : load,
-        settle: settleOutcomes,
+        settle: settleWith(deps.costs),
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
         wakeOther: waker.wake,
         paused: guard.paused,

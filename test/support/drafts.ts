@@ -5,6 +5,7 @@ import { SCOPES } from '../../src/platform/lib/scope.ts';
 import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
 import type { Lookups } from '../../src/messaging/sending/prepare.ts';
 import type { FindRoute } from '../../src/network/routing/router.ts';
+import { NO_SENDER_RULES } from '../../src/network/sender-rules/rules.ts';
 
 /** Returns a single SMS that passes every check. */
 export const draft = (more: Partial<Draft> = {}): Draft =>
@@ -30,4 +31,5 @@ export const freeOver = (findRoute: FindRoute): Lookups => ({
   findOnUnknown: () => 'hold',
   findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
   maySend: () => true,
+  senderRules: NO_SENDER_RULES,
 });

@@ -15,6 +15,7 @@ import {
   ListChecks,
   ListOrdered,
   Megaphone,
+  MessageCircleReply,
   MessageSquareText,
   ScrollText,
   Send,
@@ -87,6 +88,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./inbox/page.tsx'),
     need: { scope: 'inbox' },
     nav: { group: 'traffic', label: 'inbox', icon: Inbox },
+  },
+  {
+    path: '/keywords',
+    feature: 'keywords',
+    load: () => import('./keywords/page.tsx'),
+    need: { scope: 'inbox' },
+    nav: { group: 'traffic', label: 'keywords', icon: MessageCircleReply },
   },
   {
     path: '/contacts',

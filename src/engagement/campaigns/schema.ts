@@ -22,7 +22,7 @@ const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })],
 
 const settings = {
   description: Type.Optional(Type.String({ maxLength: 1000 })),
-  smsSender: optional(Type.String({ maxLength: 20, description: 'Required for SMS.' })),
+  smsSender: optional(Type.String({ maxLength: 25, description: 'Required for SMS.' })),
   smsBody: optional(
     Type.String({
       maxLength: 5000,

@@ -84,6 +84,8 @@ async function resolveEndpoints(
 const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   bad_sender: 'channelIdentity',
   foreign_sender: 'channelIdentity',
+  sender_not_allowed: 'channelIdentity',
+  no_pool: 'channelIdentity',
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',

@@ -12,6 +12,7 @@ import { MAX_USER_ID_LENGTH } from '../../platform/lib/phone/user-id.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './assign.ts';
+import { reactToKeywords } from '../keywords/react.ts';
 import { insertPassedOn, type NewPassedOn } from '../passed-on/sql.ts';
 import { publishEvents } from '../webhooks/publish.ts';
 import * as db from './sql.ts';
@@ -257,6 +258,10 @@ async function insertServed(
   await onInbound(tx, owned.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
   await applyConsentWords(tx, owned.flatMap(toInboundText));
+  await reactToKeywords(
+    tx,
+    owned.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID),
+  );
 }
 
 /** A message for another cell: JSON has neither octets nor times. */

@@ -5,10 +5,13 @@ import type { Db } from '../../platform/db/query.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import { countTraffic } from '../traffic/count.ts';
+import { countMargins } from '../traffic/margins/count.ts';
+import { listEarningPlaces } from '../traffic/margins/sql.ts';
 import { moveToNameless } from './unknown/sql.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { updateFallbacksDueNow } from './fallback/sql.ts';
 import { type EndGroup, figuresOfEnds, figuresOfReads } from './figures.ts';
+import { marginsOfEarnings } from './margins.ts';
 import { STATUS } from '../states.ts';
 import { publishFinalStates } from './publish-events.ts';
 import * as db from './sql.ts';
@@ -61,6 +64,7 @@ export async function endMessages(
         ]
       : []),
   ]);
+  if (counted && earned.length > 0) await countEarnings(tx, earned);
   await settleFrozen(tx, { earned, returned, reference: held[0]?.id ?? '' });
   return stayed;
 }
@@ -120,6 +124,12 @@ function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGro
       statuses: moves.map((move) => (isInDoubt(move) ? STATUS.UNKNOWN : move.status)),
     },
   ];
+}
+
+/** Adds prices that are earned only now to the margins. Call it after `countTraffic`, as where outcomes are settled. */
+async function countEarnings(tx: Db, earned: readonly Bill[]): Promise<void> {
+  const places = await listEarningPlaces(tx, { keys: earned });
+  await countMargins(tx, marginsOfEarnings(earned, places));
 }
 
 /**

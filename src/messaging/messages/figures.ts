@@ -65,7 +65,12 @@ export const figuresOfReads = (read: readonly Read[]): TrafficDelta[] =>
   read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
 
 /** What states and figures copy from a message. */
-export type Traits = { readonly channel: Channel; readonly campaignId: number | null };
+export type Traits = {
+  readonly channel: Channel;
+  readonly campaignId: number | null;
+  readonly destination: string;
+  readonly parts: number;
+};
 
 /** What becomes of a message's price with an outcome; `held`: it is still open. */
 export type Settlement = 'held' | 'earned' | 'returned';

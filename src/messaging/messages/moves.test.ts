@@ -147,7 +147,7 @@ describe('a repeated outcome', () => {
     const message = newMessage();
     await insertMessages(pool, [message]);
     if (before !== null) await db.insertStates(pool, [stateRow(message.id, before)]);
-    expect((await db.moveOutcomes(pool, [stateRow(message.id, outcome)])).get(message.id)).toBe(sent);
+    expect((await db.moveOutcomes(pool, [stateRow(message.id, outcome)])).get(message.id)?.sent).toBe(sent);
   });
 
   test('keeps that a message may have been sent twice', async () => {

@@ -2,9 +2,12 @@ import { type CampaignEnd, recordCombinedEnds } from './campaign-ends/record.ts'
 import { type Charge, settleFrozen } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Recorded, Result } from '../../network/dispatch/commit.ts';
+import { type Costs, NO_COSTS } from '../../network/costs/cost-list.ts';
 import { type TrafficDelta, countTraffic } from '../traffic/count.ts';
+import { countMargins } from '../traffic/margins/count.ts';
 import { deleteUnknowns, insertNameless, insertUnknowns } from './unknown/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
+import { marginsOfOutcomes } from './margins.ts';
 import { figureOfOutcome, type Settlement, type Traits } from './figures.ts';
 import { type Key, updateFallbacksDueNow } from './fallback/sql.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
@@ -18,22 +21,33 @@ import * as db from './sql.ts';
  * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With
  * `again` recorded outcomes stay as they are, so that a commit whose answer was lost can be repeated.
  *
+ * @param costs what carriers charge, for the margins
  * @returns the messages whose outcome is new
  */
-export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<Recorded> {
-  if (again || results.some((result) => result.attempt > 1)) return settleRepeated(tx, results);
+export async function settleOutcomes(
+  tx: Db,
+  results: readonly Result[],
+  again: boolean,
+  costs: Costs = NO_COSTS,
+): Promise<Recorded> {
+  if (again || results.some((result) => result.attempt > 1)) return settleRepeated(tx, results, costs);
   const states = results.map((result) => toState(result, traitsOf(result)));
-  await Promise.all([db.insertStates(tx, states), settleNews(tx, results, FIRST)]);
+  await Promise.all([db.insertStates(tx, states), settleNews(tx, results, { ...FIRST, costs })]);
   return 'all';
 }
 
-async function settleRepeated(tx: Db, results: readonly Result[]): Promise<Recorded> {
+async function settleRepeated(tx: Db, results: readonly Result[], costs: Costs): Promise<Recorded> {
   const traits = await traitsOfJobless(tx, results);
   const states = results.map((result) => toState(result, traitsOf(result, traits)));
   const recorded = await db.moveOutcomes(tx, states);
   const news = results.filter((result) => recorded.has(result.messageId));
   await deleteAnswered(tx, news);
-  await settleNews(tx, news, { traits, sentBy: ({ messageId }) => recorded.get(messageId) ?? 0 });
+  await settleNews(tx, news, {
+    traits,
+    costs,
+    sentBy: ({ messageId }) => recorded.get(messageId)?.sent ?? 0,
+    replacesUnknown: ({ messageId }) => recorded.get(messageId)?.replaces === true,
+  });
   return new Set(recorded.keys());
 }
 
@@ -42,10 +56,18 @@ type Before = {
   readonly traits: ReadonlyMap<string, Traits>;
   /** What the outcome of a message adds to the number of sent messages. */
   sentBy(result: Result): number;
+  /** Whether the outcome replaces the unknown one of the same attempt. */
+  replacesUnknown(result: Result): boolean;
+  readonly costs: Costs;
 };
 
-const FIRST: Before = { traits: new Map(), sentBy: ({ outcome }) => (outcome.kind === 'retry' ? 0 : 1) };
-const PLAIN: Traits = { channel: 'SMS', campaignId: null };
+const FIRST: Before = {
+  traits: new Map(),
+  sentBy: ({ outcome }) => (outcome.kind === 'retry' ? 0 : 1),
+  replacesUnknown: () => false,
+  costs: NO_COSTS,
+};
+const PLAIN: Traits = { channel: 'SMS', campaignId: null, destination: '', parts: 1 };
 
 const traitsOf = ({ job, messageId }: Result, traits: Before['traits'] = FIRST.traits): Traits =>
   job ?? traits.get(messageId) ?? PLAIN;
@@ -74,6 +96,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     recordCombinedEnds(tx, special.flatMap(toCampaignEnd)),
     updateFallbacksDueNow(tx, special.flatMap(toFallbackKey)),
     countTraffic(tx, figuresOf(news, before)),
+    countMargins(tx, marginsOf(news, before)),
     settleCredit(tx, news),
   ]);
 }
@@ -105,6 +128,17 @@ function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Traffic
   }
   return deltas;
 }
+
+const marginsOf = (news: readonly Result[], { traits, costs, replacesUnknown }: Before) =>
+  marginsOfOutcomes(
+    news.filter(({ connectionId }) => costs.isPriced(connectionId)),
+    (result) => ({
+      traits: traitsOf(result, traits),
+      replacesUnknown: replacesUnknown(result),
+      isEarned: settlementOf(result) === 'earned',
+    }),
+    costs.find,
+  );
 
 /**
  * Settles the frozen prices of messages whose outcome is recorded: a price is earned when the carrier accepted the

@@ -127,36 +127,43 @@ const isSent = (state: string): Sql => raw(`(${state}.submitted_at IS NOT NULL O
 /** What a state `s` adds to the number of sent messages. */
 const SENT_COUNT = sql`(${isSent('s')} OR s.status NOT IN (${OPEN_STATES}))::int`;
 
+/** What a recorded outcome changed. */
+export type OutcomeMove = {
+  /** What it adds to the number of sent messages: -1 when a message that counted as sent proves not to have been sent. */
+  readonly sent: number;
+  /** Whether it replaces the unknown outcome of the same attempt. */
+  readonly replaces: boolean;
+};
+
 /**
  * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
  * known outcome replaces an unknown one of the same attempt.
  *
- * @returns the ids of the messages that changed, each with what it adds to the number of sent messages: -1 when a
- *   message that counted as sent proves not to have been sent
+ * @returns the messages that changed, by their ids
  */
-export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, OutcomeMove>> {
   const inserted = await insertMissingStates(db, rows);
   const others = rows.filter(({ id }) => !inserted.has(id));
   return others.length === 0 ? inserted : new Map([...inserted, ...(await updateOutcomes(db, others))]);
 }
 
-/** Records the outcomes of messages without a state. Returns what each of them adds to the number of sent messages. */
-async function insertMissingStates(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+/** Records the outcomes of messages without a state. */
+async function insertMissingStates(db: Db, rows: readonly NewState[]): Promise<Map<string, OutcomeMove>> {
   const inserted = await tuples<[id: string, sent: number]>(
     db,
     sql`${insertStatesInto('message_state AS s', rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO NOTHING RETURNING s.id, ${SENT_COUNT}`,
   );
-  return new Map(inserted);
+  return new Map(inserted.map(([id, sent]) => [id, { sent, replaces: false }]));
 }
 
-/** Replaces states by those of later outcomes. Returns what each of these adds to the number of sent messages. */
-async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+/** Replaces states by those of later outcomes. */
+async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, OutcomeMove>> {
   const [firstId, lastId] = boundsOf(rows.map(({ id }) => id));
-  const changed = await tuples<[id: string, sent: number]>(
+  const changed = await tuples<[id: string, sent: number, replaces: boolean]>(
     db,
     sql`WITH later AS MATERIALIZED (
-          SELECT u.*, ${isSent('o')} AS was_sent, o.possible_duplicate OR u.possible_duplicate AS doubtful
+          SELECT u.*, ${isSent('o')} AS was_sent, o.attempts = u.attempts AS replaces, o.possible_duplicate OR u.possible_duplicate AS doubtful
           FROM ${rowsOf(rows, {
             account_id: bigint((r) => r.accountId),
             id: uuid((r) => r.id),
@@ -181,9 +188,9 @@ async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<st
             error_text = l.error_text, credit_held = l.credit_held, credit_returned = l.credit_returned,
             possible_duplicate = l.doubtful
         FROM later l WHERE s.account_id = l.account_id AND s.id = l.id AND s.id BETWEEN ${firstId} AND ${lastId}
-        RETURNING s.id, ${SENT_COUNT} - l.was_sent::int`,
+        RETURNING s.id, ${SENT_COUNT} - l.was_sent::int, l.replaces`,
   );
-  return new Map(changed);
+  return new Map(changed.map(([id, sent, replaces]) => [id, { sent, replaces }]));
 }
 
 /** The error code of messages that were expired by our own timer and not by a carrier. */
@@ -376,10 +383,12 @@ const MESSAGE_TRAITS = columns({
   id: as<string>('m.id'),
   channel: as<Channel>('m.channel'),
   campaignId: as<number | null>('m.campaign_id'),
+  destination: as<string>('m.destination'),
+  parts: as<number>('m.parts'),
 });
-/** What the state of a message copies from the message. */
+/** What the outcome of a message has to know of the message. */
 export type MessageTraits = RowOf<typeof MESSAGE_TRAITS>;
 
-/** Lists what the states of these messages copy from them. Messages that no longer exist are left out. */
+/** Lists what the outcomes of these messages have to know of them. Messages that no longer exist are left out. */
 export const listTraits = (db: Db, keys: readonly Key[]): Promise<MessageTraits[]> =>
   many(db, sql`SELECT ${MESSAGE_TRAITS} FROM ${messagesByKey(keys)}`);

@@ -70,6 +70,7 @@ describe('what is accepted', () => {
     expect(verdict).toEqual({ kind: 'accepted', messageId: expect.any(String), parts: 1, unicode: true });
     expect(await one(pool, sql`SELECT * FROM message`)).toEqual({
       account_id: 1,
+      asked_sender: null,
       id: idOf(verdict),
       client_id: 'order-1',
       channel: 'SMS',

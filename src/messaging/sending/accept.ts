@@ -18,6 +18,7 @@ import { insertDeadlines } from '../expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { insertTraces, type NewTrace } from '../messages/events/sql.ts';
 import { insertFallbacks, type NewFallback } from '../messages/fallback/sql.ts';
+import { createKnownSenders } from './known-senders.ts';
 import { prepare, type Prepared, type Requester, type Lookups } from './prepare.ts';
 import { KeyTaken, isKeyTaken } from '../../platform/idempotency/sql.ts';
 import {
@@ -126,9 +127,11 @@ export function createAccept(deps: AcceptDeps): Accept {
     }
   }
   const findOptedOut = createConsentCheck(pool);
+  const findKnownSenders = createKnownSenders(deps);
   const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
-    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut));
+    const findSticky = await findKnownSenders(actor, drafts);
+    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, findSticky));
   };
   const joinNextCommit = groupCommit<Item, Verdict | null | 'away'>({
     flush: commitWithFreeKeys,
@@ -139,7 +142,8 @@ export function createAccept(deps: AcceptDeps): Accept {
   return {
     async one(actor, draft, idempotency) {
       noteSingle();
-      const prepared = prepare(actor, draft, tables, await findOptedOut(actor, [draft]));
+      const isOptedOut = await findOptedOut(actor, [draft]);
+      const prepared = prepare(actor, draft, tables, isOptedOut, await findKnownSenders(actor, [draft]));
       if (prepared.kind === 'refused') {
         await storeAnswers(pool, [{ idempotency }], [prepared]);
         return prepared;
@@ -291,6 +295,7 @@ const accepted = ({ message, unicode }: Prepared): Verdict => ({
   messageId: message.id,
   parts: message.parts,
   unicode,
+  ...(message.askedSender !== null && { sender: message.sender }),
 });
 
 /**

@@ -18,6 +18,8 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   not_a_number: 'number',
   no_country_code: 'number',
   bad_sender: 'sender',
+  sender_not_allowed: 'sender',
+  no_pool: 'sender',
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',
@@ -57,6 +59,7 @@ export function answerSend(reader: AmountReader, body: SendIn, verdict: Verdict)
         channel: 'SMS',
         statusCode: statusCodeOf(end),
         reasons: reasonsOf(reader, end),
+        ...otherSenderOf(end),
       },
     ],
   };
@@ -80,13 +83,18 @@ export function answerMessageServer(
         unicode: accepted && end.unicode,
         parts: accepted ? end.parts : 0,
         reasons: reasonsOf(reader, end),
+        ...otherSenderOf(end),
       },
     },
   };
 }
 
+/** The sender that took the place of the one asked for, if there is one. */
+const otherSenderOf = (verdict: Verdict): { sender?: string } =>
+  verdict.kind === 'accepted' && verdict.sender !== undefined ? { sender: verdict.sender } : {};
+
 /**
- * The status code of one result (contract 7): 200; 400 bad destination or body; 402 no credit; 403 opted out; 409 for a
+ * The status code of one result (contract 7): 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403 opted out; 409 for a
  * client id that was used for another message.
  */
 function statusCodeOf(verdict: Verdict): number {
@@ -95,15 +103,31 @@ function statusCodeOf(verdict: Verdict): number {
   return REFUSED_CODES[verdict.refusal] ?? 400;
 }
 
-const REFUSED_CODES: Partial<Record<Refusal, number>> = { no_credit: 402, opted_out: 403 };
+const REFUSED_CODES: Partial<Record<Refusal, number>> = {
+  sender_not_allowed: 401,
+  no_pool: 401,
+  no_credit: 402,
+  opted_out: 403,
+};
 
-/** The result of one destination: our id (null when it was refused), the status code, and the reason of a refusal. */
-export type StoredResult = readonly [messageId: string | null, statusCode: number, reason?: string];
+/**
+ * The result of one destination: our id (null when it was refused), the status code, the reason of a refusal (else null or
+ * left out), and the sender if it is another one than asked for.
+ */
+export type StoredResult = readonly [
+  messageId: string | null,
+  statusCode: number,
+  reason?: string | null,
+  sender?: string,
+];
 
 /** The result of one destination of a bulk send. */
 export function toResult(verdict: Verdict): StoredResult {
   const statusCode = statusCodeOf(verdict);
-  if (verdict.kind === 'accepted') return [verdict.messageId, statusCode];
+  if (verdict.kind === 'accepted')
+    return verdict.sender === undefined
+      ? [verdict.messageId, statusCode]
+      : [verdict.messageId, statusCode, null, verdict.sender];
   return [null, statusCode, verdict.kind === 'conflict' ? ID_CONFLICT : reasonOf(verdict)];
 }
 
@@ -116,13 +140,14 @@ export function answerBulk(
   const asked = bulk.messages.flatMap((message) =>
     message.destinations.map((destination, i) => ({ destination, clientId: bulkClientId(message, i) })),
   );
-  const results = stored.map(([id, statusCode, reason], i) => ({
+  const results = stored.map(([id, statusCode, reason = null, sender], i) => ({
     destination: asked[i]?.destination ?? '',
     id,
     ...(asked[i]?.clientId && { customerMessageId: asked[i].clientId }),
     accepted: id !== null,
     statusCode,
-    ...(reason !== undefined && { reason: textFor(reader, reason) }),
+    ...(reason !== null && { reason: textFor(reader, reason) }),
+    ...(sender !== undefined && { sender }),
   }));
   return {
     globalId: bulk.globalId ?? null,

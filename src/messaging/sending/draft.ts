@@ -81,6 +81,8 @@ export const REFUSALS = {
   impossible_length: `the number ${NUMBER_FAULTS.impossible_length}`,
   bad_sender: 'the sender must have 1 to 11 letters and digits, or up to 16 digits',
   foreign_sender: 'the account has no such sender on this channel',
+  sender_not_allowed: 'the sender is not allowed in the country of the number',
+  no_pool: 'there is no such pool of numbers, or it is empty',
   empty_body: 'the text is empty',
   bad_body: 'the text contains a NUL character',
   no_content: 'there is nothing to send on this channel',
@@ -97,7 +99,13 @@ export type Refusal = keyof typeof REFUSALS;
 
 /** The decision about one draft. */
 export type Verdict =
-  | { readonly kind: 'accepted'; readonly messageId: string; readonly parts: number; readonly unicode: boolean }
+  | {
+      readonly kind: 'accepted';
+      readonly messageId: string;
+      readonly parts: number;
+      readonly unicode: boolean;
+      readonly sender?: string;
+    }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly shortage?: Shortage }
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };

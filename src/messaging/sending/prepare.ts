@@ -5,8 +5,11 @@ import type { OnUnknown } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { newId, newSingleId } from '../../platform/lib/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
+import { isSmsSender } from '../../platform/lib/sms-sender.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
 import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
+import { type FindSticky, NO_STICKY, type SenderRules } from '../../network/sender-rules/rules.ts';
+import { poolNameOf } from '../../network/sender-rules/pick-number.ts';
 import { isStorable } from '../../network/templates/content.ts';
 import type { Draft, Refusal } from './draft.ts';
 
@@ -19,6 +22,7 @@ export type Lookups = {
   readonly findOnUnknown: FindPolicy;
   readonly findPrice: FindPrice;
   readonly maySend: MaySend;
+  readonly senderRules: SenderRules;
 };
 
 /** A draft on its way through the steps; each step fills in its results. */
@@ -27,8 +31,10 @@ type Work = {
   readonly draft: Draft;
   readonly tables: Lookups;
   readonly isOptedOut: IsOptedOut;
+  readonly findSticky: FindSticky;
   readonly numberRules: NumberRules;
   destination: string;
+  sender: string;
   parts: number;
   unicode: boolean;
   /** The connections of the route, best first. */
@@ -44,14 +50,8 @@ type Step = (work: Work) => Refusal | null;
 /** The most octets in the user data of an SMS. */
 const MAX_BINARY_BYTES = 140;
 
-const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/;
-const NUMERIC = /^\+?[0-9]{1,16}$/;
-
-/**
- * Whether a sender is valid on SMS (contract 7): 1..11 alphanumeric characters, or up to 16 digits (number or short
- * code).
- */
-export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
+/** Whether a request may name this as the sender of an SMS: a valid sender, or a pool of numbers (`pool:NAME`). */
+export const isSender = (sender: string): boolean => isSmsSender(sender) || poolNameOf(sender) !== null;
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
@@ -65,10 +65,17 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ],
   [
     'sender',
-    ({ draft, accountId, tables }) => {
-      if (draft.channel !== 'SMS')
-        return tables.maySend(accountId, draft.channel, draft.sender) ? null : 'foreign_sender';
-      return draft.sender === '' || isSender(draft.sender) ? null : 'bad_sender';
+    (work) => {
+      const { draft, accountId, tables, destination } = work;
+      const { sender } = draft;
+      if (draft.channel !== 'SMS') return tables.maySend(accountId, draft.channel, sender) ? null : 'foreign_sender';
+      if (sender !== '' && !isSender(sender)) return 'bad_sender';
+      // Without a valid number, as in a preview, no rule of a country applies.
+      if (destination === '') return null;
+      const chosen = tables.senderRules.choose({ accountId, destination, sender }, work.findSticky);
+      if ('fault' in chosen) return chosen.fault;
+      work.sender = chosen.sender;
+      return null;
     },
   ],
   [
@@ -93,7 +100,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       if (work.draft.simulation) return null;
       const { channel, priority } = work.draft;
-      work.connectionIds = work.tables.findRoute(channel, work.destination, work.draft.sender);
+      work.connectionIds = work.tables.findRoute(channel, work.destination, work.sender);
       // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
       if (priority === 0) work.onUnknown = work.tables.findOnUnknown(channel, work.destination);
       return work.connectionIds.length === 0 ? 'no_route' : null;
@@ -133,16 +140,17 @@ export type Prepared = {
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /**
- * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` must
- * have been made for the draft's destination (src/messaging/consent/check.ts).
+ * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` and
+ * `findSticky` must have been made for the draft (src/messaging/consent/check.ts, src/network/sender-rules/sticky.ts).
  */
 export function prepare(
   by: Requester,
   draft: Draft,
   tables: Lookups,
   isOptedOut: IsOptedOut,
+  findSticky = NO_STICKY,
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
-  const work = begin(by, draft, tables, isOptedOut);
+  const work = begin(by, draft, tables, { isOptedOut, findSticky });
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
@@ -153,13 +161,16 @@ export function prepare(
 
 type Examiner = Pick<Requester, 'accountId' | 'numberRules'>;
 
-const begin = (by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Work => ({
+type Found = Pick<Work, 'isOptedOut' | 'findSticky'>;
+
+const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work => ({
   accountId: by.accountId,
   numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
   draft,
   tables,
-  isOptedOut,
+  ...found,
   destination: '',
+  sender: draft.sender,
   parts: 1,
   unicode: false,
   connectionIds: [],
@@ -185,7 +196,7 @@ const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price'])
 
 /** Runs a draft through the steps of `prepare` without stopping at the first refusal, for previews. */
 export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
-  const work = begin(by, draft, tables, isOptedOut);
+  const work = begin(by, draft, tables, { isOptedOut, findSticky: NO_STICKY });
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
     return step(work) ?? [];
@@ -211,7 +222,8 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   source: draft.source,
   simulation: draft.simulation,
   connectionId: work.connectionIds[0] ?? null,
-  sender: draft.sender,
+  sender: work.sender,
+  askedSender: work.sender === draft.sender ? null : draft.sender,
   destination: work.destination,
   body: draft.body,
   content: draft.content ?? null,

@@ -19,8 +19,10 @@ export const WhatsappPerson = Type.String({
   'x-message': `${NUMBER_FAULTS.not_a_number}, or a user id like US.13491208655302741918`,
 });
 export const Sender = Type.String({
-  pattern: '^(\\+?[0-9]{1,16}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
-  description: '1 to 11 letters and digits, a number of up to 16 digits, or a short code.',
+  pattern: '^(\\+?[0-9]{1,16}|pool:[a-z0-9-]{1,20}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
+  description:
+    '1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which ' +
+    'each recipient always gets the same one.',
   'x-message': 'must be 1 to 11 letters and digits with a letter among them, or up to 16 digits',
 });
 export const Text = Type.String({
@@ -97,6 +99,13 @@ export const MessageServerIn = Type.Object({
   ...sendOptions,
 });
 
+/** The sender that a rule or a pool of numbers has put in place of the one asked for. */
+const otherSender = {
+  sender: Type.Optional(
+    Type.String({ description: 'The sender in place of the one asked for; absent when that one is used.' }),
+  ),
+};
+
 /** Why a message was refused. */
 export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
@@ -108,6 +117,7 @@ const SmsResult = Type.Object({
     description: '200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out.',
   }),
   reasons: Reasons,
+  ...otherSender,
 });
 
 /** The answer to the specification's body. */
@@ -133,6 +143,7 @@ export const MessageServerOut = Type.Object(
         unicode: Type.Boolean(),
         parts: Type.Integer(),
         reasons: Reasons,
+        ...otherSender,
       }),
     }),
   },
@@ -201,9 +212,10 @@ export const BulkOut = Type.Object(
         statusCode: Type.Integer({
           description:
             '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used ' +
-            'for other content. Reserved for later: 401 sender not allowed, 429 throttled.',
+            'for other content; 401 sender not allowed. Reserved for later: 429 throttled.',
         }),
         reason: Type.Optional(textWithAmounts('Why it was refused; absent when it was accepted.')),
+        ...otherSender,
       }),
       { description: 'In the order of the request.' },
     ),

@@ -14,6 +14,8 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   impossible_length: SMPP.ESME_RINVDSTADR,
   bad_sender: SMPP.ESME_RINVSRCADR,
   foreign_sender: SMPP.ESME_RINVSRCADR,
+  sender_not_allowed: SMPP.ESME_RINVSRCADR,
+  no_pool: SMPP.ESME_RINVSRCADR,
   empty_body: SMPP.ESME_RINVMSGLEN,
   bad_body: SMPP.ESME_RINVMSGLEN,
   no_content: SMPP.ESME_RINVMSGLEN,

@@ -80,6 +80,9 @@ const MESSAGE_HISTORY = columns({
   clientId: as<string | null>('m.client_id'),
   channel: as<Channel>('m.channel'),
   simulation: as<boolean>('m.simulation'),
+  sender: as<string>('m.sender'),
+  /** The sender that was asked for, if another one took its place. */
+  askedSender: as<string | null>('m.asked_sender'),
   parts: as<number>('m.parts'),
   priceMicros: as<number>('m.price_micros'),
   refundUndelivered: as<boolean>('m.refund_undelivered'),

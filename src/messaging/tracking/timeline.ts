@@ -97,10 +97,16 @@ function beginning(history: MessageHistory): Entry[] {
     : [...start, { ...queued, kind: 'SCHEDULED', text: `not before ${scheduledAt.toISOString()}` }];
 }
 
-function acceptedBy({ keyId, keyName, userId, username, simulation }: MessageHistory): string {
+function acceptedBy(history: MessageHistory): string {
+  const { simulation, sender, askedSender } = history;
   const what = simulation ? 'simulation: it goes to no carrier; ' : '';
-  if (keyId !== null) return `${what}by API key ${keyId}${keyName ? ` (${keyName})` : ''}`;
-  return userId === null ? `${what}by the program` : `${what}by user ${username ?? userId}`;
+  const replaced = askedSender === null ? '' : `; sender ${sender} in place of ${askedSender}`;
+  return `${what}${whoAsked(history)}${replaced}`;
+}
+
+function whoAsked({ keyId, keyName, userId, username }: MessageHistory): string {
+  if (keyId !== null) return `by API key ${keyId}${keyName ? ` (${keyName})` : ''}`;
+  return userId === null ? 'by the program' : `by user ${username ?? userId}`;
 }
 
 const moneyOf = ({ parts, priceMicros, currency }: MessageHistory) => ({

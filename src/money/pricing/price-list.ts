@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Channel } from '../../platform/lib/channel.ts';
+import { type Channel, chargedUnits } from '../../platform/lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
-import { callingCodeOfUserId } from '../../platform/lib/phone/user-id.ts';
+import { numberForPrefix } from '../../platform/lib/phone/user-id.ts';
 import { listPrices } from './sql.ts';
 
 /** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */
@@ -17,7 +17,7 @@ export type FindPrice = (channel: Channel, destination: string) => UnitPrice | n
 export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
   let table: PrefixTable<UnitPrice> = prefixTable([]);
   return {
-    find: (channel, destination) => table.find(channel, pricedNumber(destination)) ?? null,
+    find: (channel, destination) => table.find(channel, numberForPrefix(destination)) ?? null,
     async reload() {
       const prices = await listPrices(pool);
       table = prefixTable(prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value })));
@@ -25,10 +25,6 @@ export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promis
   };
 }
 
-/** Returns the number by whose prefix a message is priced; of a user id, only the calling code of its country is known. */
-const pricedNumber = (destination: string): string =>
-  destination.startsWith('+') ? destination : (callingCodeOfUserId(destination) ?? destination);
-
 /** Returns the price of a whole message in millionths: per part on SMS, once elsewhere. */
 export const priceOf = (channel: Channel, { unitMicros }: UnitPrice, parts: number): number =>
-  channel === 'SMS' ? unitMicros * parts : unitMicros;
+  unitMicros * chargedUnits(channel, parts);

@@ -41,6 +41,12 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   single_sign_on_user: {},
   sender: { where: ownedBy },
   template: { where: ownedBy },
+  registered_sender: { where: ownedBy },
+  number_pool: { where: ownedBy },
+  number_pool_number: {
+    where: (accountId) => sql`pool_id IN (SELECT id FROM number_pool WHERE owner_id = ${accountId})`,
+  },
+  sticky_sender: {},
   inbound_number: {},
   webhook_endpoint: {},
   credit_balance: {},
@@ -57,6 +63,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   idempotency_key: {},
   webhook_delivery: { ahead: true },
   inbound_message: { ahead: true },
+  keyword_rule: {},
   inbox: {},
   inbox_count: {},
   inbox_event: { ahead: true },
@@ -84,6 +91,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   export: {},
   traffic_hour: {},
   traffic_day: {},
+  margin_day: {},
   audit_entry: { ahead: true },
 };
 
@@ -106,6 +114,7 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
   webhook_outbox: { renewed: ['id'], order: 'id' },
   smpp_receipt: {},
   smpp_outbox: { renewed: ['id'], order: 'id', values: { owner: 'NULL::bigint' } },
+  keyword_action: {},
   inbox_media: {},
   inbox_watch: {},
   outgoing_mail: {},
@@ -115,7 +124,9 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
 /** Must say the same in both cells, apart from ids; or says something about the cell itself. */
 export const SHARED: Readonly<Record<string, string>> = {
   connection: 'matched by name and kind',
+  connection_cost: 'what carriers charge this cell',
   route: 'compared',
+  sender_rule: 'what carriers and countries allow this cell',
   price: 'compared',
   cell: 'says which cell it is',
 };
@@ -136,6 +147,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   fence_machine: 'about the machines of the cell',
   file_removal: 'files are removed where they are',
   inbound_part: 'joined here, and then passed on',
+  keyword_count: 'begins again with the next hour',
   inbound_seen: 'what this cell has taken from its carriers',
   passkey_challenge: 'ends within minutes',
   smpp_bind: 'closed here, and opened again at the target',

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { secretOf } from '../../network/connections/save.ts';
 import { checkSetup } from '../../network/connections/set-up.ts';
+import { describeUnderCost, listUnderCost } from '../../money/under-cost/find.ts';
 import { listSeriousNotices } from '../../network/connections/notices/sql.ts';
 import { type ConnectionSummary, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
 import { countLost } from '../../network/dispatch/lost/sql.ts';
@@ -45,6 +46,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     checkTls(config, makeServer),
     await checkSecrets(config, pool),
     await checkQueue(pool),
+    await checkCosts(pool),
     ...(await checkCarriers(pool)),
     ...(await checkSetups(config, pool)),
     ...(await checkNotices(pool)),
@@ -110,6 +112,18 @@ export async function checkQueue(pool: Pool): Promise<Finding> {
     ok: lost === 0,
     detail: lost === 0 ? 'all messages exist' : `${lost} messages were queued and do not exist: they were not sent`,
     advice: 'Table lost_chunk has their ids. Report it: see docs/runbooks/stuck-queue.md.',
+  };
+}
+
+/** Checks that no route sells under what its carrier charges, as far as costs are stated. */
+async function checkCosts(pool: Pool): Promise<Finding> {
+  const [worst, ...others] = await listUnderCost(pool);
+  const more = others.length === 0 ? '' : `; ${others.length} more routes`;
+  return {
+    name: 'prices',
+    ok: worst === undefined,
+    detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route sells under a known cost',
+    advice: 'Raise the price (`price set`), use another connection (`route add`), or correct the cost (`cost set`).',
   };
 }
 

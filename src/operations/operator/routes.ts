@@ -2,12 +2,15 @@ import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { operatorAccountRoutes } from './accounts/routes.ts';
 import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
+import { operatorCostRoutes } from './costs/routes.ts';
+import { operatorMarginRoutes } from './margins/routes.ts';
 import { operatorOverviewRoutes } from './overview/routes.ts';
 import { operatorPriceRoutes } from './prices/routes.ts';
 import { operatorQueueRoutes } from './queues/routes.ts';
 import { operatorHealthRoutes } from './reconciliation/routes.ts';
 import { operatorRestoreGuardRoutes } from './restore-guard/routes.ts';
 import { operatorRouteRoutes } from './routing/routes.ts';
+import { operatorSenderRuleRoutes } from './sender-rules/routes.ts';
 import { operatorSenderRoutes } from './senders/routes.ts';
 import { operatorUnknownRoutes } from './unknowns/routes.ts';
 
@@ -19,9 +22,12 @@ export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorOverviewRoutes(app, deps);
   operatorAccountRoutes(app, deps);
   operatorPriceRoutes(app, deps);
+  operatorCostRoutes(app, deps);
+  operatorMarginRoutes(app, deps);
   operatorConnectionRoutes(app, deps);
   operatorRouteRoutes(app, deps);
   operatorSenderRoutes(app, deps);
+  operatorSenderRuleRoutes(app, deps);
   operatorQueueRoutes(app, deps);
   operatorUnknownRoutes(app, deps);
   operatorRestoreGuardRoutes(app, deps);

@@ -78,6 +78,7 @@ const TAGS = [
     description: 'All accounts. This area and the following ones are for operators of the gateway only',
   },
   { name: 'Operator: prices', description: 'What messages cost, by channel and number prefix' },
+  { name: 'Operator: costs', description: 'What carriers charge, by connection, number prefix and network' },
   { name: 'Operator: connections', description: 'Links to carriers' },
   { name: 'Operator: routes', description: 'Which connection sends to which numbers' },
   { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },

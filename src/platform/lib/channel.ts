@@ -2,6 +2,9 @@
 export const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
+/** Returns how many times a message is charged: for each of its parts on SMS, once elsewhere. */
+export const chargedUnits = (channel: Channel, parts: number): number => (channel === 'SMS' ? parts : 1);
+
 /** Columns store a set of channels with one bit for each. */
 const BITS: Readonly<Record<Channel, number>> = { SMS: 1, RCS: 2, WHATSAPP: 4 };
 

@@ -18,6 +18,7 @@ import { insertRoute } from '../../../src/network/routing/sql.ts';
 import { apiDeps } from '../http/api.ts';
 import { createTestDatabase } from '../database.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
+import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
 
 /**
  * Serves the routes of campaigns, lists and contacts on a database of their own, with a route for every number and no
@@ -72,6 +73,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
     findOnUnknown: router.findOnUnknown,
     findPrice: prices.find,
     maySend: router.maySend,
+    senderRules: NO_SENDER_RULES,
   };
   const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
   const answers = createAnswerStore({ pool, secretKey });

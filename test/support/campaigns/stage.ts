@@ -16,6 +16,7 @@ import { endMessages } from '../../../src/messaging/messages/end.ts';
 import type { Revoke } from '../../../src/messaging/fallback/ends.ts';
 import { STATUS, type StatusName } from '../../../src/messaging/states.ts';
 import { insertRoute } from '../../../src/network/routing/sql.ts';
+import { NO_SENDER_RULES, type SenderRules } from '../../../src/network/sender-rules/rules.ts';
 import { insertTemplate } from '../../../src/network/templates/sql.ts';
 import { freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
@@ -67,6 +68,7 @@ export async function openCampaignStage(
   pool: Pool,
   revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
   onRoute: () => void = () => undefined,
+  senderRules: SenderRules = NO_SENDER_RULES,
 ): Promise<CampaignStage> {
   const accountId = await createAccountWithCredit(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
@@ -74,10 +76,11 @@ export async function openCampaignStage(
   await insertTemplates(pool, connectionId);
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
   const recentMessages = createRecentMessages();
-  const tables = freeOver(() => {
+  const findRoute = () => {
     onRoute();
     return [connectionId];
-  });
+  };
+  const tables = { ...freeOver(findRoute), senderRules };
   const deps = { pool, tables, waker: IDLE, recentMessages, paused: () => false, log: silentLog };
   const campaigns = createCampaignRunner({ ...deps, revoke });
 

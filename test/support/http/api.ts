@@ -10,6 +10,7 @@ import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { createLinkSigner } from '../../../src/platform/storage/signed-links.ts';
 import { createGuard } from '../../../src/platform/outbound/guard.ts';
+import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
 
@@ -39,7 +40,13 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   probes: [],
   clock: systemClock,
   accept: { one: refuse, many: refuse, once: refuse },
-  tables: { findRoute: () => [], findOnUnknown: () => 'hold', findPrice: () => null, maySend: () => false },
+  tables: {
+    findRoute: () => [],
+    findOnUnknown: () => 'hold',
+    findPrice: () => null,
+    maySend: () => false,
+    senderRules: NO_SENDER_RULES,
+  },
   secretKey: createSecretKey(Buffer.alloc(32, 1)),
   socialPage: null,
   outbound: {

@@ -6,6 +6,8 @@ import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
 import { prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
+import type { FindSticky } from '../../../network/sender-rules/rules.ts';
+import { findStickySenders } from '../../../network/sender-rules/sticky.ts';
 import type { Candidate } from './sql.ts';
 
 /** A message that can be created. */
@@ -15,6 +17,8 @@ export type Choice = {
   readonly contactId: number | null;
   readonly channel: Channel;
   readonly sender: string;
+  /** The sender of the campaign, if a rule or a pool has put `sender` in its place. */
+  readonly askedSender: string | null;
   readonly body: string;
   readonly content: StoredContent | null;
   readonly parts: number;
@@ -29,9 +33,10 @@ export type Choice = {
 };
 
 /** Why a recipient who was included at the confirmation can no longer be sent a message. */
-export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'no_route';
+export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
 
-export type Choose = (candidate: Candidate) => Choice | Obstacle;
+/** `findSticky` must have been made for the candidate (`findStickyOf`). */
+export type Choose = (candidate: Candidate, findSticky: FindSticky) => Choice | Obstacle;
 
 /**
  * Makes a function that finds, for each candidate, the first channel of the mode on which a message can be created now.
@@ -42,25 +47,32 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   const findMaxCost = createMaxCost(campaign);
-  return (candidate) => {
+  return (candidate, findSticky) => {
     if (candidate.contactDeleted) return 'contact_deleted';
     if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
     for (const { channel, bit } of channels) {
       if ((candidate.willingChannels & bit) === 0) continue;
-      const choice = choose(candidate, channel);
+      const choice = choose(candidate, channel, findSticky);
       if (typeof choice !== 'string') return choice;
       obstacle = choice;
     }
     return obstacle;
   };
 
-  function choose(candidate: Candidate, channel: Channel): Choice | Obstacle {
+  function chooseSender(sender: string, destination: string, findSticky: FindSticky) {
+    return tables.senderRules.choose({ accountId: campaign.accountId, destination, sender }, findSticky);
+  }
+
+  function choose(candidate: Candidate, channel: Channel, findSticky: FindSticky): Choice | Obstacle {
     const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
     const isSms = channel === 'SMS';
     const parts = isSms && text ? countParts(text).parts : 1;
     if (isSms && (!text || parts > smsParts)) return 'text_changed';
-    const sender = senderOf(campaign, channel);
+    const asked = senderOf(campaign, channel);
+    const chosen = isSms ? chooseSender(asked, destination, findSticky) : { sender: asked };
+    if ('fault' in chosen) return 'sender_not_allowed';
+    const { sender } = chosen;
     const connectionIds = tables.findRoute(channel, destination, sender);
     if (connectionIds.length === 0) return 'no_route';
     const price = findPrice(channel, destination, parts, candidate);
@@ -70,6 +82,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       contactId,
       channel,
       sender,
+      askedSender: sender === asked ? null : asked,
       body: isSms ? (text ?? '') : '',
       content: contentOf(campaign, channel, candidate),
       parts,
@@ -80,6 +93,13 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     };
   }
 }
+
+/** Looks up which of these candidates keep the number of a pool that they know. */
+export const findStickyOf = ({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<FindSticky> => {
+  const { accountId, smsSender } = campaign;
+  const asked = candidates.map(({ destination }) => ({ accountId, destination, sender: smsSender ?? '' }));
+  return findStickySenders(tx, tables.senderRules, smsSender === null ? [] : asked);
+};
 
 const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
   (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??

@@ -63,6 +63,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     source: 'CAMPAIGN',
     connectionId: made.connectionIds[0] ?? null,
     sender: made.sender,
+    askedSender: made.askedSender,
     destination: made.destination,
     body: made.body,
     content: made.content,

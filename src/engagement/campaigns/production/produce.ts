@@ -1,7 +1,7 @@
 import { isCombined } from '../mode.ts';
 import { updateRunCounters } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
-import { type Choice, createChooser, type Obstacle } from './choose.ts';
+import { type Choice, type Choose, createChooser, findStickyOf, type Obstacle } from './choose.ts';
 import { createMessages } from './create-messages.ts';
 import { quietMs } from './quiet-hours.ts';
 import { findCapacity, type Capacity } from './capacity.ts';
@@ -43,7 +43,7 @@ export async function produceMessages(step: Step): Promise<number> {
 
 type Tools = {
   readonly texts: db.Texts;
-  readonly choose: (candidate: db.Candidate) => Choice | Obstacle;
+  readonly choose: Choose;
   readonly capacity: Capacity;
 };
 
@@ -57,7 +57,9 @@ async function produceForCountry(
   const { accountId } = campaign;
   const source = db.nextRecipientsSql(job, lane, limit);
   const candidates = await db.listCandidates(tx, { accountId, texts: tools.texts, source });
-  const { choices, skipped, last } = await chooseMessages(candidates, tools);
+  const findSticky = await findStickyOf({ tx, job, campaign, ...step }, candidates);
+  const choose = (candidate: db.Candidate) => tools.choose(candidate, findSticky);
+  const { choices, skipped, last } = await chooseMessages(candidates, { choose, capacity: tools.capacity });
   const done = campaign.expanded && candidates.length < limit && choices.length + skipped.length === candidates.length;
   if (last === null && !done) return 0;
   await createMessages({ tx, job, campaign, ...step }, 0, choices);
@@ -86,13 +88,18 @@ function sharesOf(choices: readonly Choice[], skipped: readonly Skipped[]) {
   return { unusedMicros: -allotted, spareMicros: allotted - needed };
 }
 
+type Choosing = {
+  readonly choose: (candidate: db.Candidate) => Choice | Obstacle;
+  readonly capacity: Capacity;
+};
+
 type Skipped = { readonly destination: string; readonly reserveMicros: number; readonly reason: Obstacle };
 
 /**
  * Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. This takes some
  * 2 µs a candidate, so it is done in turns of the event loop.
  */
-async function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Tools) {
+async function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Choosing) {
   const choices: Choice[] = [];
   const skipped: Skipped[] = [];
   let last: string | null = null;

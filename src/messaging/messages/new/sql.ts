@@ -28,6 +28,8 @@ export type NewMessage = {
   readonly simulation: boolean;
   readonly connectionId: number | null;
   readonly sender: string;
+  /** The sender that was asked for, if a rule or a pool has put `sender` in its place. */
+  readonly askedSender: string | null;
   readonly destination: string;
   /** The text that people read; it may be empty beside a `content`. */
   readonly body: string;
@@ -56,6 +58,7 @@ export type NewMessage = {
 type WithDefault =
   | 'clientId'
   | 'simulation'
+  | 'askedSender'
   | 'content'
   | 'udh'
   | 'binaryBody'
@@ -76,6 +79,7 @@ type Given = Omit<NewMessage, WithDefault> & Partial<Pick<NewMessage, WithDefaul
 export const newMessage = ({
   clientId = null,
   simulation = false,
+  askedSender = null,
   content = null,
   udh = null,
   binaryBody = null,
@@ -106,6 +110,7 @@ export const newMessage = ({
   simulation,
   connectionId,
   sender,
+  askedSender,
   destination,
   body,
   content,
@@ -160,6 +165,7 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
         simulation: boolean((r) => r.simulation),
         connectionId: bigint((r) => r.connectionId),
         sender: text((r) => r.sender),
+        askedSender: text((r) => r.askedSender),
         destination: text((r) => r.destination),
         body: text((r) => r.body),
         content: json((r) => r.content && JSON.stringify(r.content)),

@@ -100,6 +100,8 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   impossible_length: 'destination',
   bad_sender: 'sender',
   foreign_sender: 'sender',
+  sender_not_allowed: 'sender',
+  no_pool: 'sender',
   empty_body: 'text',
   bad_body: 'text',
   no_content: 'text',

@@ -5,6 +5,7 @@ import { exec, one, sql } from '../../../platform/db/query.ts';
 import { insertSender } from '../../../network/senders/sql.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
 import { newKey, openRoutes } from '../../../../test/support/http/routes.ts';
+import { NO_SENDER_RULES } from '../../../network/sender-rules/rules.ts';
 import type { Lookups } from '../prepare.ts';
 import { previewRoutes } from './routes.ts';
 
@@ -17,6 +18,7 @@ const tables: Lookups = {
   findOnUnknown: () => 'hold',
   findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
+  senderRules: NO_SENDER_RULES,
 };
 const { pool, account, call, ...routes } = await openRoutes([previewRoutes], {
   deps: { tables },

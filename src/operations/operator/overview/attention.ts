@@ -1,4 +1,5 @@
 import type { GuardStatus } from '../../../messaging/restore-guard/sql.ts';
+import { describeUnderCost, listUnderCost } from '../../../money/under-cost/find.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { SECOND_MS } from '../../../platform/lib/time.ts';
@@ -27,6 +28,7 @@ export async function listAttention(db: Db, { guard, workers, connections }: Gat
     ...connections.flatMap(concernsOf),
     ...webhooks,
     ...credit,
+    ...(await concernsOfCosts(db)),
     ...(await concernsOfOpenIssues(db)),
   ];
   return all.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
@@ -61,6 +63,19 @@ function stuckQueue(row: ConnectionRow, severity: 'error' | 'warning'): Attentio
   const { name: subject, id: subjectId, queued: count, oldestSeconds } = row;
   const since = new Date(Date.now() - oldestSeconds * SECOND_MS);
   return concern('queue_stuck', { subject, subjectId, count, severity, since });
+}
+
+/** One line for each connection whose routes sell under cost, with the largest loss. */
+async function concernsOfCosts(db: Db): Promise<Attention[]> {
+  const byConnection = Map.groupBy(await listUnderCost(db), ({ connection }) => connection);
+  return [...byConnection].map(([subject, routes]) =>
+    concern('sold_under_cost', {
+      severity: 'warning',
+      subject,
+      count: routes.length,
+      detail: routes.slice(0, 1).map(describeUnderCost).join(),
+    }),
+  );
 }
 
 async function concernsOfOpenIssues(db: Db): Promise<Attention[]> {

@@ -3,10 +3,12 @@ import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
-import { MINUTE_MS } from '../../../platform/lib/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../../platform/lib/time.ts';
 import { listWorkers } from '../../workers/sql.ts';
 import { type ConnectionRow, listConnectionPage } from '../connections/sql.ts';
 import { isoOrNull } from '../fields.ts';
+import { toMarginOut } from '../margins/margin.ts';
+import { findMargin } from '../margins/sql.ts';
 import { findDepth } from '../queues/sql.ts';
 import { type Attention, listAttention } from './attention.ts';
 import * as db from './sql.ts';
@@ -32,6 +34,7 @@ export async function describeGateway(pool: Db, now: Date) {
     accounts: await db.countAccountsByStatus(pool),
     last24h: sumOf(channels),
     channels,
+    margin: toMarginOut(await findMargin(pool, lastDays(now))),
     credit: (await db.listCreditTotals(pool)).map(toCredit),
     queue: { waiting, inFlight, oldestSeconds },
     perSecond: connections.reduce((sum, { perSecond }) => sum + perSecond, 0),
@@ -41,6 +44,9 @@ export async function describeGateway(pool: Db, now: Date) {
     attention: attention.map(toAttention),
   };
 }
+
+/** Today and the six days before. */
+const lastDays = (now: Date) => ({ from: new Date(now.getTime() - 7 * DAY_MS), to: now });
 
 const toAttention = ({ since, ...attention }: Attention) => ({ ...attention, since: isoOrNull(since) });
 

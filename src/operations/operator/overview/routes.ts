@@ -5,6 +5,7 @@ import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 import { KindName } from '../connection-kinds/schema.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { amount, OPERATOR_PATH } from '../fields.ts';
+import { marginFigures } from '../margins/margin.ts';
 import { describeGateway } from './describe.ts';
 
 const figures = {
@@ -20,7 +21,7 @@ const AttentionOut = Type.Object({
     description:
       'sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, ' +
       'receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost ' +
-      'of the last 24 hours), missed_schedules or agents_requested.',
+      'of the last 24 hours), sold_under_cost, missed_schedules or agents_requested.',
   }),
   severity: Type.Enum(['error', 'warning', 'info'], { type: 'string' }),
   count: orNull(Type.Integer()),
@@ -37,6 +38,7 @@ const OverviewOut = Type.Object({
   accounts: Type.Object({ total: Type.Integer(), active: Type.Integer(), suspended: Type.Integer() }),
   last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the current hour.' }),
   channels: Type.Array(Type.Object({ channel: channelName(), ...figures })),
+  margin: Type.Object(marginFigures, { description: 'Of today and the six days before, in UTC.' }),
   credit: Type.Array(Type.Object({ currency: Type.String(), available: amount(), frozen: amount() })),
   queue: Type.Object({
     waiting: Type.Integer(),

@@ -26,3 +26,10 @@ export function callingCodeOfUserId(text: string): string | null {
   const country = countryOfUserId(text);
   return country && `+${getCountryCallingCode(country)}`;
 }
+
+/**
+ * Returns the number by whose prefix a message is priced and charged: of a user id only the calling code of its country is
+ * known. A text without a known country is returned as it is.
+ */
+export const numberForPrefix = (destination: string): string =>
+  destination.startsWith('+') ? destination : (callingCodeOfUserId(destination) ?? destination);

@@ -110,6 +110,10 @@ export const MESSAGES: readonly Step[] = [
   step('archiveConversation', { path: CHAT }),
   step('unarchiveConversation', { path: CHAT }),
   step('streamInbox'),
+  step('addKeywordRule'),
+  step('listKeywordRules', { query: { limit: 1 } }),
+  step('changeKeywordRule', { path: { id: from('addKeywordRule.id') } }),
+  step('deleteKeywordRule', { path: { id: from('addKeywordRule.id') } }),
 ];
 
 function keyOf(url: string): string {

@@ -5,6 +5,7 @@ const step = (operation: string, rest: Omit<Step, 'operation'> = {}): Step => ma
 const ACCOUNT = { id: from('operatorCreateAccount.accountId') };
 const SMSC = { name: 'acme-smsc' };
 const SENDER = { id: from('operatorAssignSender.id') };
+const POOL = { id: from('operatorAddNumberPool.id') };
 const PAGE = { query: { limit: 1 } };
 const NOTHING_MISSED = { path: { id: 1 }, status: 404, because: 'no message has missed its time' };
 
@@ -33,6 +34,12 @@ export const OPERATOR: readonly Step[] = [
   step('operatorListConnectionMinutes', { path: { name: 'sandbox' } }),
   step('operatorSetUpConnection', { path: { name: 'sandbox-whatsapp' } }),
   step('operatorSyncTemplates', { path: { name: 'sandbox-whatsapp' } }),
+  step('operatorSetCost'),
+  step('operatorListCosts', PAGE),
+  step('operatorDeleteCost', { path: { id: from('operatorSetCost.id') } }),
+  step('operatorImportCosts'),
+  step('operatorListMargins', { query: { by: 'country' } }),
+  step('operatorListRoutesUnderCost'),
   step('operatorAddRoute'),
   step('operatorListRoutes', PAGE),
   step('operatorCheckRoute', { query: { number: '+4236601234' } }),
@@ -47,6 +54,17 @@ export const OPERATOR: readonly Step[] = [
   step('operatorListNumbers', PAGE),
   step('operatorDeleteNumber', { query: { number: '+393399957020', connection: 'sandbox' } }),
   step('operatorListTemplates', PAGE),
+  step('operatorAddNumberPool'),
+  step('operatorAddPoolNumber', { path: POOL }),
+  step('operatorListNumberPools'),
+  step('operatorSetSenderRule'),
+  step('operatorListSenderRules'),
+  step('operatorDeleteSenderRule', { path: { id: from('operatorSetSenderRule.id') } }),
+  step('operatorAddRegisteredSender'),
+  step('operatorListRegisteredSenders'),
+  step('operatorDeleteRegisteredSender', { path: { id: from('operatorAddRegisteredSender.id') } }),
+  step('operatorDeletePoolNumber', { path: POOL, query: { number: '+12025550145' } }),
+  step('operatorDeleteNumberPool', { path: POOL }),
 
   step('operatorFindQueues'),
   step('operatorListQueues', PAGE),

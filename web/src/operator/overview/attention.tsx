@@ -20,6 +20,7 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
   if (kind === 'receipts_unmatched') return { to: '/operator/health', search: { tab: 'receipts' } };
   if (kind === 'missed_schedules') return { to: '/operator/queues' };
+  if (kind === 'sold_under_cost') return { to: '/operator/prices', search: { tab: 'margins' } };
   if (kind === 'agents_requested') return { to: '/operator/senders' };
   if (kind.startsWith('webhook_') || kind === 'low_credit') return { to: `/operator/accounts/${subjectId}` };
   return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
@@ -40,7 +41,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
       {shown.length > 0 && (
         <ul className={classes.list} aria-label={t('attention.title')}>
           {shown.map((each) => (
-            <li key={`${each.kind} ${each.subjectId}`} className={classes.item}>
+            <li key={`${each.kind} ${each.subjectId ?? each.subject}`} className={classes.item}>
               <Line attention={each} />
             </li>
           ))}

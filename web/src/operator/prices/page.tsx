@@ -1,77 +1,31 @@
-import { Tags } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { AddButton } from '../../ui/actions/add-button.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
-import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
-import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { useListQuery } from '../../ui/table/use-list-query.ts';
-import { CHANNELS } from '../accounts/account.ts';
-import { OPERATOR } from '../shared/need.ts';
-import { usePriceColumns } from './columns.tsx';
-import { DeleteIcon } from './delete-icon.tsx';
-import { PriceCheck } from './price-check.tsx';
-import { listPrices, type Price } from './price.ts';
+import { choice, useUrlState, whole } from '../../ui/url-state.ts';
+import { Costs } from '../costs/costs.tsx';
+import { Margins } from '../margins/margins.tsx';
+import { Tabs } from '../shared/tabs.tsx';
+import { Prices } from './prices.tsx';
 
-const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const TABS = ['prices', 'costs', 'margins'] as const;
+/** Includes `page`, so that changing the tab starts at the first page. */
+const FIELDS = { tab: choice(TABS, 'prices'), page: whole() };
+const PANELS = { prices: Prices, costs: Costs, margins: Margins };
 
-const FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
-
-/** The page of the message prices. */
+/** The page of what messages cost: the selling prices, and what carriers charge. */
 export function Page() {
   const { t } = useTranslation('operator');
-  const [isAdding, setIsAdding] = useState(false);
-  const add = (
-    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
-      {t('price.add.open')}
-    </AddButton>
-  );
+  const [{ tab }, setSearch] = useUrlState(FIELDS);
+  const Panel = PANELS[tab];
   return (
-    <Frame title={t('price.title')} description={t('price.description')} actions={add}>
-      <PriceTable add={add} />
-      <PriceCheck />
-      <Suspense>{isAdding && <AddDialog onClose={() => setIsAdding(false)} />}</Suspense>
+    <Frame title={t('price.title')} description={t('price.description')}>
+      <Tabs
+        tabs={TABS}
+        nameOf={(each) => t(`cost.tab.${each}`)}
+        active={tab}
+        onChange={(next) => setSearch({ tab: next })}
+      >
+        <Panel />
+      </Tabs>
     </Frame>
-  );
-}
-
-function PriceTable({ add }: { readonly add: React.ReactNode }) {
-  const { t } = useTranslation('operator');
-  const [search, setSearch] = useUrlState(FIELDS);
-  const columns = usePriceColumns();
-  const { page, limit, channel } = search;
-  const prefix = search.prefix.replaceAll(/\D/g, '');
-  const query = useListQuery(['operator', 'prices', 'list', search], (signal) =>
-    listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
-  );
-  return (
-    <>
-      <FilterBar isFiltered={channel !== '' || prefix !== ''} onClear={() => setSearch({ channel: '', prefix: '' })}>
-        <SearchField label={t('price.search')} value={search.prefix} onChange={(next) => setSearch({ prefix: next })} />
-        <ChoiceFilter
-          label={t('anyChannel')}
-          options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
-          value={channel}
-          onChange={(next) => setSearch({ channel: next })}
-        />
-      </FilterBar>
-      <DataTable<Price>
-        id="operator-prices"
-        label={t('price.title')}
-        columns={columns}
-        query={query}
-        rowId={({ id }) => String(id)}
-        search={search}
-        onSearch={setSearch}
-        actions={(price) => <DeleteIcon price={price} />}
-        empty={
-          <EmptyState icon={Tags} title={t('price.none.title')} text={t('price.none.text')}>
-            {add}
-          </EmptyState>
-        }
-      />
-    </>
   );
 }

@@ -1,17 +1,19 @@
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, useUrlState, whole } from '../../ui/url-state.ts';
+import { Pools } from '../sender-rules/pools.tsx';
+import { SenderRules } from '../sender-rules/rules.tsx';
 import { Tabs } from '../shared/tabs.tsx';
 import { Numbers } from './numbers.tsx';
 import { Senders } from './senders.tsx';
 import { Templates } from './templates.tsx';
 
-const TABS = ['senders', 'numbers', 'templates'] as const;
+const TABS = ['senders', 'numbers', 'rules', 'pools', 'templates'] as const;
 /** Includes `page`, so that changing the tab starts at the first page. */
 const FIELDS = { tab: choice(TABS, 'senders'), page: whole() };
-const PANELS = { senders: Senders, numbers: Numbers, templates: Templates };
+const PANELS = { senders: Senders, numbers: Numbers, rules: SenderRules, pools: Pools, templates: Templates };
 
-/** The page of senders, inbound numbers and templates, with their accounts. */
+/** The page of senders, inbound numbers, rules for senders, pools and templates. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [{ tab }, setSearch] = useUrlState(FIELDS);

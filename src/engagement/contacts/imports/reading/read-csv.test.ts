@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
 import { csvLine } from '../../../../platform/lib/csv.ts';
-import { detectDelimiter, readCsv } from './read-csv.ts';
+import { readCsv } from './read-csv.ts';
 
 const read = (text: string, chunk = 7) =>
   Array.fromAsync(
@@ -11,18 +11,6 @@ const read = (text: string, chunk = 7) =>
     }, 'utf-8'),
   );
 const cellsOf = async (text: string) => (await read(text)).map(({ cells }) => cells);
-
-test.each([
-  ['a,b\n1,2\n', ','],
-  ['a;b\n"1,5";2\n', ';'],
-  ['a\tb c\n1\t2\n', '\t'],
-  ['a|b\n1|2\n', '|'],
-  ['name;note\nAnna;x, y, z\nBert;\n', ';'],
-  ['phoneNumber\n+391\n', ','],
-  ['"a;b;c",d\n"e;f;g",h\n', ','],
-])('the delimiter is told from the first lines: %j', (text, delimiter) => {
-  expect(detectDelimiter(text)).toBe(delimiter);
-});
 
 test('the line in which Excel declares the delimiter is used, and is not a row', async () => {
   expect(await read('sep=;\r\na,b;c\r\n1;2\r\n')).toEqual([

@@ -2,11 +2,9 @@ import { Readable } from 'node:stream';
 import { CsvError, parse, type Parser } from 'csv-parse';
 import { decoded, type Encoding, type Octets } from './encoding.ts';
 import { readCell } from '../../../../platform/lib/csv.ts';
+import { detectDelimiter, SAMPLE_CHARACTERS } from '../../../../platform/lib/csv-delimiter.ts';
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
-const DELIMITERS = [',', ';', '\t', '|'] as const;
-const SAMPLE_CHARACTERS = 64 * 1024;
-const SAMPLE_LINES = 20;
 /** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 
@@ -95,24 +93,4 @@ async function sampleOf(octets: Octets, encoding: Encoding): Promise<string> {
     if (sample.length >= SAMPLE_CHARACTERS) break;
   }
   return sample.slice(0, SAMPLE_CHARACTERS);
-}
-
-/** Detects the delimiter: the one with the largest minimum count per line among the first lines. */
-export function detectDelimiter(sample: string): string {
-  const lines = linesOf(sample).slice(0, SAMPLE_LINES);
-  const rated = DELIMITERS.map((delimiter) => {
-    const counts = lines.map((line) => line.split(delimiter).length - 1);
-    return { delimiter, least: Math.min(...counts), all: counts.reduce((sum, n) => sum + n, 0) };
-  });
-  const best = rated.reduce((a, b) => (b.least > a.least || (b.least === a.least && b.all > a.all) ? b : a));
-  return best.all === 0 ? ',' : best.delimiter;
-}
-
-/** Returns the lines without quoted parts, and without the last line if the sample cuts it. */
-function linesOf(sample: string): string[] {
-  const lines = sample
-    .replaceAll(/"(?:[^"]|"")*"/g, '')
-    .split(/\r\n|\r|\n/)
-    .filter((line) => line.trim() !== '');
-  return sample.length >= SAMPLE_CHARACTERS && lines.length > 1 ? lines.slice(0, -1) : lines;
 }

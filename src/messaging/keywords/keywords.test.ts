@@ -1,0 +1,184 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
+import { freeOver } from '../../../test/support/drafts.ts';
+import { reset } from '../../../test/support/reset.ts';
+import { insertConnection } from '../../network/connections/sql.ts';
+import { createWaker } from '../../network/dispatch/wake.ts';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { many, one, sql } from '../../platform/db/query.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { openMail } from '../../platform/mail/queue.ts';
+import type { PostRequest, PostResult } from '../../platform/outbound/post.ts';
+import { createInboundInbox } from '../inbound/receive.ts';
+import { insertNumber } from '../inbound/sql.ts';
+import { createAccept } from '../sending/accept.ts';
+import { carryOutActions, type KeywordDeps } from './carry-out.ts';
+import { MAX_PER_HOUR } from './react.ts';
+import * as db from './sql.ts';
+
+const { pool } = testDatabase();
+const secretKey = createSecretKey(Buffer.alloc(32, 5));
+
+let connectionId = 0;
+let accountId = 0;
+beforeAll(async () => {
+  connectionId = (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'production', creditMicros: 1_000_000 }));
+  await insertNumber(pool, { connectionId, number: '*', accountId });
+});
+beforeEach(() =>
+  reset(
+    pool,
+    sql`TRUNCATE keyword_rule, keyword_action, keyword_count, inbound_seen, inbound_message, message, message_state,
+                 dispatch_chunk, outgoing_mail, opt_out RESTART IDENTITY CASCADE`,
+  ),
+);
+
+const PERSON = '393331234567';
+const NUMBER = '393399957020';
+
+const rule = (keyword: string, more: Partial<db.NewRule> = {}) =>
+  db.insertRule(pool, { accountId, number: null, keyword, answer: null, forwardTo: null, ...more });
+
+let octets = 0;
+async function arrive(text: string, source = PERSON, destination = NUMBER): Promise<void> {
+  const take = createInboundInbox({ pool, onInbound: async () => undefined });
+  // The same octets within 15 minutes would be one message.
+  const raw = Buffer.from(`${text} ${octets++}`);
+  await take({ connectionId, inbound: { source, destination, text, concat: null, raw } });
+}
+
+const posts: PostRequest[] = [];
+const post = (result: Partial<Extract<PostResult, { kind: 'answered' }>>) => async (request: PostRequest) => {
+  posts.push(request);
+  return { kind: 'answered' as const, status: 200, retryAfterMs: null, body: '', durationMs: 1, ...result };
+};
+
+function deps(more: Partial<KeywordDeps> = {}): KeywordDeps {
+  posts.length = 0;
+  const tables = freeOver(() => [connectionId]);
+  const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
+  return { pool, accept, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
+}
+
+const sent = async (): Promise<string[]> =>
+  (
+    await many<{ text: string }>(pool, sql`SELECT sender || '>' || destination || ': ' || body AS text FROM message`)
+  ).map(({ text }) => text);
+const waiting = async (): Promise<number> =>
+  (await one<{ n: number }>(pool, sql`SELECT count(*)::int AS n FROM keyword_action`)).n;
+
+test('a message with a keyword is answered once, from the number that it was written to', async () => {
+  await rule('hours', { answer: 'We are open' });
+  await arrive('Hours?');
+  await arrive('hello');
+  expect(await waiting()).toBe(1);
+  const all = deps();
+  await Promise.all([carryOutActions(all), carryOutActions(all)]);
+  await carryOutActions(all);
+  expect(await sent()).toEqual([`+${NUMBER}>+${PERSON}: We are open`]);
+  expect(await waiting()).toBe(0);
+});
+
+test('a worker that dies after it has claimed an answer leaves it to another one', async () => {
+  await rule('hours', { answer: 'We are open' });
+  await arrive('hours');
+  expect(await db.claimActions(pool, { limit: 5, leaseSeconds: 0 })).toHaveLength(1);
+  await carryOutActions(deps());
+  expect(await sent()).toHaveLength(1);
+});
+
+test('a message that says STOP is never answered or passed on', async () => {
+  await rule('*', { answer: 'Hello', forwardTo: 'https://example.com/copy' });
+  await arrive('STOP');
+  expect(await waiting()).toBe(0);
+  // And who has opted out gets no answer to anything else either.
+  await arrive('hours');
+  await carryOutActions(deps());
+  expect(await sent()).toEqual([]);
+  expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
+    { fault: 'the number has opted out of messages on this channel' },
+  ]);
+});
+
+test('two machines that answer each other end at the limit of the hour', async () => {
+  await rule('*', { answer: 'Hello' });
+  for (let n = 0; n < MAX_PER_HOUR + 3; n++) await arrive(`hello ${n}`);
+  await arrive('hello', '393331234568');
+  const all = deps();
+  while ((await carryOutActions(all)) > 0);
+  const answers = await sent();
+  expect(answers.filter((text) => text.includes(PERSON))).toHaveLength(MAX_PER_HOUR);
+  expect(answers).toHaveLength(MAX_PER_HOUR + 1);
+});
+
+test('senders that are no numbers are not answered', async () => {
+  await rule('*', { answer: 'Hello' });
+  await arrive('hello', 'ACME');
+  await arrive('hello', '4400');
+  expect(await waiting()).toBe(0);
+});
+
+test('a copy goes to another number, but not to the one who wrote', async () => {
+  await rule('order', { forwardTo: '+393487654321' });
+  await arrive('Order 2 pizzas');
+  await arrive('Order for myself', '393487654321');
+  await carryOutActions(deps());
+  expect(await sent()).toEqual([`+${NUMBER}>+393487654321: +${PERSON}: Order 2 pizzas`]);
+});
+
+test('a copy is mailed', async () => {
+  await rule('order', { forwardTo: 'orders@example.com' });
+  await arrive('Order 2 pizzas');
+  await carryOutActions(deps());
+  const row = await one<{ id: string; sealed: Buffer }>(pool, sql`SELECT id, sealed FROM outgoing_mail`);
+  expect(openMail(secretKey, row)).toEqual({
+    to: 'orders@example.com',
+    subject: `SMS from ${PERSON} to ${NUMBER}`,
+    text: 'Order 2 pizzas',
+  });
+});
+
+test('a copy is posted until the receiver takes it, under the same key', async () => {
+  await rule('order', { forwardTo: 'https://example.com/copy' });
+  await arrive('Order 2 pizzas');
+  await carryOutActions(deps({ poster: { post: post({ status: 503 }) } }));
+  const [first] = posts;
+  expect(await waiting()).toBe(1);
+  expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
+    { fault: 'the receiver answered 503' },
+  ]);
+  await pool.query('UPDATE keyword_action SET due_at = now()');
+  await carryOutActions(deps());
+  expect(posts).toEqual([first]);
+  expect(JSON.parse(first?.body ?? '{}')).toMatchObject({
+    from: `+${PERSON}`,
+    to: `+${NUMBER}`,
+    text: 'Order 2 pizzas',
+    keyword: 'order',
+    channel: 'SMS',
+  });
+  expect(await waiting()).toBe(0);
+});
+
+test('a suspended account answers nothing until it is active again', async () => {
+  await rule('hours', { answer: 'We are open' });
+  await arrive('hours');
+  await pool.query("UPDATE account SET status = 'suspended'");
+  expect(await carryOutActions(deps())).toBe(0);
+  expect(await db.findNextActionMs(pool)).toBeNull();
+  await pool.query("UPDATE account SET status = 'active'");
+  expect(await db.findNextActionMs(pool)).toBeLessThanOrEqual(0);
+  await carryOutActions(deps());
+  expect(await sent()).toHaveLength(1);
+});
+
+test('old counts and actions are forgotten', async () => {
+  await rule('hours', { answer: 'We are open' });
+  await arrive('hours');
+  expect(await db.deleteOldCounts(pool, { before: new Date(0) })).toBe(0);
+  expect(await db.deleteOldCounts(pool, { before: new Date(Date.now() + 3_600_000) })).toBe(1);
+  const beforeId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  expect(await db.deleteOldActions(pool, { beforeId })).toBe(1);
+});

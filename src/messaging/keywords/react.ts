@@ -1,0 +1,88 @@
+import type { Db } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { toE164 } from '../../platform/lib/phone/phone.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
+import { consentWordOf } from '../consent/words.ts';
+import { findRule } from './match.ts';
+import * as db from './sql.ts';
+import { kindOfTarget } from './target.ts';
+
+/** A whole message from a person to a number of an account. */
+export type Received = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly channel: Channel;
+  /** The person, and the number that they wrote to, both as the carrier writes them, without a plus. */
+  readonly source: string;
+  readonly destination: string;
+  readonly body: string;
+};
+
+/** Messages that keywords make for one person and number in an hour: two machines that answer each other end there. */
+export const MAX_PER_HOUR = 5;
+
+/**
+ * Queues the answers and copies that inbound messages ask for by their keywords, in the transaction that stores them. A
+ * message that says STOP has no keyword: it is not answered. Answers go to SMS from numbers only.
+ */
+export async function reactToKeywords(tx: Db, received: readonly Received[], now = new Date()): Promise<void> {
+  const accountIds = [...new Set(received.map(({ accountId }) => accountId))];
+  if (accountIds.length === 0) return;
+  const rules = Map.groupBy(await db.listRulesOf(tx, { accountIds }), ({ accountId }) => accountId);
+  if (rules.size === 0) return;
+  const actions = received.flatMap((message) => actionsOf(message, rules.get(message.accountId) ?? []));
+  const allowed = await withinLimit(tx, actions, now);
+  if (allowed.length > 0)
+    await db.insertActions(
+      tx,
+      allowed.map(({ action }) => action),
+    );
+}
+
+type Wanted = { readonly action: db.NewAction; readonly pair: db.Pair };
+
+function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[] {
+  const { accountId, id: inboundId, channel, source, destination: number, body } = message;
+  if (consentWordOf(body) === 'stop') return [];
+  const rule = findRule(rules, { number, text: body });
+  if (rule === undefined) return [];
+  const { id: ruleId, keyword, answer, forwardTo } = rule;
+  const common = { accountId, inboundId, ruleId, keyword };
+  const person = toE164(source);
+  const isAnswered = answer !== null && channel === 'SMS' && person !== null;
+  // A copy to the one who wrote would come back.
+  const isCopied = forwardTo !== null && forwardTo !== person;
+  const pair = { accountId, number, person: source };
+  return [
+    ...(isAnswered ? [{ pair, action: { ...common, kind: 'answer' as const, target: person, answer } }] : []),
+    ...(isCopied
+      ? [{ pair, action: { ...common, kind: kindOfTarget(forwardTo), target: forwardTo, answer: null } }]
+      : []),
+  ];
+}
+
+/** Whether an action sends a message, which may be answered by a machine. */
+const isMessage = ({ action }: Wanted): boolean => action.kind === 'answer' || action.kind === 'sms';
+
+/** Leaves out messages beyond the limit of their pair. */
+async function withinLimit(tx: Db, wanted: readonly Wanted[], now: Date): Promise<Wanted[]> {
+  const counted = Map.groupBy(wanted.filter(isMessage), ({ pair }) => keyOf(pair));
+  if (counted.size === 0) return [...wanted];
+  const hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
+  const pairs = [...counted.values()].flatMap(([first]) => first?.pair ?? []);
+  const before = new Map((await db.listCounts(tx, { pairs, hour })).map((row) => [keyOf(row), row.messages]));
+  const counts = pairs.map((pair) => {
+    const own = counted.get(keyOf(pair))?.length ?? 0;
+    return { ...pair, messages: Math.min(MAX_PER_HOUR, (before.get(keyOf(pair)) ?? 0) + own) };
+  });
+  await db.insertCounts(tx, { counts, hour });
+  const left = new Map(counts.map((row) => [keyOf(row), row.messages - (before.get(keyOf(row)) ?? 0)]));
+  return wanted.filter((one) => {
+    if (!isMessage(one)) return true;
+    const rest = left.get(keyOf(one.pair)) ?? 0;
+    left.set(keyOf(one.pair), rest - 1);
+    return rest > 0;
+  });
+}
+
+const keyOf = ({ accountId, number, person }: db.Pair): string => JSON.stringify([accountId, number, person]);

@@ -1,0 +1,61 @@
+import type { Result } from '../../network/dispatch/commit.ts';
+import type { FindCost } from '../../network/costs/cost-list.ts';
+import { chargedUnits } from '../../platform/lib/channel.ts';
+import type { MarginDelta } from '../traffic/margins/count.ts';
+import type { EarningPlace } from '../traffic/margins/sql.ts';
+import type { Traits } from './figures.ts';
+
+/** What the margin of an outcome depends on besides the outcome. */
+type Facts = {
+  readonly traits: Traits;
+  /** Whether the outcome replaces the unknown one of the same attempt, for which a cost was counted. */
+  readonly replacesUnknown: boolean;
+  /** Whether the price is earned with the outcome. */
+  readonly isEarned: boolean;
+};
+
+/**
+ * Returns what recorded outcomes add to the margins. The carrier charges what it took, and may charge what it never answered
+ * for; the parts before a refused one count. What proves not to have been taken is taken back.
+ */
+export const marginsOfOutcomes = (
+  results: readonly Result[],
+  factsOf: (result: Result) => Facts,
+  findCost: FindCost,
+): MarginDelta[] =>
+  results.flatMap((result) => {
+    const { accountId, messageId, connectionId, job } = result;
+    const { traits, replacesUnknown, isEarned } = factsOf(result);
+    const whole = chargedUnits(traits.channel, job?.parts ?? traits.parts);
+    const now = unitsOf(result, whole);
+    const units = now - (replacesUnknown ? whole : 0);
+    const messages = Number(now > 0) - Number(replacesUnknown);
+    const earnedMicros = isEarned ? (job?.priceMicros ?? 0) : 0;
+    if (units === 0 && messages === 0 && earnedMicros === 0) return [];
+    const destination = job?.destination ?? traits.destination;
+    const unitMicros = findCost(connectionId, destination);
+    const uncosted = unitMicros === null ? messages : 0;
+    const costMicros = (unitMicros ?? 0) * units;
+    return [
+      { accountId, id: messageId, connectionId, destination, messages, units, uncosted, earnedMicros, costMicros },
+    ];
+  });
+
+/** How many units a carrier charges after an outcome, of `whole` for the whole message. */
+function unitsOf({ outcome }: Result, whole: number): number {
+  if (outcome.kind === 'retry') return 0;
+  return outcome.kind === 'refused' ? Math.min(outcome.carrierIds.length, whole) : whole;
+}
+
+type Earning = { readonly accountId: number; readonly id: string; readonly micros: number };
+
+/** Returns what prices that are earned only with the end of their messages add to the margins. */
+export function marginsOfEarnings(earned: readonly Earning[], places: readonly EarningPlace[]): MarginDelta[] {
+  const bills = new Map(earned.map((bill) => [bill.id, bill]));
+  return places.flatMap(({ id, connectionId, destination }) => {
+    const bill = bills.get(id);
+    if (!bill) return [];
+    const nothing = { messages: 0, units: 0, uncosted: 0, costMicros: 0 };
+    return [{ accountId: bill.accountId, id, connectionId, destination, ...nothing, earnedMicros: bill.micros }];
+  });
+}

@@ -1,0 +1,145 @@
+import { type Static, Type } from 'typebox';
+import { importCosts, removeCost, setCost } from '../../../network/costs/change.ts';
+import { readCostFile } from '../../../network/costs/read-cost-file.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
+import { fromMicros } from '../../../platform/lib/money.ts';
+import { orNull } from '../../../platform/lib/schema.ts';
+import { operatorNameOf } from '../author.ts';
+import { amount, connectionField, Done, IdParams, OPERATOR_PATH, PrefixField } from '../fields.ts';
+import { type CostRow, countCosts, findCost, findCostAt, listCostPage } from './sql.ts';
+
+const tags = ['Operator: costs'];
+const COSTS = `${OPERATOR_PATH}/costs`;
+
+const ConnectionName = Type.String({ maxLength: 63, description: 'The name of a connection.' });
+const NetworkField = Type.String({
+  pattern: String.raw`^\d{5,6}$`,
+  description: 'MCC and MNC of a mobile network, such as 22201. A cost for the network goes before one without.',
+  'x-message': 'must be MCC and MNC: 5 or 6 digits, such as 22201',
+});
+
+const CostOut = Type.Object({
+  id: Type.Integer(),
+  connection: Type.String(),
+  prefix: Type.String({
+    description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
+  }),
+  network: orNull(NetworkField),
+  price: amount('What the carrier charges, in currency units: per part on SMS, per message on other channels.'),
+});
+
+const CostIn = Type.Object({
+  connection: ConnectionName,
+  prefix: PrefixField,
+  network: Type.Optional(NetworkField),
+  price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
+});
+
+const ImportIn = Type.Object({
+  connection: ConnectionName,
+  csv: Type.String({
+    minLength: 1,
+    maxLength: 1_000_000,
+    description:
+      "A carrier's price list as CSV, with headings: `prefix` and/or `network` (or `mcc` and `mnc`), and `price`. Other columns are ignored.",
+  }),
+  replace: Type.Optional(
+    Type.Boolean({
+      description: 'Whether costs of the connection that are not in the list are removed. Default: false.',
+    }),
+  ),
+});
+const ImportOut = Type.Object({
+  set: Type.Integer({ description: 'The number of costs in the list.' }),
+  removed: Type.Integer({ description: 'With `replace`: the number of costs that the connection had before.' }),
+});
+
+const CostQuery = Type.Object({ ...pageFields, connection: connectionField, prefix: Type.Optional(PrefixField) });
+
+/** The routes for what carriers charge. Running programs follow every change at once. */
+export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(COSTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListCosts',
+      summary: 'List what carriers charge',
+      description: '`prefix` selects the prefixes that begin with it.',
+      querystring: CostQuery,
+      response: { 200: PageOf(CostOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { connection: query.connection ?? null, prefix: query.prefix ?? null };
+      const rows = await listCostPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toCostOut), await countCosts(pool, filter));
+    },
+  });
+
+  app.put(COSTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSetCost',
+      summary: 'Set what the carrier of a connection charges for a prefix and network',
+      body: withExamples(CostIn, { connection: 'acme-smsc', prefix: '423', network: '29505', price: 0.031 }),
+      response: { 200: CostOut },
+    },
+    handler: ({ actor, body: { network = null, ...rest } }) =>
+      transaction(pool, async (tx) => {
+        await setCost(tx, { ...rest, network, by: operatorNameOf(actor) });
+        return toCostOut(await findCostAt(tx, { ...rest, network }));
+      }),
+  });
+
+  app.delete(`${COSTS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteCost',
+      summary: 'Delete a cost',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, async (tx) => {
+        const cost = await findCost(tx, params);
+        if (!cost) throw new AppError('not_found', { message: 'There is no such cost' });
+        const { connection, prefix, network } = cost;
+        await removeCost(tx, { connection, prefix, network, by: operatorNameOf(actor) });
+      });
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.post(`${COSTS}/import`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorImportCosts',
+      summary: "Take over a carrier's price list",
+      description: 'All lines are taken or none; a 400 names each invalid line.',
+      body: withExamples(ImportIn, {
+        connection: 'acme-smsc',
+        csv: 'Country,MCC,MNC,Prefix,Price\nLiechtenstein,295,05,423,0.031\nLiechtenstein,,,423,0.034\n',
+      }),
+      response: { 200: ImportOut },
+    },
+    handler: idempotentGlobal(deps, 200, async ({ actor, body: { connection, csv, replace = false } }, tx) =>
+      importCosts(tx, { connection, replace, costs: readCostFile(csv), by: operatorNameOf(actor) }),
+    ),
+  });
+}
+
+const toCostOut = ({ unitMicros, ...cost }: CostRow): Static<typeof CostOut> => ({
+  ...cost,
+  price: fromMicros(unitMicros),
+});

@@ -1,0 +1,100 @@
+import { Alert, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Section } from '../../ui/section.tsx';
+import { choice, useUrlState } from '../../ui/url-state.ts';
+import { Money } from '../../ui/values/money.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { Prefix } from '../shared/prefix.tsx';
+import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';
+import { UnderCost } from './under-cost.tsx';
+
+const MARGINS = '/api/operator/v1/margins';
+const GROUPINGS = ['connection', 'country', 'account'] as const;
+type Grouping = (typeof GROUPINGS)[number];
+const FIELDS = { by: choice(GROUPINGS, 'connection') };
+
+const listMargins = (by: Grouping, signal: AbortSignal) => ok(api.GET(MARGINS, { params: { query: { by } }, signal }));
+type Margins = Awaited<ReturnType<typeof listMargins>>;
+
+/** What messages of the last 30 days earned and cost, and the routes that sell under cost. */
+export function Margins() {
+  const { t } = useTranslation('operator');
+  const [{ by }, setSearch] = useUrlState(FIELDS);
+  const { data, error } = useQuery({
+    queryKey: ['operator', 'margins', by],
+    queryFn: ({ signal }) => listMargins(by, signal),
+  });
+  const choose = (next: string): void => setSearch({ by: GROUPINGS.find((each) => each === next) ?? 'connection' });
+  return (
+    <Stack gap="lg">
+      <UnderCost />
+      <Section
+        title={t('margin.title')}
+        description={t('margin.description')}
+        actions={
+          <SegmentedControl
+            aria-label={t('margin.by')}
+            value={by}
+            onChange={choose}
+            data={GROUPINGS.map((value) => ({ value, label: t(`margin.grouping.${value}`) }))}
+          />
+        }
+      >
+        {error && <ErrorState error={error} />}
+        {data && <Table by={by} margins={data} />}
+      </Section>
+    </Stack>
+  );
+}
+
+type Row = Margins['data'][number];
+
+function Table({ by, margins: { total, data } }: { readonly by: Grouping; readonly margins: Margins }) {
+  const { t } = useTranslation('operator');
+  const { currency } = useSession().account;
+  if (data.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('margin.none')}
+      </Text>
+    );
+  const columns: readonly PlainColumn<Row>[] = [
+    { id: 'name', header: t(`margin.grouping.${by}`), cell: ({ name }) => <Name by={by} name={name} /> },
+    { id: 'units', header: t('margin.units'), align: 'right', cell: ({ units }) => <Num value={units} /> },
+    {
+      id: 'earned',
+      header: t('margin.earned'),
+      align: 'right',
+      cell: ({ earned }) => <Money amount={earned} currency={currency} />,
+    },
+    {
+      id: 'cost',
+      header: t('margin.cost'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ cost }) => <Money amount={cost} currency={currency} />,
+    },
+    {
+      id: 'margin',
+      header: t('margin.margin'),
+      align: 'right',
+      cell: ({ margin }) => <Money amount={margin} currency={currency} />,
+    },
+  ];
+  return (
+    <>
+      {total.uncosted > 0 && <Alert color="amber">{t('margin.uncosted', { count: total.uncosted })}</Alert>}
+      <PlainTable label={t('margin.title')} columns={columns} rows={data} rowId={({ name }) => name ?? ''} />
+    </>
+  );
+}
+
+function Name({ by, name }: { readonly by: Grouping; readonly name: string | null }) {
+  const { t } = useTranslation('operator');
+  if (name === null) return t('margin.removed');
+  return by === 'country' ? <Prefix prefix={name} /> : name;
+}
