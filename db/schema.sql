@@ -356,6 +356,35 @@ ALTER TABLE client_message_id ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON client_message_id AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE client_message_id IS 'facts';
 
+CREATE TABLE conditional_route (
+  id bigint NOT NULL,
+  channel text NOT NULL,
+  prefix text DEFAULT ''::text NOT NULL,
+  connection_id bigint NOT NULL,
+  priority integer DEFAULT 100 NOT NULL,
+  on_unknown text DEFAULT 'hold'::text NOT NULL,
+  weight smallint,
+  network text,
+  owner_id bigint,
+  sender text,
+  hours jsonb,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT conditional_route_pkey PRIMARY KEY (id),
+  CONSTRAINT conditional_route_channel_prefix_connection_id_network_owne_key UNIQUE NULLS NOT DISTINCT (channel, prefix, connection_id, network, owner_id, sender, hours),
+  CONSTRAINT conditional_route_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT conditional_route_check CHECK ((num_nonnulls(network, owner_id, sender, hours) > 0)),
+  CONSTRAINT conditional_route_network_check CHECK ((network ~ '^[0-9]{5,6}$'::text)),
+  CONSTRAINT conditional_route_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text]))),
+  CONSTRAINT conditional_route_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT conditional_route_sender_check CHECK (((length(sender) >= 1) AND (length(sender) <= 20))),
+  CONSTRAINT conditional_route_weight_check CHECK (((weight >= 1) AND (weight <= 1000))),
+  CONSTRAINT conditional_route_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
+);
+CREATE INDEX conditional_route_connection ON conditional_route USING btree (connection_id);
+ALTER TABLE conditional_route ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON conditional_route AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
+COMMENT ON TABLE conditional_route IS 'shared';
+
 CREATE TABLE connection (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   name text NOT NULL,
@@ -428,6 +457,18 @@ CREATE TABLE connection_notice (
   CONSTRAINT connection_notice_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
 );
 COMMENT ON TABLE connection_notice IS 'queue';
+
+CREATE TABLE connection_quality (
+  connection_id bigint NOT NULL,
+  country text NOT NULL,
+  slot timestamp with time zone NOT NULL,
+  messages bigint NOT NULL,
+  delivered bigint NOT NULL,
+  receipt_ms bigint NOT NULL,
+  CONSTRAINT connection_quality_pkey PRIMARY KEY (connection_id, country, slot)
+);
+CREATE INDEX connection_quality_slot ON connection_quality USING btree (slot);
+COMMENT ON TABLE connection_quality IS 'queue';
 
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,
@@ -1041,6 +1082,30 @@ CREATE TABLE login_network (
 );
 COMMENT ON TABLE login_network IS 'shared';
 
+CREATE TABLE lookup_day (
+  service_id bigint NOT NULL,
+  day date NOT NULL,
+  answered bigint DEFAULT 0 NOT NULL,
+  failed bigint DEFAULT 0 NOT NULL,
+  cost_micros bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT lookup_day_pkey PRIMARY KEY (service_id, day),
+  CONSTRAINT lookup_day_service_id_fkey FOREIGN KEY (service_id) REFERENCES lookup_service(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE lookup_day IS 'queue';
+
+CREATE TABLE lookup_service (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  settings jsonb NOT NULL,
+  secret bytea NOT NULL,
+  version integer DEFAULT 1 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT lookup_service_pkey PRIMARY KEY (id),
+  CONSTRAINT lookup_service_name_key UNIQUE (name),
+  CONSTRAINT lookup_service_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text))
+);
+COMMENT ON TABLE lookup_service IS 'shared';
+
 CREATE TABLE lost_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -1141,6 +1206,7 @@ CREATE TABLE message (
   content jsonb,
   campaign_id bigint,
   keeps_reserve boolean DEFAULT false NOT NULL,
+  route_reason text,
   asked_sender text,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
@@ -1245,6 +1311,17 @@ CREATE INDEX nameless_submit_destination ON nameless_submit USING btree (connect
 ALTER TABLE nameless_submit ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON nameless_submit AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE nameless_submit IS 'facts';
+
+CREATE TABLE number_network (
+  number text NOT NULL,
+  network text,
+  ported boolean,
+  looked_up_at timestamp with time zone DEFAULT now() NOT NULL,
+  valid_until timestamp with time zone NOT NULL,
+  CONSTRAINT number_network_pkey PRIMARY KEY (number)
+);
+CREATE INDEX number_network_valid ON number_network USING btree (valid_until);
+COMMENT ON TABLE number_network IS 'queue';
 
 CREATE TABLE number_pool (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1413,6 +1490,19 @@ CREATE TABLE price (
 );
 COMMENT ON TABLE price IS 'shared';
 
+CREATE TABLE quality_sample (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  connection_id bigint NOT NULL,
+  country text NOT NULL,
+  answered_at timestamp with time zone NOT NULL,
+  CONSTRAINT quality_sample_pkey PRIMARY KEY (account_id, message_id, connection_id)
+);
+CREATE INDEX quality_sample_answered ON quality_sample USING btree (answered_at);
+ALTER TABLE quality_sample ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON quality_sample AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE quality_sample IS 'queue';
+
 CREATE TABLE receipt_batch (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   connection_id bigint NOT NULL,
@@ -1471,14 +1561,55 @@ CREATE TABLE route (
   priority integer DEFAULT 100 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   on_unknown text DEFAULT 'hold'::text NOT NULL,
+  weight smallint,
   CONSTRAINT route_pkey PRIMARY KEY (id),
   CONSTRAINT route_channel_prefix_connection_id_key UNIQUE (channel, prefix, connection_id),
   CONSTRAINT route_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT route_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text]))),
   CONSTRAINT route_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT route_weight_check CHECK (((weight >= 1) AND (weight <= 1000))),
   CONSTRAINT route_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
 );
 COMMENT ON TABLE route IS 'shared';
+
+CREATE TABLE route_policy (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  channel text NOT NULL,
+  prefix text DEFAULT ''::text NOT NULL,
+  policy text NOT NULL,
+  min_delivered smallint NOT NULL,
+  max_receipt_seconds integer,
+  min_samples integer NOT NULL,
+  explore smallint NOT NULL,
+  hours smallint NOT NULL,
+  CONSTRAINT route_policy_pkey PRIMARY KEY (id),
+  CONSTRAINT route_policy_channel_prefix_key UNIQUE (channel, prefix),
+  CONSTRAINT route_policy_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT route_policy_explore_check CHECK (((explore >= 0) AND (explore <= 500))),
+  CONSTRAINT route_policy_hours_check CHECK (((hours >= 1) AND (hours <= 48))),
+  CONSTRAINT route_policy_max_receipt_seconds_check CHECK ((max_receipt_seconds > 0)),
+  CONSTRAINT route_policy_min_delivered_check CHECK (((min_delivered >= 0) AND (min_delivered <= 1000))),
+  CONSTRAINT route_policy_min_samples_check CHECK ((min_samples > 0)),
+  CONSTRAINT route_policy_policy_check CHECK ((policy = ANY (ARRAY['priority'::text, 'least-cost'::text]))),
+  CONSTRAINT route_policy_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text))
+);
+COMMENT ON TABLE route_policy IS 'shared';
+
+CREATE TABLE route_standing (
+  policy_id bigint NOT NULL,
+  connection_id bigint NOT NULL,
+  country text NOT NULL,
+  standing text NOT NULL,
+  messages bigint NOT NULL,
+  delivered bigint NOT NULL,
+  receipt_ms bigint NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT route_standing_pkey PRIMARY KEY (policy_id, connection_id, country),
+  CONSTRAINT route_standing_standing_check CHECK ((standing = ANY (ARRAY['good'::text, 'trial'::text, 'below'::text]))),
+  CONSTRAINT route_standing_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
+  CONSTRAINT route_standing_policy_id_fkey FOREIGN KEY (policy_id) REFERENCES route_policy(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE route_standing IS 'queue';
 
 CREATE TABLE schema_migration (
   name text NOT NULL,

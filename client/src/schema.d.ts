@@ -3775,7 +3775,7 @@ export interface paths {
         put?: never;
         /**
          * Add a route: a prefix of numbers and its connection
-         * @description Adding an existing route again changes its priority and its policy for unknown outcomes.
+         * @description With conditions it is used only for messages that meet all of them. Adding a route with the same prefix, connection and conditions again changes its priority, its weight and its policy for unknown outcomes.
          *
          *     For operators of the gateway.
          */
@@ -3815,7 +3815,7 @@ export interface paths {
         };
         /**
          * List the routes of a number on SMS in the order in which they are tried
-         * @description An empty list means that messages to the number are refused.
+         * @description An empty list means that messages to the number are refused. Conditions are shown and not checked: `explain` does.
          *
          *     For operators of the gateway.
          */
@@ -3823,6 +3823,124 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/routes/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how a message on SMS would be routed, and why; nothing is sent
+         * @description Where routes share the traffic by weight, their order differs from message to message: the one shown is an example.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorExplainRoute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/route-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List how the routes of prefixes are ordered
+         * @description Without a policy, routes are ordered by their priority.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListRoutePolicies"];
+        put?: never;
+        /**
+         * Set how the routes of a prefix are ordered
+         * @description Replaces the policy of the same prefix.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorSetRoutePolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/route-policies/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the policy of a prefix
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteRoutePolicy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/lookups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the services that know the networks of numbers
+         * @description The first is asked.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListLookups"];
+        put?: never;
+        /**
+         * Add a service that knows the networks of numbers
+         * @description It is asked for numbers of whose prefix a route or a cost names a network.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAddLookup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/lookups/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a service that knows the networks of numbers
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteLookup"];
         options?: never;
         head?: never;
         patch?: never;
@@ -20253,12 +20371,9 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description The longest prefix that matches a number decides. Empty: all numbers. */
+                            /** @description The longest prefix that matches a number, with a route whose conditions are met, decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
-                            order: number;
                             connection: string;
-                            connectionUp: boolean;
                             /** @description Lower numbers go first. */
                             priority: number;
                             /**
@@ -20266,6 +20381,23 @@ export interface operations {
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
+                            weight: number | null;
+                            network: string | null;
+                            accountId: number | null;
+                            sender: string | null;
+                            hours: {
+                                /** @description The first minute, such as 08:00. */
+                                from: string;
+                                /** @description The minute after the last one, up to 24:00. Before `from`: the hours end on the next day. */
+                                to: string;
+                                /** @description A time zone of the IANA database, such as Europe/Rome. */
+                                timeZone: string;
+                                /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
+                                weekdays: number[];
+                            } | null;
+                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
+                            order: number;
+                            connectionUp: boolean;
                         }[];
                         page: number;
                         limit: number;
@@ -20311,6 +20443,20 @@ export interface operations {
                      * @enum {string}
                      */
                     onUnknown?: "hold" | "resubmit";
+                    weight?: number | null;
+                    network?: string | null;
+                    accountId?: number | null;
+                    sender?: string | null;
+                    hours?: {
+                        /** @description The first minute, such as 08:00. */
+                        from: string;
+                        /** @description The minute after the last one, up to 24:00. Before `from`: the hours end on the next day. */
+                        to: string;
+                        /** @description A time zone of the IANA database, such as Europe/Rome. */
+                        timeZone: string;
+                        /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
+                        weekdays: number[];
+                    } | null;
                 };
             };
         };
@@ -20325,12 +20471,9 @@ export interface operations {
                         id: number;
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
-                        /** @description The longest prefix that matches a number decides. Empty: all numbers. */
+                        /** @description The longest prefix that matches a number, with a route whose conditions are met, decides. Empty: all numbers. */
                         prefix: string;
-                        /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
-                        order: number;
                         connection: string;
-                        connectionUp: boolean;
                         /** @description Lower numbers go first. */
                         priority: number;
                         /**
@@ -20338,6 +20481,23 @@ export interface operations {
                          * @enum {string}
                          */
                         onUnknown: "hold" | "resubmit";
+                        weight: number | null;
+                        network: string | null;
+                        accountId: number | null;
+                        sender: string | null;
+                        hours: {
+                            /** @description The first minute, such as 08:00. */
+                            from: string;
+                            /** @description The minute after the last one, up to 24:00. Before `from`: the hours end on the next day. */
+                            to: string;
+                            /** @description A time zone of the IANA database, such as Europe/Rome. */
+                            timeZone: string;
+                            /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
+                            weekdays: number[];
+                        } | null;
+                        /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
+                        order: number;
+                        connectionUp: boolean;
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
                         warnings?: string[];
                     };
@@ -20412,12 +20572,9 @@ export interface operations {
                             id: number;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description The longest prefix that matches a number decides. Empty: all numbers. */
+                            /** @description The longest prefix that matches a number, with a route whose conditions are met, decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
-                            order: number;
                             connection: string;
-                            connectionUp: boolean;
                             /** @description Lower numbers go first. */
                             priority: number;
                             /**
@@ -20425,6 +20582,23 @@ export interface operations {
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
+                            weight: number | null;
+                            network: string | null;
+                            accountId: number | null;
+                            sender: string | null;
+                            hours: {
+                                /** @description The first minute, such as 08:00. */
+                                from: string;
+                                /** @description The minute after the last one, up to 24:00. Before `from`: the hours end on the next day. */
+                                to: string;
+                                /** @description A time zone of the IANA database, such as Europe/Rome. */
+                                timeZone: string;
+                                /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
+                                weekdays: number[];
+                            } | null;
+                            /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
+                            order: number;
+                            connectionUp: boolean;
                         }[];
                     };
                 };
@@ -20432,6 +20606,375 @@ export interface operations {
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorExplainRoute: {
+        parameters: {
+            query: {
+                /** @description E.164; the plus sign is optional. */
+                number: string;
+                /** @description The account that sends. */
+                accountId?: number;
+                /** @description The sender of the message, in any case. */
+                sender?: string;
+                /** @description MCC and MNC of the network of the number, such as 22201. */
+                network?: string;
+                /** @description When it is sent; now by default. */
+                at?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prefix: string | null;
+                        policyId: number | null;
+                        reason: string | null;
+                        /** @description The routes that begin like the number: first those that are used, in their order. */
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description The longest prefix that matches a number, with a route whose conditions are met, decides. Empty: all numbers. */
+                            prefix: string;
+                            connection: string;
+                            /** @description Lower numbers go first. */
+                            priority: number;
+                            /**
+                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                             * @enum {string}
+                             */
+                            onUnknown: "hold" | "resubmit";
+                            weight: number | null;
+                            network: string | null;
+                            accountId: number | null;
+                            sender: string | null;
+                            hours: {
+                                /** @description The first minute, such as 08:00. */
+                                from: string;
+                                /** @description The minute after the last one, up to 24:00. Before `from`: the hours end on the next day. */
+                                to: string;
+                                /** @description A time zone of the IANA database, such as Europe/Rome. */
+                                timeZone: string;
+                                /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
+                                weekdays: number[];
+                            } | null;
+                            place: number | null;
+                            /** @description Why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
+                            obstacles: ("network" | "account" | "sender" | "hours" | "prefix" | "sandbox")[];
+                            cost: number | null;
+                            standing: ("good" | "trial" | "below") | null;
+                            /** @description Messages over this connection to this country that were looked at lately. */
+                            samples: number;
+                            delivered: number | null;
+                            receiptSeconds: number | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListRoutePolicies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description The longest prefix that matches a number decides. Empty: all numbers. */
+                            prefix: string;
+                            /**
+                             * @description `priority`: the order of the routes. `least-cost`: the cheapest of those at or above the floor of quality.
+                             * @enum {string}
+                             */
+                            policy: "priority" | "least-cost";
+                            /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                            floor: number;
+                            maxReceiptSeconds: number | null;
+                            /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                            minSamples: number;
+                            /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
+                            explore: number;
+                            /** @description How many hours back samples count. Default: 3. */
+                            hours: number;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorSetRoutePolicy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Only SMS is routed by prefix.
+                     * @enum {string}
+                     */
+                    channel: "SMS";
+                    /** @description Leading digits without the plus sign; empty for all numbers. */
+                    prefix: string;
+                    /**
+                     * @description `priority`: the order of the routes. `least-cost`: the cheapest of those at or above the floor of quality.
+                     * @enum {string}
+                     */
+                    policy: "priority" | "least-cost";
+                    /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                    floor?: number;
+                    maxReceiptSeconds?: number | null;
+                    /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                    minSamples?: number;
+                    /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
+                    explore?: number;
+                    /** @description How many hours back samples count. Default: 3. */
+                    hours?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description The longest prefix that matches a number decides. Empty: all numbers. */
+                        prefix: string;
+                        /**
+                         * @description `priority`: the order of the routes. `least-cost`: the cheapest of those at or above the floor of quality.
+                         * @enum {string}
+                         */
+                        policy: "priority" | "least-cost";
+                        /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                        floor: number;
+                        maxReceiptSeconds: number | null;
+                        /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                        minSamples: number;
+                        /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
+                        explore: number;
+                        /** @description How many hours back samples count. Default: 3. */
+                        hours: number;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteRoutePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListLookups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @description The name of a look-up service. */
+                            name: string;
+                            /** @description The settings that are not the default: see docs/routing.md. */
+                            settings: {
+                                [key: string]: unknown;
+                            };
+                            /** @description Look-ups of the last 30 days. */
+                            answered: number;
+                            failed: number;
+                            /** @description What they cost, in currency units. */
+                            cost: number;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddLookup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name of a look-up service. */
+                    name: string;
+                    /** @description The settings that are not the default: see docs/routing.md. */
+                    settings: {
+                        [key: string]: unknown;
+                    };
+                    /** @description The key of the API; it is never shown again. */
+                    apiKey?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description The name of a look-up service. */
+                        name: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteLookup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a look-up service. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -14,6 +14,7 @@ import { registerPriceCommands } from '../money/pricing/commands.ts';
 import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerConnectionCommands } from '../network/connections/commands.ts';
 import { registerCostCommands } from '../network/costs/commands.ts';
+import { registerLookupCommands } from '../network/number-lookups/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
 import { registerSenderRuleCommands } from '../network/sender-rules/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerSingleSignOnCommands,
   registerConnectionCommands,
   registerRouteCommands,
+  registerLookupCommands,
   registerSenderCommands,
   registerSenderRuleCommands,
   registerTemplateCommands,

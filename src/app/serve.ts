@@ -12,6 +12,8 @@ import { createReceivers, type Receivers } from '../network/connections/receiver
 import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { createWaker, type Waker } from '../network/dispatch/wake.ts';
 import { type Costs, createCostList } from '../network/costs/cost-list.ts';
+import { createNetworkFinder } from '../network/number-lookups/finder.ts';
+import { openService } from '../network/number-lookups/services.ts';
 import { createRouter } from '../network/routing/router.ts';
 import { createSenderRules } from '../network/sender-rules/rules.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
@@ -130,24 +132,27 @@ type Routing = {
   readonly reloadSoon: () => void;
 };
 
-async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
-  const router = createRouter(pool);
-  const prices = createPriceList(pool);
+async function openRouting({ pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
+  const router = createRouter(pool, costs.find);
+  const prices = createPriceList(pool);
   const senderRules = createSenderRules(pool);
+  const outside = { secretKey, guard: outbound.guard };
+  const networks = createNetworkFinder({ pool, log, open: (service) => openService(service, outside) });
+  onStop('look-ups', networks.close);
   const receivers = createReceivers({ pool, secretKey, log });
   const reload = (): Promise<unknown> =>
-    Promise.all([router.reload(), prices.reload(), costs.reload(), senderRules.reload(), receivers.reload()]);
+    Promise.all([router, prices, costs, senderRules, networks, receivers].map((part) => part.reload()));
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop('routes and prices', loop.stop);
   return {
     tables: {
       findRoute: router.find,
-      findOnUnknown: router.findOnUnknown,
       findPrice: prices.find,
       maySend: router.maySend,
       senderRules,
+      networks,
     },
     costs,
     receivers,

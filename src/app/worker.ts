@@ -20,6 +20,8 @@ import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
 import { loadRecentJobs } from '../messaging/messages/load.ts';
 import type { RecentMessages } from '../messaging/messages/new/recent.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
+import { createSampler, type Sampler } from '../messaging/quality/sampler.ts';
+import { qualityTasks } from '../messaging/quality/tasks.ts';
 import { createReceiptIntake, type TakeReceipt } from '../messaging/receipts/intake.ts';
 import { receiptTasks } from '../messaging/receipts/tasks.ts';
 import { createRestoreGuard, type RestoreGuard } from '../messaging/restore-guard/guard.ts';
@@ -44,6 +46,7 @@ import type { Settle } from '../network/dispatch/commit.ts';
 import { type PumpDeps, startPump } from '../network/dispatch/pump.ts';
 import { dispatchTasks } from '../network/dispatch/tasks.ts';
 import { WAKE_CHANNEL, type Waker } from '../network/dispatch/wake.ts';
+import { lookupTasks } from '../network/number-lookups/tasks.ts';
 import { createResolver } from '../network/templates/resolve.ts';
 import { templateTasks } from '../network/templates/tasks.ts';
 import { moveTasks } from '../operations/account-move/tasks.ts';
@@ -122,7 +125,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     onStored: receiptsStored.raise,
     onParked: receiptsParked.raise,
   });
-  const supervisor = supervise(deps, { owner, guard, takeReceipt });
+  const sampler = createSampler(now);
+  const supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
   const revoke: Revoke = {
     reaches: supervisor.runs,
     ask: (message) => supervisor.revoke(message.connectionId, message),
@@ -150,13 +154,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...simulationTasks(parts),
     ...inboundTasks(parts),
     ...keywordTasks({ ...parts, accept, poster: deps.outbound.poster }),
-    ...dispatchTasks({ ...parts, settle: settleWith(deps.costs) }),
+    ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
     ...expiryTasks(parts),
     ...scheduleTasks(parts),
     ...campaignTasks(parts),
     ...fallbackTasks({ ...parts, accept }),
     ...trafficTasks(parts),
+    ...lookupTasks(parts),
+    ...qualityTasks({ ...parts, sampler }),
     ...partitionTasks(parts),
     ...socialTasks(parts),
     ...retentionTasks(parts),
@@ -219,19 +225,23 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   };
 }
 
+/** Settles outcomes with what their carriers charge, and looks at how they ended. */
 const settleWith =
-  (costs: Costs): Settle =>
-  (tx, results, again) =>
-    settleOutcomes(tx, results, again, costs);
+  (costs: Costs, sampler: Sampler): Settle =>
+  (tx, results, again) => {
+    sampler.note(results);
+    return settleOutcomes(tx, results, again, costs);
+  };
 
 type SuperviseParts = {
   readonly owner: number;
   readonly guard: RestoreGuard;
   readonly takeReceipt: TakeReceipt;
+  readonly sampler: Sampler;
 };
 
 /** Runs a carrier and a pump for each connection. What carriers report is committed before they are answered. */
-function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SuperviseParts): Supervisor {
+function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
   const retentionMs = deps.config.retentionDays * DAY_MS;
@@ -257,7 +267,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt }: SupervisePar
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
         load: trace ? trace.load(connection.name, load) : load,
-        settle: settleWith(deps.costs),
+        settle: settleWith(deps.costs, sampler),
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
         wakeOther: waker.wake,
         paused: guard.paused,

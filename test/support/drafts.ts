@@ -4,7 +4,9 @@ import { DEFAULT_NUMBER_RULES } from '../../src/platform/lib/phone/number-rules.
 import { SCOPES } from '../../src/platform/lib/scope.ts';
 import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
 import type { Lookups } from '../../src/messaging/sending/prepare.ts';
+import { NO_WAY } from '../../src/network/routing/choice/plan.ts';
 import type { FindRoute } from '../../src/network/routing/router.ts';
+import { NO_NETWORKS } from '../../src/network/number-lookups/finder.ts';
 import { NO_SENDER_RULES } from '../../src/network/sender-rules/rules.ts';
 
 /** Returns a single SMS that passes every check. */
@@ -25,11 +27,11 @@ export const actor = (accountId = 1): Actor => ({
   numberRules: DEFAULT_NUMBER_RULES,
 });
 
-/** Returns these routes with a price of zero for every number. */
-export const freeOver = (findRoute: FindRoute): Lookups => ({
-  findRoute,
-  findOnUnknown: () => 'hold',
+/** Returns the routes over these connections with a price of zero for every number. */
+export const freeOver = (connectionsFor: (...question: Parameters<FindRoute>) => number[]): Lookups => ({
+  findRoute: (...question) => ({ ...NO_WAY, connectionIds: connectionsFor(...question) }),
   findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
   maySend: () => true,
   senderRules: NO_SENDER_RULES,
+  networks: NO_NETWORKS,
 });

@@ -12,6 +12,8 @@ import { loadJobs, loadRecentJobs } from '../messages/load.ts';
 import { createRecentMessages, type RecentMessages } from '../messages/new/recent.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Draft, Verdict } from './draft.ts';
+import type { NetworkFinder } from '../../network/number-lookups/finder.ts';
+import type { Lookups } from './prepare.ts';
 
 const { pool } = testDatabase();
 
@@ -54,6 +56,49 @@ const queuedTexts = async (): Promise<string[]> => {
   return ids.map((id) => texts.get(id) ?? '?');
 };
 
+describe('where routes depend on the network of a number', () => {
+  /** The networks that routes were asked with, by the last two digits of the number; those that end in 1 are known. */
+  function acceptWithNetworks() {
+    const asked: string[][] = [];
+    const routed = new Map<string, string | null>();
+    const networks: NetworkFinder = {
+      isNeeded: () => true,
+      async find(numbers, { wait }) {
+        asked.push([...numbers, wait ? 'waits' : 'does not wait']);
+        return (number) => (number.endsWith('1') ? '22201' : null);
+      },
+    };
+    const tables: Lookups = {
+      ...freeOver((_channel, destination, { network }) => {
+        routed.set(destination.slice(-2), network);
+        return [2];
+      }),
+      networks,
+    };
+    return { asked, routed, accept: createAccept({ pool, tables, waker: createWaker(pool), recentMessages: recent }) };
+  }
+
+  test('single messages and bulk are routed with it, and numbers of other channels and simulations are not looked up', async () => {
+    const { asked, routed, accept: own } = acceptWithNetworks();
+    await own.one(actor(), draft({ destination: '00393331234501' }));
+    await own.many(actor(), [
+      draft({ destination: '+393331234511' }),
+      draft({ destination: '+393331234512' }),
+      draft({ destination: '+393331234513', simulation: true }),
+      draft({ destination: 'no number' }),
+    ]);
+    expect(asked).toEqual([
+      ['+393331234501', 'waits'],
+      ['+393331234511', '+393331234512', 'waits'],
+    ]);
+    expect([...routed]).toEqual([
+      ['01', '22201'],
+      ['11', '22201'],
+      ['12', null],
+    ]);
+  });
+});
+
 describe('what is accepted', () => {
   test('is committed with everything that was asked for, and wakes its connection', async () => {
     const validUntil = new Date(Date.now() + 60_000);
@@ -93,6 +138,7 @@ describe('what is accepted', () => {
       content: null,
       campaign_id: null,
       keeps_reserve: false,
+      route_reason: null,
     });
     expect(await listChunks(pool)).toMatchObject([
       { accountId: 1, connectionId: 1, priority: 0, ids: [idOf(verdict)] },

@@ -2,6 +2,7 @@ import { announce, type AnnounceDeps, type Queued } from '../messages/new/announ
 import { insertMessages, type NewMessage } from '../messages/new/sql.ts';
 import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
+import { findNetworks } from './find-networks.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
 import { isShortage } from '../../money/credit/sql.ts';
 import { isAway, listAway } from '../../platform/db/away.ts';
@@ -130,8 +131,11 @@ export function createAccept(deps: AcceptDeps): Accept {
   const findKnownSenders = createKnownSenders(deps);
   const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
-    const findSticky = await findKnownSenders(actor, drafts);
-    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, findSticky));
+    const known = {
+      findSticky: await findKnownSenders(actor, drafts),
+      networkOf: await findNetworks(tables, actor, drafts),
+    };
+    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, known));
   };
   const joinNextCommit = groupCommit<Item, Verdict | null | 'away'>({
     flush: commitWithFreeKeys,
@@ -143,7 +147,9 @@ export function createAccept(deps: AcceptDeps): Accept {
     async one(actor, draft, idempotency) {
       noteSingle();
       const isOptedOut = await findOptedOut(actor, [draft]);
-      const prepared = prepare(actor, draft, tables, isOptedOut, await findKnownSenders(actor, [draft]));
+      const findSticky = await findKnownSenders(actor, [draft]);
+      const networkOf = await findNetworks(tables, actor, [draft]);
+      const prepared = prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf });
       if (prepared.kind === 'refused') {
         await storeAnswers(pool, [{ idempotency }], [prepared]);
         return prepared;

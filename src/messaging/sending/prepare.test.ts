@@ -2,7 +2,6 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { isSingleId, isUuid } from '../../platform/lib/ids.ts';
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
-import type { FindRoute } from '../../network/routing/router.ts';
 import { contentHash, type Draft } from './draft.ts';
 import { prepare } from './prepare.ts';
 
@@ -44,9 +43,29 @@ test('a number that has opted out is refused, also in a simulation and however i
 
 test('a route is looked up by the number in E.164 and the channel of the message', () => {
   const asked: unknown[] = [];
-  const findRoute: FindRoute = (...question) => [asked.push(question)];
+  const findRoute = (...question: unknown[]) => [asked.push(question)];
   prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => false);
-  expect(asked).toEqual([['SMS', '+393331234567', 'ACME']]);
+  expect(asked).toEqual([
+    ['SMS', '+393331234567', expect.objectContaining({ accountId: 7, sender: 'ACME', at: null })],
+  ]);
+});
+
+test('messages share the traffic by their ids, but all parts of a text go the same way', () => {
+  const keyOf = (more: Partial<Draft>): [key: string, id: string] => {
+    let key = '';
+    const tables = freeOver((_channel, _destination, traffic) => {
+      key = traffic.key;
+      return [1];
+    });
+    const result = prepare(actor(7), draft(more), tables, () => false);
+    return [key, result.kind === 'prepared' ? result.message.id : ''];
+  };
+  for (const priority of [0, 1] as const) {
+    const [key, id] = keyOf({ priority });
+    expect(key).toBe(id);
+  }
+  const parts = [1, 2].map((part) => keyOf({ udh: Uint8Array.of(0, 3, 7, 2, part) })[0]);
+  expect(parts).toEqual(['+351912345678', '+351912345678']);
 });
 
 test.each(['ACME', 'a', 'Acme Shop 1', '12345', '+351912345678', '1234567890123456', "O'Hara & Co"])(
@@ -69,10 +88,10 @@ describe('on RCS and WhatsApp', () => {
 
   test('a message is one part with its content, routed by its sender', () => {
     const asked: unknown[] = [];
-    const findRoute: FindRoute = (...question) => [asked.push(question)];
+    const findRoute = (...question: unknown[]) => [asked.push(question)];
     const result = prepare(actor(7), draft({ ...rich, body: 'x'.repeat(5000) }), freeOver(findRoute), () => false);
     expect(result).toMatchObject({ kind: 'prepared', message: { channel: 'WHATSAPP', content, parts: 1 } });
-    expect(asked).toEqual([['WHATSAPP', '+351912345678', '106540352242922']]);
+    expect(asked).toEqual([['WHATSAPP', '+351912345678', expect.objectContaining({ sender: '106540352242922' })]]);
   });
 
   test('a sender that the account does not have is refused, in a simulation as well', () => {

@@ -7,7 +7,10 @@ import { newId, newSingleId } from '../../platform/lib/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { isSmsSender } from '../../platform/lib/sms-sender.ts';
 import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
-import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
+import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../../network/number-lookups/finder.ts';
+import type { Traffic } from '../../network/routing/conditions/conditions.ts';
+import { NO_WAY, type Way } from '../../network/routing/choice/plan.ts';
+import type { FindRoute, MaySend } from '../../network/routing/router.ts';
 import { type FindSticky, NO_STICKY, type SenderRules } from '../../network/sender-rules/rules.ts';
 import { poolNameOf } from '../../network/sender-rules/pick-number.ts';
 import { isStorable } from '../../network/templates/content.ts';
@@ -19,27 +22,28 @@ export const MAX_PARTS = 10;
 /** Routes, prices and senders in memory, for the steps to look up. */
 export type Lookups = {
   readonly findRoute: FindRoute;
-  readonly findOnUnknown: FindPolicy;
   readonly findPrice: FindPrice;
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
+  readonly networks: NetworkFinder;
 };
 
 /** A draft on its way through the steps; each step fills in its results. */
 type Work = {
   readonly accountId: number;
+  /** The id that the message will have; empty for a preview. */
+  readonly id: string;
   readonly draft: Draft;
   readonly tables: Lookups;
   readonly isOptedOut: IsOptedOut;
   readonly findSticky: FindSticky;
+  readonly networkOf: NetworkOf;
   readonly numberRules: NumberRules;
   destination: string;
   sender: string;
   parts: number;
   unicode: boolean;
-  /** The connections of the route, best first. */
-  connectionIds: readonly number[];
-  onUnknown: OnUnknown;
+  way: Way;
   priceMicros: number;
   refundUndelivered: boolean;
 };
@@ -99,11 +103,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'route',
     (work) => {
       if (work.draft.simulation) return null;
-      const { channel, priority } = work.draft;
-      work.connectionIds = work.tables.findRoute(channel, work.destination, work.sender);
-      // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
-      if (priority === 0) work.onUnknown = work.tables.findOnUnknown(channel, work.destination);
-      return work.connectionIds.length === 0 ? 'no_route' : null;
+      work.way = work.tables.findRoute(work.draft.channel, work.destination, trafficOf(work));
+      return work.way.connectionIds.length === 0 ? 'no_route' : null;
     },
   ],
   [
@@ -119,6 +120,19 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ],
 ];
 
+/**
+ * What routes ask of a message. Messages with a user data header are parts of a longer text, which must arrive as from one
+ * sender, so all to a person go the same way.
+ */
+const trafficOf = ({ accountId, id, draft, destination, sender, networkOf }: Work): Traffic => ({
+  accountId,
+  sender,
+  network: networkOf(destination),
+  at: draft.scheduledAt,
+  key: id === '' || draft.udh || draft.binary ? destination : id,
+  salt: 0,
+});
+
 /** Checks the content of a message on RCS or WhatsApp, where a message has one part however long it is. */
 function contentFault({ channel, content, body }: Draft): Refusal | null {
   if (!content || content.channel !== channel) return 'no_content';
@@ -133,6 +147,7 @@ export type Prepared = {
   readonly unicode: boolean;
   /** The connections of its route, best first; none for a simulation. */
   readonly connectionIds: readonly number[];
+  /** What happens when it is never answered. */
   readonly onUnknown: OnUnknown;
 };
 
@@ -148,20 +163,32 @@ export function prepare(
   draft: Draft,
   tables: Lookups,
   isOptedOut: IsOptedOut,
-  findSticky = NO_STICKY,
+  { findSticky = NO_STICKY, networkOf = NO_NETWORK }: Partial<Pick<Work, 'findSticky' | 'networkOf'>> = {},
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
-  const work = begin(by, draft, tables, { isOptedOut, findSticky });
+  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
   }
-  const { unicode, connectionIds, onUnknown } = work;
-  return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
+  const { unicode, way } = work;
+  // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
+  const onUnknown = draft.priority === 0 ? way.onUnknown : 'hold';
+  return {
+    kind: 'prepared',
+    draft,
+    message: toMessage(by, work),
+    unicode,
+    connectionIds: way.connectionIds,
+    onUnknown,
+  };
 }
+
+const idFor = ({ priority, smpp, caller }: Draft): string =>
+  priority === 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
 
 type Examiner = Pick<Requester, 'accountId' | 'numberRules'>;
 
-type Found = Pick<Work, 'isOptedOut' | 'findSticky'>;
+type Found = Pick<Work, 'id' | 'isOptedOut' | 'findSticky' | 'networkOf'>;
 
 const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work => ({
   accountId: by.accountId,
@@ -173,8 +200,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work 
   sender: draft.sender,
   parts: 1,
   unicode: false,
-  connectionIds: [],
-  onUnknown: 'hold',
+  way: NO_WAY,
   priceMicros: 0,
   refundUndelivered: false,
 });
@@ -196,7 +222,7 @@ const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price'])
 
 /** Runs a draft through the steps of `prepare` without stopping at the first refusal, for previews. */
 export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
-  const work = begin(by, draft, tables, { isOptedOut, findSticky: NO_STICKY });
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
     return step(work) ?? [];
@@ -216,12 +242,13 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
 /** Every field is written out, so that one that is added to messages does not compile until it is taken from the draft. */
 const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   accountId: by.accountId,
-  id: draft.priority === 0 ? newSingleId(draft.smpp ? 'smpp' : draft.caller?.mark) : newId(),
+  id: work.id,
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,
   simulation: draft.simulation,
-  connectionId: work.connectionIds[0] ?? null,
+  connectionId: work.way.connectionIds[0] ?? null,
+  routeReason: work.way.reason,
   sender: work.sender,
   askedSender: work.sender === draft.sender ? null : draft.sender,
   destination: work.destination,

@@ -95,6 +95,8 @@ const MESSAGE_HISTORY = columns({
   username: as<string | null>('p.username'),
   /** The connection to which the message was queued. */
   queuedOn: as<string | null>('queue.name'),
+  /** Why to that one, where it did not follow from the prefix alone. */
+  routeReason: as<string | null>('m.route_reason'),
   status: as<number | null>('s.status'),
   attempts: as<number | null>('s.attempts'),
   /** The connection of the last attempt. */

@@ -86,15 +86,16 @@ function toTimeline(
  * the database's.
  */
 function beginning(history: MessageHistory): Entry[] {
-  const { scheduledAt, queuedOn, simulation } = history;
+  const { scheduledAt, queuedOn, routeReason, simulation } = history;
   const at = timeOfId(history.id);
   const entry = (kind: Entry['kind'], text: string): Entry => ({ at, kind, connection: null, text });
   const start = [entry('ACCEPTED', acceptedBy(history)), { ...entry('PRICED', priceOf(history)), ...moneyOf(history) }];
   if (simulation) return start;
-  const queued = { ...entry('QUEUED', 'waiting in the queue'), connection: queuedOn };
+  const because = routeReason === null ? '' : `; ${routeReason}`;
+  const queued = { ...entry('QUEUED', `waiting in the queue${because}`), connection: queuedOn };
   return scheduledAt === null
     ? [...start, queued]
-    : [...start, { ...queued, kind: 'SCHEDULED', text: `not before ${scheduledAt.toISOString()}` }];
+    : [...start, { ...queued, kind: 'SCHEDULED', text: `not before ${scheduledAt.toISOString()}${because}` }];
 }
 
 function acceptedBy(history: MessageHistory): string {

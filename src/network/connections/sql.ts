@@ -215,7 +215,8 @@ export async function countUses(
 ): Promise<{ routes: number; senders: number }> {
   return one(
     db,
-    sql`SELECT (SELECT count(*) FROM route WHERE connection_id = ${connectionId}) AS routes,
+    sql`SELECT (SELECT count(*) FROM route WHERE connection_id = ${connectionId})
+                 + (SELECT count(*) FROM conditional_route WHERE connection_id = ${connectionId}) AS routes,
                (SELECT count(*) FROM sender WHERE connection_id = ${connectionId}) AS senders`,
   );
 }

@@ -3,6 +3,7 @@ import { type Db, many, maybeOne, type Sql, sql } from '../../platform/db/query.
 import type { Cell } from './cells.ts';
 import type { ConnectionIds } from './rows.ts';
 import { findMove } from './sql.ts';
+import { ALL_ROUTES } from '../../network/routing/sql.ts';
 
 type Between = { readonly source: Cell; readonly target: Cell; readonly accountId: number };
 
@@ -100,8 +101,9 @@ async function listMissingConnections(source: Db, target: Db): Promise<string[]>
 }
 
 const MIGRATIONS = sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration`;
-const ROUTES = sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown) AS line
-  FROM route r JOIN connection c ON c.id = r.connection_id`;
+const ROUTES = sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
+    'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
+  FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`;
 const PRICES = sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line FROM price`;
 
 const SHARED_SENDERS = sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`;

@@ -4,6 +4,7 @@ import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
 import { operatorCostRoutes } from './costs/routes.ts';
 import { operatorMarginRoutes } from './margins/routes.ts';
+import { operatorLookupRoutes } from './lookups/routes.ts';
 import { operatorOverviewRoutes } from './overview/routes.ts';
 import { operatorPriceRoutes } from './prices/routes.ts';
 import { operatorQueueRoutes } from './queues/routes.ts';
@@ -26,6 +27,7 @@ export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorMarginRoutes(app, deps);
   operatorConnectionRoutes(app, deps);
   operatorRouteRoutes(app, deps);
+  operatorLookupRoutes(app, deps);
   operatorSenderRoutes(app, deps);
   operatorSenderRuleRoutes(app, deps);
   operatorQueueRoutes(app, deps);

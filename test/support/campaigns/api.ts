@@ -18,6 +18,7 @@ import { insertRoute } from '../../../src/network/routing/sql.ts';
 import { apiDeps } from '../http/api.ts';
 import { createTestDatabase } from '../database.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
+import { NO_NETWORKS } from '../../../src/network/number-lookups/finder.ts';
 import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
 
 /**
@@ -70,10 +71,10 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
   const [router, prices] = [createRouter(pool), createPriceList(pool)];
   const tables = {
     findRoute: router.find,
-    findOnUnknown: router.findOnUnknown,
     findPrice: prices.find,
     maySend: router.maySend,
     senderRules: NO_SENDER_RULES,
+    networks: NO_NETWORKS,
   };
   const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
   const answers = createAnswerStore({ pool, secretKey });

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { NO_WAY } from '../../../src/network/routing/choice/plan.ts';
 import { loadConfig } from '../../../src/platform/config.ts';
 import { createReports } from '../../../src/platform/db/reports.ts';
 import { AppError } from '../../../src/platform/errors.ts';
@@ -10,6 +11,7 @@ import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { createLinkSigner } from '../../../src/platform/storage/signed-links.ts';
 import { createGuard } from '../../../src/platform/outbound/guard.ts';
+import { NO_NETWORKS } from '../../../src/network/number-lookups/finder.ts';
 import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
@@ -41,11 +43,11 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   clock: systemClock,
   accept: { one: refuse, many: refuse, once: refuse },
   tables: {
-    findRoute: () => [],
-    findOnUnknown: () => 'hold',
+    findRoute: () => NO_WAY,
     findPrice: () => null,
     maySend: () => false,
     senderRules: NO_SENDER_RULES,
+    networks: NO_NETWORKS,
   },
   secretKey: createSecretKey(Buffer.alloc(32, 1)),
   socialPage: null,

@@ -6,6 +6,7 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { MAX_PARTS } from '../../../messaging/sending/prepare.ts';
 import type { Price } from '../../../money/pricing/sql.ts';
+import { routedPrefixes } from '../../../network/routing/sql.ts';
 import { bitsOf, chainOf, type SendingMode } from '../mode.ts';
 import { fixedText, leastText, type Piece } from '../text/parse.ts';
 import { renderSql } from '../text/sql.ts';
@@ -109,7 +110,7 @@ function candidates(plan: Plan, range: RecipientRange | null): Sql {
     ' | ',
   );
   return sql`
-    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${maxPrefixLength(chain)}), '') AS prefix,
+    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${maxPrefixLength(plan)}), '') AS prefix,
            c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
            CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
@@ -208,10 +209,11 @@ const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | 
 };
 
 /** An expression: how many digits decide price and route. */
-const maxPrefixLength = (chain: readonly Channel[]): Sql => sql`
+const maxPrefixLength = (plan: Plan): Sql => sql`
   (SELECT coalesce(max(length(p.prefix)), 0)
-   FROM (SELECT prefix, channel FROM price_list UNION ALL SELECT prefix, channel FROM route) AS p
-   WHERE p.channel = ANY(${plainArray(chain)}::text[]))`;
+   FROM (SELECT prefix, channel FROM price_list UNION ALL
+         SELECT prefix, channel FROM ${routedPrefixes(plan)} AS r) AS p
+   WHERE p.channel = ANY(${plainArray(chainOf(plan.mode))}::text[]))`;
 
 const priceList = ({ prices }: Plan): Sql =>
   sql`SELECT u.channel, u.prefix, u.unit_micros, u.refund_undelivered FROM ${rowsOf(prices, {
@@ -225,11 +227,11 @@ const priceList = ({ prices }: Plan): Sql =>
  * The table `tariff`: `unit`, `refund` and `routed` of each prefix and channel. Channels other than SMS need no route:
  * their messages go to the connection of their sender.
  */
-function tariff({ mode }: Plan): Sql {
-  const chain = chainOf(mode);
+function tariff(plan: Plan): Sql {
+  const chain = chainOf(plan.mode);
   const tariffs = chain.map(
     (channel) => sql`${of('s', channel)}.unit_micros AS ${of('unit', channel)},
-      ${of('s', channel)}.refund_undelivered AS ${of('refund', channel)}, ${routed(channel)} AS ${of('routed', channel)}`,
+      ${of('s', channel)}.refund_undelivered AS ${of('refund', channel)}, ${routed(plan, channel)} AS ${of('routed', channel)}`,
   );
   return sql`tariff AS MATERIALIZED (
     SELECT p.prefix, ${join(tariffs)} FROM (SELECT DISTINCT prefix FROM candidate) AS p
@@ -243,9 +245,10 @@ const priceOf = (channel: Channel): Sql => sql`
   SELECT r.unit_micros, r.refund_undelivered FROM price_list r
   WHERE r.channel = ${channel} AND starts_with(substr(p.prefix, 2), r.prefix) ORDER BY length(r.prefix) DESC LIMIT 1`;
 
-const routed = (channel: Channel): Sql =>
+const routed = (plan: Plan, channel: Channel): Sql =>
   channel === 'SMS'
-    ? sql`EXISTS (SELECT FROM route w WHERE w.channel = 'SMS' AND starts_with(substr(p.prefix, 2), w.prefix))`
+    ? sql`EXISTS (SELECT FROM ${routedPrefixes(plan)} AS w
+                   WHERE w.channel = 'SMS' AND starts_with(substr(p.prefix, 2), w.prefix))`
     : sql`true`;
 
 /**

@@ -1,5 +1,5 @@
 import { boundsOf } from '../../../platform/lib/ids.ts';
-import { type Choice, createChooser, createMaxCost, findStickyOf, type Obstacle } from '../production/choose.ts';
+import { type Choice, createChooser, createMaxCost, findKnownOf, type Obstacle } from '../production/choose.ts';
 import { createMessages } from '../production/create-messages.ts';
 import { quietMs } from '../production/quiet-hours.ts';
 import { listCandidates, recipientsByNumberSql } from '../production/sql.ts';
@@ -95,14 +95,14 @@ async function tryNextChannels(step: Step, continuations: readonly Continuation[
   const source = recipientsByNumberSql(job, wanted);
   const candidates = await listCandidates(tx, { accountId: campaign.accountId, texts, source });
   const choose = createChooser(step);
-  const findSticky = await findStickyOf(step, candidates);
+  const known = await findKnownOf(step, candidates);
   const quiet = new Map<number, Continuation[]>();
   const chosen: Chosen[] = [];
   for (const candidate of candidates) {
     const continuation = continuations[candidate.place];
     if (!continuation) continue;
     const waitMs = quietMs(campaign.quietHours, candidate.country, campaign.now);
-    if (waitMs === 0) chosen.push({ continuation, choice: choose(candidate, findSticky) });
+    if (waitMs === 0) chosen.push({ continuation, choice: choose(candidate, known) });
     else quiet.set(waitMs, [...(quiet.get(waitMs) ?? []), continuation]);
   }
   for (const [waitMs, own] of quiet) await postpone(step, own, waitMs);

@@ -58,7 +58,7 @@ async function unmetPreconditions(tx: Db, actor: Actor, campaign: CampaignRow, n
     ...(await checkTemplates(tx, { accountId, settings: campaign })).map(({ field, message }) => ({ field, message })),
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
-    ...(await routeFaults(tx, campaign)),
+    ...(await routeFaults(tx, accountId, campaign)),
     ...goalFaults(actor, campaign),
   ];
 }
@@ -74,9 +74,9 @@ const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
 /**
  * Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none.
  */
-async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]> {
+async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Promise<FieldError[]> {
   const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
-  if (!counted || (await findSmsRoute(tx))) return [];
+  if (!counted || (await findSmsRoute(tx, { accountId }))) return [];
   return [{ field: 'sendingMode', message: 'there is no longer a route for SMS' }];
 }
 

@@ -4,6 +4,7 @@ import { WAKE_CHANNEL } from '../../../network/dispatch/wake.ts';
 import { CAMPAIGNS_CHANNEL } from '../../../messaging/messages/campaign-ends/sql.ts';
 import { statusAllows } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
+import { routedPrefixes } from '../../../network/routing/sql.ts';
 
 type One = { readonly accountId: number; readonly id: number };
 type ConfirmedBy = { readonly keyId: number | null; readonly userId: number | null };
@@ -39,9 +40,9 @@ export const moveToUnconfirmed = (db: Db, one: One): Promise<number> =>
         WHERE ${of(one)} AND ${statusAllows('unconfirm')} AND confirmed_at IS NOT NULL`,
   );
 
-/** Finds any route for SMS; undefined when there is none. */
-export const findSmsRoute = (db: Db): Promise<{ prefix: string } | undefined> =>
-  maybeOne(db, sql`SELECT prefix FROM route WHERE channel = 'SMS' LIMIT 1`);
+/** Finds any route for SMS that an account may use; undefined when there is none. */
+export const findSmsRoute = (db: Db, account: { accountId: number }): Promise<{ prefix: string } | undefined> =>
+  maybeOne(db, sql`SELECT r.prefix FROM ${routedPrefixes(account)} AS r WHERE r.channel = 'SMS' LIMIT 1`);
 
 /** Inserts the counters of a confirmed campaign. `unlisted` count as skipped: they do not become recipients. */
 export const insertRun = (

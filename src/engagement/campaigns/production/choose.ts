@@ -6,7 +6,8 @@ import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
 import { prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
-import type { FindSticky } from '../../../network/sender-rules/rules.ts';
+import { type NetworkOf, NO_NETWORK } from '../../../network/number-lookups/finder.ts';
+import { type FindSticky, NO_STICKY } from '../../../network/sender-rules/rules.ts';
 import { findStickySenders } from '../../../network/sender-rules/sticky.ts';
 import type { Candidate } from './sql.ts';
 
@@ -26,6 +27,8 @@ export type Choice = {
   readonly refundUndelivered: boolean;
   /** Best first. */
   readonly connectionIds: readonly number[];
+  /** Why it is this connection; null where that follows from the prefix or the sender alone. */
+  readonly routeReason: string | null;
   /** The reserve of the recipient. */
   readonly reserveMicros: number;
   /** The most that this message and those on the channels after it can cost together. */
@@ -35,8 +38,11 @@ export type Choice = {
 /** Why a recipient who was included at the confirmation can no longer be sent a message. */
 export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
 
-/** `findSticky` must have been made for the candidate (`findStickyOf`). */
-export type Choose = (candidate: Candidate, findSticky: FindSticky) => Choice | Obstacle;
+/** What is known of the numbers of candidates. */
+export type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
+
+/** `known` must have been found for the candidate (`findKnownOf`). */
+export type Choose = (candidate: Candidate, known: Known) => Choice | Obstacle;
 
 /**
  * Makes a function that finds, for each candidate, the first channel of the mode on which a message can be created now.
@@ -47,13 +53,14 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   const findMaxCost = createMaxCost(campaign);
-  return (candidate, findSticky) => {
+  const traffic = { accountId: campaign.accountId, at: null, salt: campaign.id };
+  return (candidate, known) => {
     if (candidate.contactDeleted) return 'contact_deleted';
     if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
     for (const { channel, bit } of channels) {
       if ((candidate.willingChannels & bit) === 0) continue;
-      const choice = choose(candidate, channel, findSticky);
+      const choice = choose(candidate, channel, known);
       if (typeof choice !== 'string') return choice;
       obstacle = choice;
     }
@@ -64,7 +71,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     return tables.senderRules.choose({ accountId: campaign.accountId, destination, sender }, findSticky);
   }
 
-  function choose(candidate: Candidate, channel: Channel, findSticky: FindSticky): Choice | Obstacle {
+  function choose(candidate: Candidate, channel: Channel, { findSticky, networkOf }: Known): Choice | Obstacle {
     const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
     const isSms = channel === 'SMS';
     const parts = isSms && text ? countParts(text).parts : 1;
@@ -73,7 +80,13 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     const chosen = isSms ? chooseSender(asked, destination, findSticky) : { sender: asked };
     if ('fault' in chosen) return 'sender_not_allowed';
     const { sender } = chosen;
-    const connectionIds = tables.findRoute(channel, destination, sender);
+    const way = tables.findRoute(channel, destination, {
+      ...traffic,
+      sender,
+      network: isSms ? networkOf(destination) : null,
+      key: destination,
+    });
+    const { connectionIds, reason: routeReason } = way;
     if (connectionIds.length === 0) return 'no_route';
     const price = findPrice(channel, destination, parts, candidate);
     return {
@@ -88,18 +101,26 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       parts,
       ...price,
       connectionIds,
+      routeReason,
       reserveMicros,
       maxMicros: findMaxCost(candidate, { ...price, channel }),
     };
   }
 }
 
-/** Looks up which of these candidates keep the number of a pool that they know. */
-export const findStickyOf = ({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<FindSticky> => {
+/**
+ * Looks up which of these candidates keep the number of a pool that they know, and the networks of their numbers as far as
+ * they are known; the others are looked up in the background, so that a campaign does not wait.
+ */
+export async function findKnownOf({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<Known> {
   const { accountId, smsSender } = campaign;
-  const asked = candidates.map(({ destination }) => ({ accountId, destination, sender: smsSender ?? '' }));
-  return findStickySenders(tx, tables.senderRules, smsSender === null ? [] : asked);
-};
+  if (smsSender === null) return { findSticky: NO_STICKY, networkOf: NO_NETWORK };
+  const numbers = candidates.map(({ destination }) => destination);
+  const asked = numbers.map((destination) => ({ accountId, destination, sender: smsSender }));
+  const findSticky = await findStickySenders(tx, tables.senderRules, asked);
+  const { networks } = tables;
+  return { findSticky, networkOf: networks.isNeeded() ? await networks.find(numbers, { wait: false }) : NO_NETWORK };
+}
 
 const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
   (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??

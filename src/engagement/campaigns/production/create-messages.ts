@@ -62,6 +62,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     channel: made.channel,
     source: 'CAMPAIGN',
     connectionId: made.connectionIds[0] ?? null,
+    routeReason: made.routeReason,
     sender: made.sender,
     askedSender: made.askedSender,
     destination: made.destination,

@@ -1,7 +1,7 @@
 import { isCombined } from '../mode.ts';
 import { updateRunCounters } from '../run/sql.ts';
 import { NOTHING_TO_DO, type Step } from '../run/step.ts';
-import { type Choice, type Choose, createChooser, findStickyOf, type Obstacle } from './choose.ts';
+import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle } from './choose.ts';
 import { createMessages } from './create-messages.ts';
 import { quietMs } from './quiet-hours.ts';
 import { findCapacity, type Capacity } from './capacity.ts';
@@ -57,8 +57,8 @@ async function produceForCountry(
   const { accountId } = campaign;
   const source = db.nextRecipientsSql(job, lane, limit);
   const candidates = await db.listCandidates(tx, { accountId, texts: tools.texts, source });
-  const findSticky = await findStickyOf({ tx, job, campaign, ...step }, candidates);
-  const choose = (candidate: db.Candidate) => tools.choose(candidate, findSticky);
+  const known = await findKnownOf({ tx, job, campaign, ...step }, candidates);
+  const choose = (candidate: db.Candidate) => tools.choose(candidate, known);
   const { choices, skipped, last } = await chooseMessages(candidates, { choose, capacity: tools.capacity });
   const done = campaign.expanded && candidates.length < limit && choices.length + skipped.length === candidates.length;
   if (last === null && !done) return 0;

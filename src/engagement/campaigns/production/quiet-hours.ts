@@ -1,5 +1,6 @@
 import type { QuietHours } from '../sql.ts';
 import { zonesOf } from './zones.ts';
+import { localTimeOf } from '../../../platform/lib/local-time.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const DAY_MINUTES = 24 * 60;
@@ -30,7 +31,7 @@ function awakeAfterMs(window: Window, zones: readonly string[], at: Date): numbe
   let waitMs = 0;
   for (let step = 0; step < MAX_STEPS; step++) {
     const time = new Date(at.getTime() + waitMs);
-    const minutes = Math.max(0, ...zones.map((zone) => minutesToEnd(window, minuteIn(zone, time))));
+    const minutes = Math.max(0, ...zones.map((zone) => minutesToEnd(window, localTimeOf(zone, time).minute)));
     if (minutes === 0) return waitMs;
     // The window ends at a full minute.
     waitMs += Math.min(minutes, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
@@ -47,16 +48,4 @@ function minutesToEnd({ from, to }: Window, minute: number): number {
 function minutesOf(time: string): number {
   const [hour = 0, minute = 0] = time.split(':').map(Number);
   return hour * 60 + minute;
-}
-
-const FORMATS = new Map<string, Intl.DateTimeFormat>();
-
-/** The minute of the day in a zone. */
-function minuteIn(zone: string, at: Date): number {
-  let format = FORMATS.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-    FORMATS.set(zone, format);
-  }
-  return minutesOf(format.format(at));
 }

@@ -27,6 +27,8 @@ export type NewMessage = {
   readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
   readonly simulation: boolean;
   readonly connectionId: number | null;
+  /** Why it goes to this connection; null where that follows from its prefix or sender alone. */
+  readonly routeReason: string | null;
   readonly sender: string;
   /** The sender that was asked for, if a rule or a pool has put `sender` in its place. */
   readonly askedSender: string | null;
@@ -58,6 +60,7 @@ export type NewMessage = {
 type WithDefault =
   | 'clientId'
   | 'simulation'
+  | 'routeReason'
   | 'askedSender'
   | 'content'
   | 'udh'
@@ -79,6 +82,7 @@ type Given = Omit<NewMessage, WithDefault> & Partial<Pick<NewMessage, WithDefaul
 export const newMessage = ({
   clientId = null,
   simulation = false,
+  routeReason = null,
   askedSender = null,
   content = null,
   udh = null,
@@ -109,6 +113,7 @@ export const newMessage = ({
   source,
   simulation,
   connectionId,
+  routeReason,
   sender,
   askedSender,
   destination,
@@ -164,6 +169,7 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
         source: text((r) => r.source),
         simulation: boolean((r) => r.simulation),
         connectionId: bigint((r) => r.connectionId),
+        routeReason: text((r) => r.routeReason),
         sender: text((r) => r.sender),
         askedSender: text((r) => r.askedSender),
         destination: text((r) => r.destination),

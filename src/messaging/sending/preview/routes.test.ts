@@ -5,6 +5,8 @@ import { exec, one, sql } from '../../../platform/db/query.ts';
 import { insertSender } from '../../../network/senders/sql.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
 import { newKey, openRoutes } from '../../../../test/support/http/routes.ts';
+import { NO_WAY } from '../../../network/routing/choice/plan.ts';
+import { NO_NETWORKS } from '../../../network/number-lookups/finder.ts';
 import { NO_SENDER_RULES } from '../../../network/sender-rules/rules.ts';
 import type { Lookups } from '../prepare.ts';
 import { previewRoutes } from './routes.ts';
@@ -14,11 +16,11 @@ const AGENT = 'shop_agent';
 
 let priceMicros: number | null;
 const tables: Lookups = {
-  findRoute: (_channel, to) => (to.startsWith('+39') ? [1] : []),
-  findOnUnknown: () => 'hold',
+  findRoute: (_channel, to) => ({ ...NO_WAY, connectionIds: to.startsWith('+39') ? [1] : [] }),
   findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
   senderRules: NO_SENDER_RULES,
+  networks: NO_NETWORKS,
 };
 const { pool, account, call, ...routes } = await openRoutes([previewRoutes], {
   deps: { tables },

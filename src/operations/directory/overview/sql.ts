@@ -1,5 +1,6 @@
 import { type Db, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import { ALL_ROUTES } from '../../../network/routing/sql.ts';
 
 const FIGURES = columns({
   /** The number of the cell that the database is; null before its first start. */
@@ -13,9 +14,11 @@ const FIGURES = columns({
   ),
   /** Differs when names of connections, routes or prices differ. Settings and rates are each cell's own. */
   network: as<string>(
-    `md5((SELECT coalesce(string_agg(concat_ws(' ', name, kind), ',' ORDER BY name), '') FROM connection) || ';' ||
-         (SELECT coalesce(string_agg(concat_ws(' ', r.channel, r.prefix, c.name, r.priority, r.on_unknown), ','
-                 ORDER BY r.channel, r.prefix, c.name), '') FROM route r JOIN connection c ON c.id = r.connection_id) || ';' ||
+    sql`md5((SELECT coalesce(string_agg(concat_ws(' ', name, kind), ',' ORDER BY name), '') FROM connection) || ';' ||
+         (SELECT coalesce(string_agg(route, ',' ORDER BY route), '')
+          FROM (SELECT concat_ws(' ', r.channel, r.prefix, c.name, r.priority, r.on_unknown, r.weight, r.network,
+                                 r.owner_id, r.sender, r.hours) AS route
+                FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id) AS routes) || ';' ||
          (SELECT coalesce(string_agg(concat_ws(' ', channel, prefix, unit_micros, refund_undelivered), ','
                  ORDER BY channel, prefix), '') FROM price))`,
   ),

@@ -4,6 +4,7 @@ import type { Counts } from '../../../network/connections/tally.ts';
 import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
 import { isOwnerAlive } from '../../../platform/db/worker-session.ts';
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
+import { ALL_ROUTES } from '../../../network/routing/sql.ts';
 
 export type ConnectionRow = {
   id: number;
@@ -73,7 +74,7 @@ export async function listConnectionPage(
                error.*, ${NOTICES} AS notices,
                (SELECT count(*) FROM unknown_outcome o WHERE o.connection_id = c.id) AS unknowns,
                (SELECT count(*) FROM receipt_unmatched u WHERE u.connection_id = c.id) AS "unmatchedReceipts",
-               (SELECT count(*) FROM route r WHERE r.connection_id = c.id) AS routes,
+               (SELECT count(*) FROM ${ALL_ROUTES} AS r WHERE r.connection_id = c.id) AS routes,
                (SELECT count(*) FROM sender e WHERE e.connection_id = c.id) AS senders,
                (SELECT count(*) FROM inbound_number n WHERE n.connection_id = c.id) AS numbers
         FROM (SELECT * FROM connection WHERE ${name}::text IS NULL OR name = ${name}

@@ -53,3 +53,83 @@ test('messages follow a new route at once, and the audit log of the gateway name
     data: [{ actor: { kind: 'operator', username: operator.username }, detail: { prefix: '39366' } }],
   });
 });
+
+test('a route with conditions is added and explained, with the account for which it is', async () => {
+  await add({ prefix: '48', connection: 'main' });
+  const only = { accountId: 7, sender: 'ACME', weight: 20 };
+  const made = await add({ prefix: '48', connection: 'other', ...only });
+  expect(made).toMatchObject({ ...only, network: null, hours: null, order: 1 });
+  const explain = (query: string) =>
+    operator.ask<{ prefix: string; reason: string; data: object[] }>(
+      'GET',
+      `/routes/explain?number=%2B48601234567${query}`,
+    );
+  expect(await explain('&accountId=7&sender=acme')).toMatchObject({
+    prefix: '48',
+    policyId: null,
+    reason: `route ${made.id}: prefix 48, account 7, sender ACME`,
+    data: [
+      { connection: 'other', place: 1, obstacles: [], cost: null, samples: 0, delivered: null },
+      { connection: 'main', place: 2 },
+      { connection: 'main', prefix: '', place: null, obstacles: ['prefix'] },
+    ],
+  });
+  expect(await explain('')).toMatchObject({
+    data: [{ connection: 'main', place: 1 }, { connection: 'other', obstacles: ['account', 'sender'] }, {}],
+  });
+});
+
+test('a condition that is not valid is refused, naming its field', async () => {
+  const hours = { from: '08:00', to: '20:00', timeZone: 'Rome', weekdays: [1] };
+  const refused = await operator.request('POST', '/routes', {
+    channel: 'SMS',
+    prefix: '48',
+    connection: 'main',
+    hours,
+  });
+  expect(refused.status).toBe(400);
+  expect(JSON.stringify(refused.body)).toContain('Rome is no time zone');
+});
+
+/** The entry of the timeline that says where a message to this sender's numbers waits. */
+async function queuedEntry(message: object): Promise<{ connection: string; text: string } | undefined> {
+  const { messageId } = await program.client.send({ phoneNumber: '+393611234567', message: 'Hello', ...message });
+  const { body } = await program.client.request('GET', `/api/partner-gateway/v1/messages/${messageId}/timeline`);
+  const { events } = body as { events: { kind: string; connection: string; text: string }[] };
+  return events.find(({ kind }) => kind === 'QUEUED');
+}
+
+test('a message says in its timeline which route it took, where more than the prefix decided', async () => {
+  const { id } = await add({ prefix: '393611234567', connection: 'other', sender: 'ACME' });
+  await until('a message by the new route', async () => {
+    const queued = await queuedEntry({ sender: 'ACME' });
+    const text = `waiting in the queue; route ${id}: prefix 393611234567, sender ACME`;
+    return queued?.connection === 'other' && queued.text === text;
+  });
+  expect(await queuedEntry({ sender: 'ZETA' })).toMatchObject({ connection: 'main', text: 'waiting in the queue' });
+});
+
+test('a policy by cost is set, listed and deleted, and an explanation names it', async () => {
+  const set = { channel: 'SMS', prefix: '47', policy: 'least-cost', floor: 0.9 };
+  const policy = await operator.ask<{ id: number }>('POST', '/route-policies', set);
+  expect(policy).toMatchObject({ ...set, explore: 0.05, minSamples: 50, hours: 3, maxReceiptSeconds: null });
+  expect(await operator.ask('GET', '/route-policies')).toMatchObject({ data: [{ id: policy.id }] });
+  await add({ prefix: '47', connection: 'main' });
+  expect(await operator.ask('GET', '/routes/explain?number=4790000000')).toMatchObject({
+    policyId: policy.id,
+    data: [{ standing: 'trial' }, { obstacles: ['prefix'], standing: null }],
+  });
+  expect((await operator.request('DELETE', `/route-policies/${policy.id}`)).status).toBe(204);
+  expect((await operator.request('DELETE', `/route-policies/${policy.id}`)).status).toBe(404);
+});
+
+test('a look-up service is added, listed without its key, and deleted', async () => {
+  const service = { name: 'hlr', settings: { preset: 'telnyx', price: 0.01 }, apiKey: 'a secret key' };
+  await operator.ask('POST', '/lookups', service);
+  const listed = await operator.ask('GET', '/lookups');
+  expect(listed).toMatchObject({ data: [{ name: 'hlr', settings: { preset: 'telnyx' }, answered: 0, cost: 0 }] });
+  expect(JSON.stringify(listed)).not.toContain('secret');
+  const refused = await operator.request('POST', '/lookups', { ...service, name: 'two', settings: { preset: 'none' } });
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('settings.preset')]);
+  expect((await operator.request('DELETE', '/lookups/hlr')).status).toBe(204);
+});

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { addRoute, removeRoute } from '../../../network/routing/change.ts';
+import { explainRoute } from '../../../network/routing/explain-route.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
@@ -7,44 +8,17 @@ import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
 import { channelName } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
-import { connectionField, digitsOf, Done, IdParams, NumberField, OPERATOR_PATH, PrefixField } from '../fields.ts';
+import { connectionField, digitsOf, Done, IdParams, OPERATOR_PATH } from '../fields.ts';
+import { operatorPolicyRoutes } from './policies/routes.ts';
+import { toExplainedOut } from './explained-route.ts';
+import { CheckQuery, ExplainOut, ExplainQuery, RouteIn, RouteOut } from './schema.ts';
 import { countRoutes, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 
 const tags = ['Operator: routes'];
 const ROUTES = `${OPERATOR_PATH}/routes`;
 
-const OnUnknown = Type.Enum(['hold', 'resubmit'], {
-  type: 'string',
-  description: 'What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.',
-});
-
-const RouteOut = Type.Object({
-  id: Type.Integer(),
-  channel: channelName(),
-  prefix: Type.String({ description: 'The longest prefix that matches a number decides. Empty: all numbers.' }),
-  order: Type.Integer({
-    description: 'The place among the routes of one prefix, from 1. Each is used when the routes before it fail.',
-  }),
-  connection: Type.String(),
-  connectionUp: Type.Boolean(),
-  priority: Type.Integer({ description: 'Lower numbers go first.' }),
-  onUnknown: OnUnknown,
-});
-
-const RouteIn = Type.Object({
-  channel: Type.Enum(['SMS'], {
-    type: 'string',
-    description: 'On RCS and WhatsApp the sender decides the connection.',
-  }),
-  prefix: PrefixField,
-  connection: Type.String({ maxLength: 63, description: 'The name of a connection.' }),
-  priority: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000, description: 'Default: 100.' })),
-  onUnknown: Type.Optional(OnUnknown),
-});
-
 const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(channelName()), connection: connectionField });
-const CheckQuery = Type.Object({ number: NumberField });
 
 /** The routes for the routing of numbers to connections. Running programs follow every change at once. */
 export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
@@ -73,8 +47,10 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddRoute',
       summary: 'Add a route: a prefix of numbers and its connection',
-      description: 'Adding an existing route again changes its priority and its policy for unknown outcomes.',
-      body: withExamples(RouteIn, { channel: 'SMS', prefix: '423', connection: 'acme-smsc', priority: 50 }),
+      description:
+        'With conditions it is used only for messages that meet all of them. Adding a route with the same prefix, ' +
+        'connection and conditions again changes its priority, its weight and its policy for unknown outcomes.',
+      body: withExamples(RouteIn, { channel: 'SMS', prefix: '423', connection: 'acme-smsc', priority: 50, weight: 30 }),
       response: { 201: RouteOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
@@ -104,7 +80,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorCheckRoute',
       summary: 'List the routes of a number on SMS in the order in which they are tried',
-      description: 'An empty list means that messages to the number are refused.',
+      description:
+        'An empty list means that messages to the number are refused. Conditions are shown and not checked: `explain` does.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },
     },
@@ -112,4 +89,26 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       data: await listRoutesFor(pool, { channel: 'SMS', digits: digitsOf(query.number) }),
     }),
   });
+
+  app.get(`${ROUTES}/explain`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorExplainRoute',
+      summary: 'Show how a message on SMS would be routed, and why; nothing is sent',
+      description:
+        'Where routes share the traffic by weight, their order differs from message to message: the one shown is an ' +
+        'example.',
+      querystring: ExplainQuery,
+      response: { 200: ExplainOut },
+    },
+    handler: async ({ query: { number, accountId = null, sender = null, network = null, at } }) => {
+      const when = at === undefined ? null : new Date(at);
+      const question = { destination: `+${digitsOf(number)}`, accountId, sender, network, at: when };
+      const { prefix, policy, reason, routes } = await explainRoute(pool, question);
+      return { prefix, policyId: policy?.id ?? null, reason, data: routes.map(toExplainedOut) };
+    },
+  });
+
+  operatorPolicyRoutes(app, deps);
 }

@@ -1,4 +1,4 @@
-import type { Route } from '../../../network/routing/sql.ts';
+import { ALL_ROUTES, RANK, type Route } from '../../../network/routing/sql.ts';
 import { type Db, many, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
@@ -10,8 +10,13 @@ const ROUTE = columns({
   connection: as<string>('c.name'),
   priority: as<number>('r.priority'),
   onUnknown: as<Route['onUnknown']>('r.on_unknown'),
+  weight: as<number | null>('r.weight'),
+  network: as<string | null>('r.network'),
+  accountId: as<number | null>('r.owner_id'),
+  sender: as<string | null>('r.sender'),
+  hours: as<Route['hours']>('r.hours'),
   /** The place among the routes of the same prefix, from 1. */
-  order: as<number>('row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY r.priority, r.id)::int'),
+  order: as<number>(sql`row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY ${RANK})::int`),
   /** Whether a worker has the connection up. */
   connectionUp: as<boolean>(`c.status = 'active' AND EXISTS (
            SELECT FROM connection_status s
@@ -22,7 +27,7 @@ export type RouteRow = RowOf<typeof ROUTE>;
 /** All routes, as a table `r` with the columns of a `RouteRow`. */
 const ROUTES = sql`(
   SELECT ${ROUTE}
-  FROM route r JOIN connection c ON c.id = r.connection_id) AS r`;
+  FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id) AS r`;
 /** The route that decides comes first within its channel. */
 const IN_ORDER = sql`ORDER BY r.channel, length(r.prefix) DESC, r.prefix, r."order"`;
 
@@ -60,7 +65,7 @@ export async function listRoutesFor(
     db,
     sql`SELECT r.* FROM ${ROUTES}
         WHERE r.channel = ${channel} AND r.prefix = (
-          SELECT prefix FROM route WHERE channel = ${channel} AND starts_with(${digits}, prefix)
+          SELECT prefix FROM ${ALL_ROUTES} AS a WHERE channel = ${channel} AND starts_with(${digits}, prefix)
           ORDER BY length(prefix) DESC LIMIT 1) ${IN_ORDER}`,
   );
 }

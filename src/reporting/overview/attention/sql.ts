@@ -3,6 +3,7 @@ import { constant, type Db, join, many, raw, type Sql, sql } from '../../../plat
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Attention, AttentionKind } from '../schema.ts';
+import { ALL_ROUTES } from '../../../network/routing/sql.ts';
 
 type Of = { readonly accountId: number };
 
@@ -117,8 +118,8 @@ export const listDownConnections = (
   many(
     db,
     sql`WITH used AS (
-          SELECT connection_id, channel || '/' || prefix AS way FROM route
-          WHERE channel = 'SMS' AND channel = ANY(${[...channels]}::text[])
+          SELECT connection_id, channel || '/' || prefix AS way FROM ${ALL_ROUTES} AS r
+          WHERE (r.owner_id IS NULL OR r.owner_id = ${accountId}) AND channel = 'SMS' AND channel = ANY(${[...channels]}::text[])
           UNION
           SELECT connection_id, channel || '/' || identity FROM sender
           WHERE connection_id IS NOT NULL AND channel = ANY(${[...channels]}::text[])

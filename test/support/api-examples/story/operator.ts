@@ -43,6 +43,13 @@ export const OPERATOR: readonly Step[] = [
   step('operatorAddRoute'),
   step('operatorListRoutes', PAGE),
   step('operatorCheckRoute', { query: { number: '+4236601234' } }),
+  step('operatorSetRoutePolicy'),
+  step('operatorListRoutePolicies'),
+  step('operatorExplainRoute', { query: { number: '+4236601234' } }),
+  step('operatorDeleteRoutePolicy', { path: { id: from('operatorSetRoutePolicy.id') } }),
+  step('operatorAddLookup'),
+  step('operatorListLookups'),
+  step('operatorDeleteLookup', { path: { name: 'twilio' } }),
   step('operatorDeleteRoute', { path: { id: from('operatorAddRoute.id') } }),
   step('operatorDeleteConnection', { path: SMSC }),
 

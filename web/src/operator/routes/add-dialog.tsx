@@ -6,8 +6,10 @@ import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
 import { ConnectionChoice } from '../connections/connection-choice.tsx';
-import { digitsOf, PrefixInput } from '../shared/prefix-input.tsx';
-import { type Route, ROUTE_KEYS, ROUTES } from './route.ts';
+import { PrefixInput } from '../shared/prefix-input.tsx';
+import { ConditionFields } from './condition-fields.tsx';
+import { emptyRoute, type NewRoute, toBody } from './new-route.ts';
+import { ROUTE_KEYS, ROUTES } from './route.ts';
 
 type AddProps = { readonly onClose: () => void; readonly connection: string };
 
@@ -21,31 +23,14 @@ export function AddDialog({ onClose, connection }: AddProps) {
   );
 }
 
-type NewRoute = {
-  readonly prefix: string;
-  readonly connection: string;
-  readonly priority: number | string;
-  readonly onUnknown: Route['onUnknown'];
-};
-
 function Add({ onClose, connection }: AddProps) {
   const { t } = useTranslation('operator');
   const form = useForm<NewRoute>({
-    initialValues: { prefix: '', connection, priority: 100, onUnknown: 'hold' },
+    initialValues: emptyRoute(connection),
     validate: { connection: (name) => (name === '' ? t('route.add.connectionMissing') : null) },
   });
   const adding = useAction({
-    run: ({ prefix, priority, ...rest }: NewRoute) =>
-      ok(
-        api.POST(ROUTES, {
-          body: {
-            channel: 'SMS',
-            prefix: digitsOf(prefix),
-            ...rest,
-            ...(priority !== '' && { priority: Number(priority) }),
-          },
-        }),
-      ),
+    run: (route: NewRoute) => ok(api.POST(ROUTES, { body: toBody(route) })),
     refresh: ROUTE_KEYS,
     done: t('route.add.done'),
     form,
@@ -67,6 +52,7 @@ function Add({ onClose, connection }: AddProps) {
         hideControls
         {...form.getInputProps('priority')}
       />
+      <ConditionFields form={form} />
       <Radio.Group
         label={t('route.onUnknown')}
         description={t('route.add.unknownHint')}

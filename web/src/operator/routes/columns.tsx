@@ -6,6 +6,7 @@ import { Num } from '../../ui/values/num.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { Prefix } from '../shared/prefix.tsx';
+import { ConditionsText } from './conditions.tsx';
 import type { Route } from './route.ts';
 
 export function useRouteColumns(): readonly Column<Route>[] {
@@ -16,6 +17,8 @@ export function useRouteColumns(): readonly Column<Route>[] {
       { id: 'order', header: t('route.order'), cell: ({ order }) => <Order order={order} /> },
       { id: 'connection', header: t('connection.one'), cell: (route) => <Through route={route} /> },
       { id: 'priority', header: t('route.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
+      { id: 'weight', header: t('route.weight'), align: 'right', cell: ({ weight }) => <Num value={weight} /> },
+      { id: 'only', header: t('route.only.label'), cell: (route) => <ConditionsText route={route} /> },
       { id: 'onUnknown', header: t('route.onUnknown'), cell: ({ onUnknown }) => t(`route.unknown.${onUnknown}`) },
     ],
     [t],
@@ -28,7 +31,11 @@ function Order({ order }: Pick<Route, 'order'>) {
   return <span>{order === 1 ? t('route.first') : t('route.reserve', { order })}</span>;
 }
 
-export function Through({ route: { connection, connectionUp } }: { readonly route: Route }) {
+function Through({
+  route: { connection, connectionUp },
+}: {
+  readonly route: Pick<Route, 'connection' | 'connectionUp'>;
+}) {
   const { t } = useTranslation('operator');
   return (
     <Group gap="xs" wrap="nowrap">

@@ -8,6 +8,7 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { ConnectionFilterBar } from '../connections/connection-choice.tsx';
+import { Policies } from '../route-policies/policies.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { useRouteColumns } from './columns.tsx';
 import { DeleteIcon } from './delete-icon.tsx';
@@ -17,7 +18,7 @@ import { RouteCheck } from './route-check.tsx';
 const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** `add` opens the dialog with that connection, or with `-` for none. */
-const FIELDS = { ...listFields(), connection: text(), number: text(), add: text() };
+const FIELDS = { ...listFields(), connection: text(), number: text(), account: text(), sender: text(), add: text() };
 const NONE = '-';
 
 /** The page of the SMS routes. */
@@ -52,7 +53,8 @@ export function Page() {
           </EmptyState>
         }
       />
-      <RouteCheck number={search.number} onChange={(number) => setSearch({ number })} />
+      <Policies />
+      <RouteCheck asked={search} onChange={setSearch} />
       <Suspense>
         {search.add !== '' && (
           <AddDialog onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />

@@ -1,0 +1,35 @@
+import type { Pool } from 'pg';
+import { moveStandings } from '../../network/routing/standings/move.ts';
+import { every, type Task } from '../../platform/lib/background/task.ts';
+import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
+import type { Sampler } from './sampler.ts';
+import { deleteOldQuality, insertSamples, judgeSamples } from './sql.ts';
+
+/**
+ * A message is judged so long after its carrier has answered: most receipts come within seconds, and one that comes later is
+ * of no use to whoever waits for a code.
+ */
+const JUDGED_AFTER_MS = 5 * MINUTE_MS;
+/** Few enough that the statement takes some 20 ms. */
+const SAMPLES_PER_STATEMENT = 2000;
+
+type QualityTaskDeps = { readonly pool: Pool; readonly sampler: Sampler; readonly now: () => Date };
+
+/** Stores and judges what samples tell about connections, and lets routes follow. */
+export const qualityTasks = (deps: QualityTaskDeps): Task[] => [
+  { name: 'quality samples', work: every(10 * SECOND_MS, () => storeSamples(deps)) },
+  { name: 'quality', work: every(MINUTE_MS, () => judgeQuality(deps)) },
+];
+
+async function storeSamples({ pool, sampler }: QualityTaskDeps): Promise<void> {
+  const samples = sampler.take();
+  if (samples.length > 0) await insertSamples(pool, samples);
+}
+
+/** Judges what is due, then where connections stand by it. */
+export async function judgeQuality({ pool, now }: Omit<QualityTaskDeps, 'sampler'>): Promise<void> {
+  const before = new Date(now().getTime() - JUDGED_AFTER_MS);
+  while ((await judgeSamples(pool, { before, limit: SAMPLES_PER_STATEMENT })) === SAMPLES_PER_STATEMENT);
+  await deleteOldQuality(pool);
+  await moveStandings(pool);
+}

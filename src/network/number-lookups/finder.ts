@@ -1,0 +1,185 @@
+import type { Pool } from 'pg';
+import type { Found, NumberLookup } from '../../carriers/number-lookup/lookup.ts';
+import { groupCommit } from '../../platform/db/group-commit.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import { toMicros } from '../../platform/lib/money.ts';
+import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
+import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
+import type { LookupSettings } from '../../carriers/number-lookup/settings.ts';
+import * as db from './sql.ts';
+
+/** Returns the network of a number, in E.164, as MCC and MNC; null when it is not known. */
+export type NetworkOf = (number: string) => string | null;
+
+export type NetworkFinder = {
+  /** Whether any number may have to be looked up: if not, nobody need ask. */
+  isNeeded(): boolean;
+  /**
+   * Finds the networks of numbers: those that are known, and with `wait` those that the service answers within its time.
+   * The others are looked up in the background, for the next message. Never rejects because of the service.
+   */
+  find(numbers: readonly string[], options: { readonly wait: boolean }): Promise<NetworkOf>;
+};
+
+export const NO_NETWORK: NetworkOf = () => null;
+
+/** Nothing is looked up. */
+export const NO_NETWORKS: NetworkFinder = { isNeeded: () => false, find: async () => NO_NETWORK };
+
+/** A service that is open. */
+export type OpenService = {
+  readonly id: number;
+  readonly name: string;
+  readonly version: number;
+  readonly settings: LookupSettings;
+  readonly lookup: NumberLookup;
+};
+
+/** Numbers that wait for a slot; more are routed without a network. */
+const MAX_WAITING = 10_000;
+/** After so many failures in a row the service is left alone for a while, so that messages do not wait in vain. */
+const FAILURES_BEFORE_PAUSE = 5;
+const PAUSE_MS = 30 * SECOND_MS;
+
+type FinderDeps = {
+  readonly pool: Pool;
+  readonly log: Log;
+  /** Opens a stored service; throws when its settings or its secret cannot be read. */
+  readonly open: (service: db.LookupService) => OpenService;
+  readonly now?: () => number;
+};
+
+/**
+ * Creates a finder of networks: what services have said is kept in the database with its age, numbers without a network too.
+ * Only numbers are looked up of whose prefix a route or a cost names a network. A number that several messages wait for is
+ * asked for once, and of many numbers as many at a time as the service's settings allow.
+ */
+export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderDeps): NetworkFinder & {
+  reload(): Promise<void>;
+  close(): Promise<void>;
+} {
+  let prefixes: PrefixTable<true> = prefixTable([]);
+  let service: OpenService | null = null;
+  let isNeeded = false;
+  let running = 0;
+  let failures = 0;
+  let pausedUntil = 0;
+  const waiting: (() => void)[] = [];
+  const inProgress = new Map<string, Promise<Found>>();
+  const listKnown = groupCommit<string, string | null | undefined>({
+    maxItems: 1000,
+    async flush(numbers) {
+      const rows = await db.listKnown(pool, { numbers });
+      const known = new Map(rows.map(({ number, network }) => [number, network]));
+      return numbers.map((number) => known.get(number));
+    },
+  });
+  const store = groupCommit<Answered, void>({ maxItems: 1000, inFlight: 1, flush: (found) => storeAll(pool, found) });
+
+  async function ask(asked: OpenService, number: string): Promise<Found> {
+    // Who waits is handed the slot of the one that ends.
+    if (running < asked.settings.concurrency) running += 1;
+    else await new Promise<void>((resolve) => void waiting.push(resolve));
+    try {
+      const found = await asked.lookup.find(number);
+      count(asked, found);
+      await store({ service: asked, number, found, at: now() });
+      return found;
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  }
+
+  function count({ name }: OpenService, found: Found): void {
+    failures = found.kind === 'failed' ? failures + 1 : 0;
+    if (found.kind !== 'failed' || failures < FAILURES_BEFORE_PAUSE) return;
+    failures = 0;
+    pausedUntil = now() + PAUSE_MS;
+    log.warn({ connection: name, reason: found.reason }, 'look-ups fail; messages are routed without a network');
+  }
+
+  /** Looks a number up, or joins the look-up in progress; null when there is no room or the service is left alone. */
+  function lookUp(number: string): Promise<Found> | null {
+    const known = inProgress.get(number);
+    if (known) return known;
+    if (service === null || waiting.length >= MAX_WAITING || now() < pausedUntil) return null;
+    const asked = ask(service, number)
+      .catch((err: unknown): Found => {
+        log.error({ err }, 'a look-up could not be stored');
+        return { kind: 'failed', reason: 'it could not be stored' };
+      })
+      .finally(() => inProgress.delete(number));
+    inProgress.set(number, asked);
+    return asked;
+  }
+
+  return {
+    isNeeded: () => isNeeded,
+    async find(numbers, { wait }) {
+      const wanted = [...new Set(numbers)].filter((number) => prefixes.find('', number));
+      if (service === null || wanted.length === 0) return NO_NETWORK;
+      const { waitMs } = service.settings;
+      const found = await Promise.all(wanted.map(listKnown));
+      const networks = new Map(wanted.map((number, i) => [number, found[i]]));
+      const missing = wanted.filter((number) => networks.get(number) === undefined);
+      const asked = missing.flatMap((number) => {
+        const answer = lookUp(number);
+        return answer === null
+          ? []
+          : [answer.then((got) => void networks.set(number, got.kind === 'answered' ? got.network : null))];
+      });
+      if (wait && asked.length > 0) await within(waitMs, Promise.all(asked));
+      return (number) => networks.get(number) ?? null;
+    },
+    async reload() {
+      const [services, named] = await Promise.all([db.listServices(pool), db.listNetworkPrefixes(pool)]);
+      prefixes = prefixTable(named.map(({ prefix }) => ({ group: '', prefix, value: true as const })));
+      const [first] = services;
+      if (first?.id !== service?.id || first?.version !== service?.version) {
+        const former = service;
+        service = first ? opened(first) : null;
+        pausedUntil = 0;
+        await former?.lookup.close();
+      }
+      isNeeded = service !== null && named.length > 0;
+    },
+    close: async () => service?.lookup.close(),
+  };
+
+  function opened(stored: db.LookupService): OpenService | null {
+    try {
+      return open(stored);
+    } catch (err) {
+      log.error({ err, connection: stored.name }, 'the look-up service cannot be opened');
+      return null;
+    }
+  }
+}
+
+type Answered = { readonly service: OpenService; readonly number: string; readonly found: Found; readonly at: number };
+
+async function storeAll(pool: Pool, all: readonly Answered[]): Promise<void[]> {
+  const rows = all.flatMap(({ service, number, found, at }): db.NewKnown[] => {
+    if (found.kind === 'failed') return [];
+    const { maxAgeHours, maxUnknownHours } = service.settings;
+    const hours = found.network === null ? maxUnknownHours : maxAgeHours;
+    return [{ number, network: found.network, ported: found.ported, validUntil: new Date(at + hours * HOUR_MS) }];
+  });
+  await db.insertKnown(pool, rows);
+  for (const [service, own] of Map.groupBy(all, (each) => each.service)) {
+    const answered = own.filter(({ found }) => found.kind === 'answered').length;
+    const costMicros = answered * (toMicros(service.settings.price) ?? 0);
+    await db.insertLookups(pool, { serviceId: service.id, answered, failed: own.length - answered, costMicros });
+  }
+  return all.map(() => undefined);
+}
+
+/** Waits for work, but no longer than this; the work goes on. */
+async function within(waitMs: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, waitMs);
+  await Promise.race([promise, work]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,260 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { many, sql, exec } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { createGuard } from '../../platform/outbound/guard.ts';
+import { insertConnection } from '../connections/sql.ts';
+import { insertConditionalRoute } from '../routing/sql.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import { reset } from '../../../test/support/reset.ts';
+import { createNetworkFinder } from './finder.ts';
+import { addService, openService, removeService, testService } from './services.ts';
+import { deleteOldKnown, listCounts } from './sql.ts';
+
+const { pool } = testDatabase();
+const KEY = createSecretKey(Buffer.alloc(32, 1));
+const outside = { secretKey: KEY, guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }) };
+const NUMBERS = ['+393331234501', '+393331234502', '+393331234503'] as const;
+const [NUMBER] = NUMBERS;
+
+type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The service: what it was asked, how many questions it had at a time, and how it answers. */
+let asked: string[];
+let [open, most] = [0, 0];
+let behave: Behaviour;
+const held: (() => void)[] = [];
+const server = createServer((request, response) => {
+  asked.push(request.url ?? '');
+  most = Math.max(most, ++open);
+  response.on('close', () => (open -= 1));
+  behave(request, response);
+});
+const url = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const answer =
+  (body: object, status = 200): Behaviour =>
+  (_, response) =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+const known = answer({ line_type_intelligence: { mobile_country_code: '222', mobile_network_code: '01' } });
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void server.close());
+beforeEach(async () => {
+  await reset(
+    pool,
+    sql`TRUNCATE lookup_service, number_network, lookup_day, conditional_route, connection_cost, connection CASCADE`,
+  );
+  asked = [];
+  [open, most] = [0, 0];
+  behave = known;
+  held.length = 0;
+});
+
+/** A route that names a network, for numbers that begin with 39. */
+async function nameNetwork(): Promise<void> {
+  const made = await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} });
+  await insertConditionalRoute(pool, {
+    channel: 'SMS',
+    prefix: '39',
+    connectionId: made?.id ?? 0,
+    priority: 100,
+    network: '22201',
+    accountId: null,
+    sender: null,
+    hours: null,
+  });
+}
+
+const add = (settings: object = {}) =>
+  transaction(pool, (tx) =>
+    addService(tx, KEY, {
+      name: 'service',
+      apiKey: 'secret',
+      by: 'Ada',
+      settings: { preset: 'twilio', account: 'AC1', baseUrl: url(), timeoutSeconds: 2, price: 0.004, ...settings },
+    }),
+  );
+
+/** A finder after a reload, closed at the end of the test. */
+async function finder(now?: () => number) {
+  const made = createNetworkFinder({ pool, log: silentLog, open: (s) => openService(s, outside), ...(now && { now }) });
+  await made.reload();
+  return { ...made, [Symbol.asyncDispose]: made.close };
+}
+
+const stored = () =>
+  many<{ number: string; network: string | null }>(
+    pool,
+    sql`SELECT number, network FROM number_network ORDER BY number`,
+  );
+const counts = async () =>
+  (await listCounts(pool)).map(({ answered, failed, costMicros }) => [answered, failed, costMicros]);
+
+test('a number is looked up once, and its network known from then on in every process', async () => {
+  await nameNetwork();
+  await add();
+  await using first = await finder();
+  expect((await first.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect(asked).toEqual([`/v2/PhoneNumbers/${encodeURIComponent(NUMBER)}?Fields=line_type_intelligence`]);
+  await using second = await finder();
+  expect((await second.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect(asked).toHaveLength(1);
+  expect(await counts()).toEqual([[1, 0, 4000]]);
+});
+
+test('only numbers are looked up of whose prefix a route or a cost names a network', async () => {
+  await add();
+  await using idle = await finder();
+  expect(idle.isNeeded()).toBe(false);
+  await nameNetwork();
+  await idle.reload();
+  expect(idle.isNeeded()).toBe(true);
+  const networkOf = await idle.find([NUMBER, '+33612345678'], { wait: true });
+  expect([networkOf(NUMBER), networkOf('+33612345678')]).toEqual(['22201', null]);
+  expect(asked).toHaveLength(1);
+});
+
+test('a number without a network is not asked for again until that is too old', async () => {
+  await nameNetwork();
+  await add();
+  behave = answer({ line_type_intelligence: null });
+  await using made = await finder();
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect(asked).toHaveLength(1);
+  await exec(pool, sql`UPDATE number_network SET valid_until = now() - interval '1 second'`);
+  behave = known;
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  await exec(pool, sql`UPDATE number_network SET valid_until = now() - interval '1 second'`);
+  expect(await deleteOldKnown(pool)).toBe(1);
+});
+
+test('a message waits no longer than the service is given, and its answer serves the next one', async () => {
+  await nameNetwork();
+  await add({ waitMs: 50 });
+  behave = (request, response) => void held.push(() => known(request, response));
+  await using made = await finder();
+  const began = performance.now();
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect(performance.now() - began).toBeLessThan(1000);
+  for (const release of held) release();
+  await expect.poll(stored).toEqual([{ number: NUMBER, network: '22201' }]);
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect(asked).toHaveLength(1);
+});
+
+test('messages that do not wait are routed with what is known, and the others are looked up for the next', async () => {
+  await nameNetwork();
+  await add();
+  await using made = await finder();
+  expect((await made.find([NUMBER], { wait: false }))(NUMBER)).toBeNull();
+  await expect.poll(stored).toHaveLength(1);
+  expect((await made.find([NUMBER], { wait: false }))(NUMBER)).toBe('22201');
+});
+
+test.each([
+  ['an error of the service', answer({}, 500)],
+  ['a throttled look-up', answer({}, 429)],
+  ['a refused key', answer({}, 401)],
+  ['a broken connection', ((request) => void request.socket.destroy()) satisfies Behaviour],
+])('after %s nothing is known or stored, and the number is asked for again', async (_, fault) => {
+  await nameNetwork();
+  await add();
+  behave = fault;
+  await using made = await finder();
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect(await stored()).toEqual([]);
+  expect(await counts()).toEqual([[0, 1, 0]]);
+  behave = known;
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+});
+
+test('a service that does not answer in its time has failed', async () => {
+  await nameNetwork();
+  await add({ timeoutSeconds: 0.1, waitMs: 5000 });
+  behave = () => undefined;
+  await using made = await finder();
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect(await counts()).toEqual([[0, 1, 0]]);
+});
+
+test('a service that fails again and again is left alone for half a minute', async () => {
+  await nameNetwork();
+  await add();
+  behave = answer({}, 503);
+  let time = Date.now();
+  await using made = await finder(() => time);
+  for (let i = 0; i < 10; i++) await made.find([`+39333000000${i}`], { wait: true });
+  expect(asked).toHaveLength(5);
+  time += 31_000;
+  behave = known;
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+});
+
+test('no more look-ups are under way than the service is to have at a time, and one for each number', async () => {
+  await nameNetwork();
+  await add({ concurrency: 2, waitMs: 5000 });
+  await using made = await finder();
+  const numbers = Array.from({ length: 12 }, (_, i) => `+3933300000${10 + i}`);
+  await Promise.all([made.find(numbers, { wait: true }), made.find(numbers, { wait: true })]);
+  expect(asked).toHaveLength(12);
+  expect(most).toBeLessThanOrEqual(2);
+  expect(await counts()).toEqual([[12, 0, 48_000]]);
+});
+
+test('a changed or removed service is followed', async () => {
+  await nameNetwork();
+  await add();
+  await using made = await finder();
+  await transaction(pool, (tx) => removeService(tx, { name: 'service', by: 'Ada' }));
+  await made.reload();
+  expect(made.isNeeded()).toBe(false);
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect(asked).toEqual([]);
+  await add({ preset: 'telnyx' });
+  await made.reload();
+  behave = answer({
+    data: { carrier: { mobile_country_code: '222', mobile_network_code: 1 }, portability: { ported_status: 'Y' } },
+  });
+  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect(await many(pool, sql`SELECT ported FROM number_network`)).toEqual([{ ported: true }]);
+});
+
+test('a test of a service shows what it answers and stores nothing', async () => {
+  await add();
+  expect(await testService(pool, outside, { name: 'service', number: NUMBER })).toEqual({
+    kind: 'answered',
+    network: '22201',
+    ported: null,
+  });
+  expect(await stored()).toEqual([]);
+  await expect(testService(pool, outside, { name: 'none', number: NUMBER })).rejects.toThrow(
+    'There is no look-up service',
+  );
+});
+
+test('a service at an address that may not be dialled has failed', async () => {
+  await add();
+  const strict = { secretKey: KEY, guard: createGuard({ allowedBlocks: [], ports: [443] }) };
+  expect(await testService(pool, strict, { name: 'service', number: NUMBER })).toMatchObject({ kind: 'failed' });
+  expect(asked).toEqual([]);
+});
+
+test.each([
+  [{ preset: 'none' }, 'settings.preset'],
+  [{ preset: undefined }, 'settings.answer'],
+  [{ waitMs: -1 }, 'settings.waitMs'],
+  [{ request: { path: '/{{text2}}', method: 'GET', format: 'none' } }, 'settings.request'],
+])('settings with %j are refused, naming %s', async (more, field) => {
+  await expect(add(more)).rejects.toThrow(field);
+});
+
+test('a name is taken once', async () => {
+  await add();
+  await expect(add()).rejects.toThrow('A look-up service named service exists');
+});

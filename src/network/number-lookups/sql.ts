@@ -1,0 +1,112 @@
+import { textArray } from '../../platform/db/array.ts';
+import { boolean, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
+import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../platform/db/select.ts';
+
+const SERVICE = columns({
+  id: as<number>('s.id'),
+  name: as<string>('s.name'),
+  settings: as<unknown>('s.settings'),
+  /** The API key, sealed. */
+  secret: as<Buffer>('s.secret'),
+  version: as<number>('s.version'),
+});
+export type LookupService = RowOf<typeof SERVICE>;
+
+/** Lists the look-up services; the oldest, which is asked, comes first. */
+export async function listServices(db: Db): Promise<LookupService[]> {
+  return many(db, sql`SELECT ${SERVICE} FROM lookup_service s ORDER BY s.id`);
+}
+
+/** Inserts a service without its secret; undefined when the name is taken. */
+export async function insertService(
+  db: Db,
+  { name, settings }: { name: string; settings: object },
+): Promise<{ id: number } | undefined> {
+  return maybeOne(
+    db,
+    sql`INSERT INTO lookup_service (name, settings, secret) VALUES (${name}, ${JSON.stringify(settings)}, '')
+        ON CONFLICT (name) DO NOTHING RETURNING id`,
+  );
+}
+
+export async function updateServiceSecret(db: Db, { id, secret }: { id: number; secret: Uint8Array }): Promise<void> {
+  await exec(db, sql`UPDATE lookup_service SET secret = ${secret}, version = version + 1 WHERE id = ${id}`);
+}
+
+/** Deletes a service; returns 0 when there is none. */
+export async function deleteService(db: Db, { name }: { name: string }): Promise<number> {
+  return exec(db, sql`DELETE FROM lookup_service WHERE name = ${name}`);
+}
+
+/** Lists the prefixes of which a route or a cost names a network: only their numbers have to be looked up. */
+export async function listNetworkPrefixes(db: Db): Promise<{ prefix: string }[]> {
+  return many(
+    db,
+    sql`SELECT prefix FROM conditional_route WHERE network IS NOT NULL
+        UNION SELECT prefix FROM connection_cost WHERE network IS NOT NULL`,
+  );
+}
+
+const KNOWN = columns({ number: as<string>('n.number'), network: as<string | null>('n.network') });
+
+/** Lists what is known of numbers, without what is too old. */
+export async function listKnown(db: Db, { numbers }: { numbers: readonly string[] }): Promise<RowOf<typeof KNOWN>[]> {
+  return many(
+    db,
+    sql`SELECT ${KNOWN} FROM number_network n
+        WHERE n.number = ANY(${textArray(numbers)}::text[]) AND n.valid_until > now()`,
+  );
+}
+
+export type NewKnown = {
+  readonly number: string;
+  readonly network: string | null;
+  readonly ported: boolean | null;
+  readonly validUntil: Date;
+};
+
+/** Inserts what was found about numbers, each once, in place of what was known before. */
+export async function insertKnown(db: Db, rows: readonly NewKnown[]): Promise<void> {
+  if (rows.length === 0) return;
+  await exec(
+    db,
+    sql`${insertRows('number_network AS n', rows, { number: text, network: text, ported: boolean, validUntil: timestamptz })}
+        ON CONFLICT (number) DO UPDATE SET network = excluded.network, ported = excluded.ported, looked_up_at = now(),
+          valid_until = excluded.valid_until`,
+  );
+}
+
+/** Adds look-ups of today. */
+export async function insertLookups(
+  db: Db,
+  day: { serviceId: number; answered: number; failed: number; costMicros: number },
+): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO lookup_day AS d (service_id, day, answered, failed, cost_micros)
+        SELECT s.id, current_date, ${day.answered}, ${day.failed}, ${day.costMicros}
+        FROM lookup_service s WHERE s.id = ${day.serviceId}
+        ON CONFLICT (service_id, day) DO UPDATE SET answered = d.answered + excluded.answered,
+          failed = d.failed + excluded.failed, cost_micros = d.cost_micros + excluded.cost_micros`,
+  );
+}
+
+const DAYS = columns({
+  serviceId: as<number>('d.service_id'),
+  answered: as<number>('sum(d.answered)::bigint'),
+  failed: as<number>('sum(d.failed)::bigint'),
+  costMicros: as<number>('sum(d.cost_micros)::bigint'),
+});
+export type LookupCounts = RowOf<typeof DAYS>;
+
+/** Sums up the look-ups of the last 30 days by service. */
+export async function listCounts(db: Db): Promise<LookupCounts[]> {
+  return many(db, sql`SELECT ${DAYS} FROM lookup_day d WHERE d.day > current_date - 30 GROUP BY d.service_id`);
+}
+
+/** Deletes what is too old to be used, and counts of more than a year. Returns how many numbers were forgotten. */
+export async function deleteOldKnown(db: Db): Promise<number> {
+  await exec(db, sql`DELETE FROM lookup_day WHERE day < current_date - 400`);
+  return exec(db, sql`DELETE FROM number_network WHERE valid_until < now()`);
+}

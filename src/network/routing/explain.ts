@@ -1,0 +1,85 @@
+import { type Asked, choose, reasonOf } from './choice/choose.ts';
+import type { ConditionName } from './conditions/conditions.ts';
+import type { Plan, PlannedRoute } from './choice/plan.ts';
+import type { Policy } from './policies/sql.ts';
+import type { Route } from './sql.ts';
+import type { Standing } from './standings/standing.ts';
+
+/** Why a route is not used for a message. */
+export type Obstacle =
+  | ConditionName
+  /** Another prefix decides: a longer one of which a route has its conditions met. */
+  | 'prefix'
+  /** It leads to the sandbox and the best route to a real carrier, or the other way round. */
+  | 'sandbox';
+
+/** A route that begins like the number, and what became of it. */
+export type ExplainedRoute = Omit<Route, 'order'> & {
+  /** The place in which it is tried, from 1; null: it is not used. */
+  readonly place: number | null;
+  /** Why it is not used; empty for those that are. */
+  readonly obstacles: readonly Obstacle[];
+  /** What the carrier charges, in millionths; null: nobody has said. */
+  readonly costMicros: number | null;
+  /** Where it stands by the policy; null where no policy orders it. */
+  readonly standing: Standing | null;
+};
+
+/** How a message would be routed now. */
+export type Explanation = {
+  /** The prefix that decides; null: the message has no route. */
+  readonly prefix: string | null;
+  /** The policy that orders the routes; null: they go by priority. */
+  readonly policy: Policy | null;
+  /** Every route that begins like the number: first those that are used, in the order in which they are tried. */
+  readonly routes: readonly ExplainedRoute[];
+  /** In words why the first one is used; null when there is none. */
+  readonly reason: string | null;
+};
+
+/** A message that is not sent. */
+export type Question = {
+  /** E.164 with its plus. */
+  readonly destination: string;
+  readonly accountId: number | null;
+  readonly sender: string | null;
+  readonly network: string | null;
+  /** When it would be sent; null: now. */
+  readonly at: Date | null;
+};
+
+/** Explains the way of a message by the steps that choose it, from the plan of its longest prefix. Pure. */
+export function explain(plan: Plan | undefined, asked: Asked): Explanation {
+  const policy = asked.economics.policyFor(asked.channel, asked.destination) ?? null;
+  if (plan === undefined) return { prefix: null, policy, routes: [], reason: null };
+  const choice = choose(plan, asked);
+  const used = choice?.ranked ?? [];
+  const standingOf = new Map(choice?.byCost?.offers.map(({ route, standing }) => [route, standing]));
+  const show = (route: PlannedRoute, place: number | null, obstacles: readonly Obstacle[]): ExplainedRoute => {
+    const { checks: _checks, order: _order, ...facts } = route;
+    const costMicros = asked.economics.findCost(route.connectionId, asked.destination, asked.traffic.network);
+    return { ...facts, place, obstacles, costMicros, standing: standingOf.get(route) ?? null };
+  };
+  const unused = plansFrom(plan).flatMap((each) =>
+    each.routes
+      .filter((route) => !used.includes(route))
+      .map((route) => show(route, null, obstaclesOf(route, each !== choice?.plan, asked))),
+  );
+  return {
+    prefix: choice?.plan.prefix ?? null,
+    policy,
+    routes: [...used.map((route, i) => show(route, i + 1, [])), ...unused],
+    reason: choice && reasonOf(choice),
+  };
+}
+
+function obstaclesOf({ checks }: PlannedRoute, isElsewhere: boolean, { traffic }: Asked): Obstacle[] {
+  const unmet = checks.filter((check) => !check.isMet(traffic)).map(({ name }) => name);
+  if (unmet.length > 0) return unmet;
+  return [isElsewhere ? 'prefix' : 'sandbox'];
+}
+
+/** The plan and those of the shorter prefixes, longest first. */
+function plansFrom(plan: Plan): Plan[] {
+  return plan.shorter === null ? [plan] : [plan, ...plansFrom(plan.shorter)];
+}

@@ -1,0 +1,63 @@
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../../identity/audit/record.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError, type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { notifyRoutingChange } from '../../connections/sql.ts';
+import { deletePolicy, insertPolicy, type Policy } from './sql.ts';
+
+/** The policy of a prefix, with shares from 0 to 1. What is left out has its default. */
+export type PolicyInput = Pick<Policy, 'channel' | 'prefix' | 'policy'> & {
+  /** The least share of messages that is delivered; default 0.8. */
+  readonly floor?: number | undefined;
+  /** The most seconds that receipts take on average; default: any. */
+  readonly maxReceiptSeconds?: number | null | undefined;
+  /** With fewer samples a connection is on trial; default 50. */
+  readonly minSamples?: number | undefined;
+  /** The share of messages that goes to connections on trial or below the floor; default 0.05. */
+  readonly explore?: number | undefined;
+  /** How many hours back samples count; default 3. */
+  readonly hours?: number | undefined;
+};
+
+type By = { readonly by: string };
+
+/**
+ * Sets how the routes of a prefix are ordered; running processes follow at once. Call it in a transaction. Errors: 400 naming
+ * the invalid fields.
+ */
+export async function setPolicy(tx: Db, { by, ...input }: PolicyInput & By): Promise<Policy> {
+  const { floor = 0.8, explore = 0.05, maxReceiptSeconds = null, minSamples = 50, hours = 3, ...rest } = input;
+  const errors = [
+    ...(/^\d{0,15}$/.test(rest.prefix) ? [] : [{ field: 'prefix', message: 'must be up to 15 digits' }]),
+    ...within('floor', floor, 0, 1),
+    ...within('explore', explore, 0, 0.5),
+    ...whole('minSamples', minSamples, 1, 1_000_000),
+    ...whole('hours', hours, 1, 48),
+    ...(maxReceiptSeconds === null ? [] : whole('maxReceiptSeconds', maxReceiptSeconds, 1, 300)),
+  ];
+  if (errors.length > 0) throw invalidFields(errors);
+  const shares = { minDelivered: Math.round(floor * 1000), explore: Math.round(explore * 1000) };
+  const policy = await insertPolicy(tx, { ...rest, ...shares, maxReceiptSeconds, minSamples, hours });
+  await record(tx, { by, action: 'route.set-policy', policy });
+  return policy;
+}
+
+const within = (field: string, value: number, from: number, to: number): FieldError[] =>
+  value >= from && value <= to ? [] : [{ field, message: `must be a share from ${from} to ${to}` }];
+
+const whole = (field: string, value: number, from: number, to: number): FieldError[] =>
+  Number.isInteger(value) && value >= from && value <= to
+    ? []
+    : [{ field, message: `must be a whole number from ${from} to ${to}` }];
+
+/** Removes a policy, so that that of a shorter prefix decides, or the priorities. Call it in a transaction. Errors: 404. */
+export async function removePolicy(tx: Db, { id, by }: { readonly id: number } & By): Promise<void> {
+  const policy = Number.isSafeInteger(id) ? await deletePolicy(tx, { id }) : undefined;
+  if (!policy) throw new AppError('not_found', { message: 'There is no such policy' });
+  await record(tx, { by, action: 'route.remove-policy', policy });
+}
+
+async function record(tx: Db, { by, action, policy }: By & { readonly action: string; readonly policy: Policy }) {
+  const { id, ...detail } = policy;
+  await recordAudit(tx, operatorAuthor(GATEWAY_ACCOUNT_ID, by), { action, subject: `route-policy:${id}`, detail });
+  await notifyRoutingChange(tx);
+}

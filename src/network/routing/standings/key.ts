@@ -1,0 +1,6 @@
+/** Names where a connection stands by a policy in a country. */
+export const keyOf = (row: {
+  readonly policyId: number;
+  readonly connectionId: number;
+  readonly country: string;
+}): string => `${row.policyId}/${row.connectionId}/${row.country}`;
