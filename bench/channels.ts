@@ -11,6 +11,8 @@ import { signatureOf } from '../src/carriers/whatsapp/signature.ts';
 import { loadConfig } from '../src/platform/config.ts';
 import { createConnection } from '../src/network/connections/save.ts';
 import { newId } from '../src/platform/lib/ids.ts';
+import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS } from '../src/simulators/http-sms/server.ts';
+import { insertRoute } from '../src/network/routing/sql.ts';
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/simulators/sandbox/templates.ts';
 import { loadSecretKey } from '../src/platform/secret-key.ts';
 import { assignSender } from '../src/network/assignments/assign.ts';
@@ -20,7 +22,7 @@ import { costFigures, type Costs, countCosts, memoryFigures, ownCpuMicros } from
 import { STATUS } from '../src/messaging/states.ts';
 import type { Report } from './lib/report.ts';
 import { openStage, type Stage, until } from './lib/stage.ts';
-import { destinationOf } from './lib/traffic.ts';
+import { BODY, destinationOf } from './lib/traffic.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 const CONNECTIONS = 64;
@@ -28,16 +30,20 @@ const DEMO = 1;
 const AGENT = 'bench';
 const WELCOME = WHATSAPP_TEMPLATES[0];
 const TEXT = RCS_TEMPLATES[0];
+const SENDER = 'Heliograph';
 const MESSAGES_TARGET = 0.6;
+const SMS_TARGET = 0.5;
 const CALLBACKS_TARGET = 0.4;
 
 type Networks = {
   readonly graph: { baseUrl: string; wabaId: string; accessToken: string; appSecret: string; number: string };
   readonly rbm: { baseUrl: string; secrets: RcsSecrets };
+  /** The address of a web service for SMS. */
+  readonly sms: { baseUrl: string };
 };
 
 /**
- * Sends a WhatsApp and an RCS campaign through the sandbox's networks, from the confirmation to the last outcome,
+ * Sends a WhatsApp, an RCS and an SMS campaign through simulated networks and a carrier by HTTP, from the confirmation to the last outcome,
  * compared with bare requests with the same bodies to the same networks, by the CPU time of the process that sends: of
  * this one, and of the gateway; what PostgreSQL uses is beside it. Then posts signed callbacks, each settled before it
  * is answered, compared with an empty route. Everything runs warm. The report's ratio is that of the part furthest from
@@ -46,7 +52,7 @@ type Networks = {
 export async function benchChannels(): Promise<Report> {
   const { networks, stop } = await startNetworks();
   try {
-    await using stage = await openStage();
+    await using stage = await openStage({ WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' });
     await connect(stage, networks);
     const overWhatsapp = {
       sendingMode: 'WHATSAPP',
@@ -56,11 +62,15 @@ export async function benchChannels(): Promise<Report> {
     const overRcs = { sendingMode: 'RCS', rcsAgentId: AGENT, rcsTemplateId: TEXT?.id };
     const compareWhatsapp = () => compare(stage, overWhatsapp, (count) => bareWhatsapp(networks, count));
     const compareRcs = () => compare(stage, overRcs, (count) => bareRcs(networks, count));
-    // Both before either is measured: they share most of the code, which would be warmer for the second one.
+    const overSms = { sendingMode: 'SMS', smsSender: SENDER, smsBody: BODY };
+    const compareSms = () => compare(stage, overSms, (count) => bareSms(networks, count));
+    // All before any is measured: they share most of the code, which would be warmer for the last one.
     await compareWhatsapp();
     await compareRcs();
+    await compareSms();
     const whatsapp = await compareWhatsapp();
     const rcs = await compareRcs();
+    const sms = await compareSms();
     const { callbacks, costs, empty } = await compareCallbacks(stage, networks);
     const ofCallbacks = callbacks / empty;
     return {
@@ -68,6 +78,7 @@ export async function benchChannels(): Promise<Report> {
       ratio: Math.min(
         whatsapp.cpuRatio / MESSAGES_TARGET,
         rcs.cpuRatio / MESSAGES_TARGET,
+        sms.cpuRatio / SMS_TARGET,
         ofCallbacks / CALLBACKS_TARGET,
       ),
       target: 1,
@@ -75,7 +86,9 @@ export async function benchChannels(): Promise<Report> {
         messages: MESSAGES,
         ...figuresOf('whatsapp', whatsapp),
         ...figuresOf('rcs', rcs),
+        ...figuresOf('http', sms),
         messagesTarget: MESSAGES_TARGET,
+        httpTarget: SMS_TARGET,
         ...memoryFigures(stage),
         callbacksRatio: ofCallbacks,
         callbacksPerSecond: callbacks,
@@ -123,7 +136,7 @@ async function startNetworks(): Promise<{ networks: Networks; stop(): Promise<vo
   };
 }
 
-async function connect({ pool, dataDir }: Stage, { graph, rbm }: Networks): Promise<void> {
+async function connect({ pool, dataDir }: Stage, { graph, rbm, sms }: Networks): Promise<void> {
   const key = await loadSecretKey(loadConfig({ DATA_DIR: dataDir }));
   const meta = await createConnection(pool, key, {
     name: 'meta',
@@ -145,6 +158,15 @@ async function connect({ pool, dataDir }: Stage, { graph, rbm }: Networks): Prom
     settings: { baseUrl: rbm.baseUrl, concurrency: CONNECTIONS },
     secret: rbm.secrets,
   });
+  const web = await createConnection(pool, key, {
+    name: 'web',
+    kind: 'http',
+    sandbox: false,
+    settings: { baseUrl: sms.baseUrl, concurrency: CONNECTIONS, ...HTTP_SMS_PROTOCOL },
+    secret: { ...HTTP_SMS_SECRETS, callbackToken: 'not-used-here' },
+  });
+  // Before the route of the stage, whose carrier speaks SMPP.
+  await insertRoute(pool, { channel: 'SMS', prefix: '39', connectionId: web.id, priority: 1, onUnknown: 'hold' });
   const owned = { ownerId: DEMO, name: 'Bench' };
   await assignSender(pool, { ...owned, channel: 'WHATSAPP', identity: graph.number, connectionId: meta.id });
   await assignSender(pool, { ...owned, channel: 'RCS', identity: AGENT, connectionId: google.id });
@@ -207,7 +229,7 @@ async function post(origin: string, count: number, requestOf: (n: number) => Req
     for (let n = next++; n < count; n = next++) {
       const { statusCode, body } = await pool.request({ method: 'POST', ...requestOf(n) });
       const text = await body.text();
-      if (statusCode !== 200) throw new Error(`answered ${statusCode}: ${text}`);
+      if (statusCode !== 200 && statusCode !== 201) throw new Error(`answered ${statusCode}: ${text}`);
     }
   };
   const { cpuMicros } = await ownCpuMicros(count, () => Promise.all(Array.from({ length: CONNECTIONS }, sendRequests)));
@@ -236,6 +258,15 @@ function bareWhatsapp({ graph }: Networks, count: number): Promise<Bare> {
         components: [{ type: 'body', parameters }],
       },
     }),
+  }));
+}
+
+function bareSms({ sms }: Networks, count: number): Promise<Bare> {
+  const headers = { authorization: `Bearer ${HTTP_SMS_SECRETS.apiKey}`, 'content-type': 'application/json' };
+  return post(sms.baseUrl, count, (n) => ({
+    path: HTTP_SMS_PROTOCOL.request.path,
+    headers,
+    body: JSON.stringify({ to: destinationOf(n).slice(1), from: SENDER, text: BODY, ref: newId() }),
   }));
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { takenByDestination } from './lib/carrier.ts';
+import { limitsOf, takenByDestination, type Way } from './lib/carrier.ts';
 import { destinationOf, sendBulk } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
@@ -37,15 +37,23 @@ export const fair: Proof = {
       'a single send goes first, but shares the transactions of the worker and the rate limit with the queue',
   },
   timed: true,
-  prove,
+  prove: (run) => prove(run, 'smpp'),
 };
 
-async function prove(run: Run): Promise<Findings> {
+export const fairHttp: Proof = {
+  ...fair,
+  promise: "Over a carrier by HTTP, one account's queue does not slow down another account's single sends.",
+  sabotage: { ...fair.sabotage, file: new URL('./sabotage/fair-http.ts', import.meta.url) },
+  prove: (run) => prove(run, 'http'),
+};
+
+async function prove(run: Run, way: Way): Promise<Findings> {
   const { queued, singles } = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'serve',
+    way,
     script: { receiptDelayMs: 50 },
-    settings: { tps: TPS, window: 50 },
+    settings: limitsOf(way, { tps: TPS, window: 50 }),
   });
   const { client: other } = await stage.newAccount({ plan: 'unlimited' });
   const idle = await measure(run, stage, other, numbers(0, singles));

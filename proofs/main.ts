@@ -21,6 +21,7 @@ const OPTIONS = {
   pg: { type: 'boolean', default: false },
   campaign: { type: 'boolean', default: false },
   policy: { type: 'string' },
+  http: { type: 'boolean', default: false },
   'rls-only': { type: 'boolean', default: false },
   'app-only': { type: 'boolean', default: false },
 } as const;
@@ -28,11 +29,11 @@ const OPTIONS = {
 const parse = () => parseArgs({ allowPositionals: true, options: OPTIONS });
 type Values = ReturnType<typeof parse>['values'];
 
-/** Returns the full name of a proof, which may contain an option. */
+/** Returns the full name of a proof, which may contain options. */
 function proofName(wanted: string, values: Values): string {
-  const flag = (['pg', 'campaign', 'rls-only', 'app-only'] as const).find((each) => values[each]);
-  if (flag !== undefined) return `${wanted} --${flag}`;
-  return values.policy === undefined ? wanted : `${wanted} --policy ${values.policy}`;
+  const policy = values.policy === undefined ? [] : [`--policy ${values.policy}`];
+  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http'] as const).filter((each) => values[each]);
+  return [wanted, ...policy, ...flags.map((flag) => `--${flag}`)].join(' ');
 }
 
 function modeOf({ tiny, quick, full }: Values): Mode | null {

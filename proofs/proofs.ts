@@ -6,13 +6,13 @@ import { canary } from './canary/index.ts';
 import { cellLost } from './cell-lost.ts';
 import { clock } from './clock/index.ts';
 import { consoleProof } from './console/index.ts';
-import { crash, crashPostgres } from './crash/index.ts';
+import { crash, crashHttp, crashPostgres } from './crash/index.ts';
 import { crashCampaign } from './crash/campaign.ts';
 import { csv } from './csv/index.ts';
 import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
 import { failover } from './failover.ts';
-import { fair } from './fair.ts';
+import { fair, fairHttp } from './fair.ts';
 import { fallback } from './fallback/index.ts';
 import { fallbackSends } from './fallback/sends.ts';
 import { guess } from './guess.ts';
@@ -25,10 +25,10 @@ import { move } from './move/index.ts';
 import { oauth } from './oauth.ts';
 import { oracle } from './oracle.ts';
 import type { Proof } from './lib/proof.ts';
-import { receipts } from './receipts.ts';
+import { receipts, receiptsHttp } from './receipts.ts';
 import { restore } from './restore.ts';
 import { receivers } from './receivers/index.ts';
-import { resubmit } from './crash/resubmit.ts';
+import { resubmit, resubmitHttp } from './crash/resubmit.ts';
 import { revoke } from './revoke.ts';
 import { scale } from './scale.ts';
 import { settle } from './settle.ts';
@@ -45,14 +45,17 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,
   'crash --campaign': crashCampaign,
+  'crash --http': crashHttp,
   failover,
   scale,
   'cell-lost': cellLost,
   move,
   'crash --policy resubmit': resubmit,
+  'crash --policy resubmit --http': resubmitHttp,
   accept,
   settle,
   receipts,
+  'receipts --http': receiptsHttp,
   throttle,
   smpp,
   money,
@@ -60,6 +63,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   fallback,
   'fallback-sends': fallbackSends,
   fair,
+  'fair --http': fairHttp,
   clock,
   restore,
   backup,

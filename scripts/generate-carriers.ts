@@ -2,7 +2,7 @@
 // (src/carriers/*/settings.ts); --check fails if the file is out of date.
 import { VARIABLES } from '../src/carriers/http-sms/check.ts';
 import { PRESET_NAMES, type PresetName, PRESETS } from '../src/carriers/http-sms/presets.ts';
-import { Answer, Inbound, OUTCOMES, Receipts, Request, Rule, Verify } from '../src/carriers/http-sms/protocol.ts';
+import { Answer, Inbound, OUTCOMES, Poll, Receipts, Request, Rule, Verify } from '../src/carriers/http-sms/protocol.ts';
 import { settingOption } from '../src/network/connections/adding/options.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../src/network/connections/kinds/kinds.ts';
 import { type SettingField, settingFields } from '../src/network/connections/kinds/setting-fields.ts';
@@ -37,7 +37,7 @@ ${Object.entries(VARIABLES)
   .join('\n')}
 
 **Outcomes.** The first of \`answer.rules\` that fits says what an answer means: ${OUTCOMES.map((one) => `\`${one}\``).join(', ')}.
-Otherwise the HTTP status does: 2xx accepted, 401 a fault, 429 throttled, other 3xx and 4xx refused, 408 and 5xx unknown. A
+Otherwise the HTTP status does: 2xx accepted, 401 a fault, 429 throttled, other 3xx and 4xx refused, 408, 409 and 5xx unknown. A
 message whose outcome is unknown, because of such an answer or because none came, is not sent again, except to a carrier
 that recognises our id (\`idempotent\`): it gets the same octets again, up to \`resends\` times.
 
@@ -66,6 +66,7 @@ const httpObjects = (): string =>
     { name: 'receipts', fields: settingFields(Receipts, {}) },
     { name: 'inbound', fields: settingFields(Inbound, {}) },
     { name: 'verify', fields: settingFields(Verify, {}) },
+    { name: 'poll', fields: settingFields(Poll, {}) },
   ]
     .map(
       ({ name, fields }) =>

@@ -1,9 +1,10 @@
 import { startSandboxGraph } from '../../src/simulators/graph/server.ts';
 import { startSandboxRbm } from '../../src/simulators/rbm/server.ts';
+import { startSandboxHttpSms } from '../../src/simulators/http-sms/server.ts';
 import { WHATSAPP_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
 
 /**
- * The sandbox's WhatsApp and RCS networks in a process of their own. They take messages as fast as they can and send no
+ * The sandbox's WhatsApp and RCS networks, and a web service for SMS, in a process of their own. They take messages as fast as they can and send no
  * status events. Prints their addresses and credentials as one line of JSON.
  */
 const graph = await startSandboxGraph({
@@ -16,11 +17,13 @@ const rbm = await startSandboxRbm({
   ledger: 'counts',
   script: { tps: 0, outcomes: {}, otherwise: { steps: [] }, batchesPerMinute: 1_000_000 },
 });
+const sms = await startSandboxHttpSms({ ledger: 'counts', outcomes: {}, otherwise: { receipts: [] } });
 const { baseUrl, wabaId, accessToken, appSecret } = graph;
 const number = graph.numbers[0]?.id;
 console.log(
   JSON.stringify({
     graph: { baseUrl, wabaId, accessToken, appSecret, number },
     rbm: { baseUrl: rbm.baseUrl, secrets: rbm.secrets },
+    sms: { baseUrl: `http://127.0.0.1:${sms.port}` },
   }),
 );

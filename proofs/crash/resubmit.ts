@@ -1,4 +1,4 @@
-import { takenByDestination } from '../lib/carrier.ts';
+import { limitsOf, takenByDestination, type Way } from '../lib/carrier.ts';
 import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import { destinationOf, exportStatuses, untilIdle } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
@@ -26,15 +26,31 @@ export const resubmit: Proof = {
     breaks: ['every message sent twice is flagged'],
     mode: 'tiny',
   },
-  prove,
+  prove: (run) => prove(run, 'smpp'),
 };
 
-async function prove(run: Run): Promise<Findings> {
+export const resubmitHttp: Proof = {
+  promise:
+    'On a route over HTTP that resubmits unknown outcomes nothing is lost, and every possible duplicate is flagged, also when the carrier does not answer.',
+  sabotage: {
+    fault: 'a request without an answer counts as not written',
+    file: new URL('../sabotage/resubmit-http.ts', import.meta.url),
+    breaks: ['every message sent twice is flagged'],
+    mode: 'tiny',
+  },
+  prove: (run) => prove(run, 'http'),
+};
+
+/** Of messages over HTTP, these are taken and not answered, or answered with 503. */
+const HTTP_FAULTS = { dropResponseShare: 0.03, errorShare: 0.03 };
+
+async function prove(run: Run, way: Way): Promise<Findings> {
   const size = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'api',
-    script: { responseDelayMs: RESPONSE_DELAY_MS, receiptDelayMs: 200 },
-    settings: { window: WINDOW },
+    way,
+    script: { responseDelayMs: RESPONSE_DELAY_MS, receiptDelayMs: 200, ...(way === 'http' && HTTP_FAULTS) },
+    settings: limitsOf(way, { window: WINDOW }),
     onUnknown: 'resubmit',
   });
   const ids = await sendSingles(stage, size.messages);
@@ -45,7 +61,9 @@ async function prove(run: Run): Promise<Findings> {
   }
   await crew.allStarted();
   await untilIdle(stage, STALL_TIMEOUT_MS);
-  const figures = { ...(await compare(stage, ids)), kills: crew.kills, bound: crew.kills * WINDOW };
+  const { withheld } = await stage.carrier.counts();
+  const bound = crew.kills * WINDOW + withheld;
+  const figures = { ...(await compare(stage, ids)), kills: crew.kills, withheld, bound };
   return judge(figures, {
     'nothing is lost': figures.lost === 0,
     'every message sent twice is flagged': figures.notFlagged === 0,

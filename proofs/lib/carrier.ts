@@ -5,10 +5,32 @@ import type { InboundMessage } from '../../src/simulators/smsc/inbound.ts';
 import type { Counts } from '../../src/simulators/smsc/ledger.ts';
 import type { SandboxCommand } from '../../src/simulators/smsc/run.ts';
 import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
+import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS, type HttpSmsScript } from '../../src/simulators/http-sms/server.ts';
+import type { HttpCarrierCommand } from './http-carrier-process.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 
-const PROCESS = new URL('./sandbox-process.ts', import.meta.url);
+/** How a run reaches its carrier: the kind of the connection. */
+export type Way = 'smpp' | 'http';
+
+const PROCESS_OF: Readonly<Record<Way, URL>> = {
+  smpp: new URL('./sandbox-process.ts', import.meta.url),
+  http: new URL('./http-carrier-process.ts', import.meta.url),
+};
+const PASSWORD = 'secret';
+const SYSTEM_ID = 'proof';
+/** Longer than any answer takes on a busy machine, and shorter than the patience of the proofs. */
+const HTTP_TIMEOUT_SECONDS = 6;
+
+/** The behaviour of the carrier of a run. */
+export type CarrierScript = Partial<SandboxScript & Pick<HttpSmsScript, 'errorShare'>>;
+
+/** What the gateway needs to know of the carrier: settings and secret of the connection. */
+export type CarrierLink = { readonly settings: object; readonly secret: Readonly<Record<string, string>> };
+
+/** Returns the settings of a connection with at most `window` unanswered messages per worker, and parts per second. */
+export const limitsOf = (way: Way, { window, tps = 0 }: { readonly window: number; readonly tps?: number }): object =>
+  way === 'http' ? { concurrency: window, tps } : { window, tps };
 
 /** Everything that the carrier was sent, and the receipts that it sent. */
 export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receipts: readonly DeliveryEntry[] };
@@ -16,8 +38,14 @@ export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receip
 /** The sandbox carrier of a run, with its ledger: the oracle that the gateway's own records are compared with. */
 export type CarrierProcess = {
   readonly port: number;
-  /** What it has counted so far, and the receipts that it still owes: scheduled, waiting, or unanswered. */
-  counts(): Promise<Counts & { readonly owed: number }>;
+  readonly link: CarrierLink;
+  /**
+   * What it has counted so far, the receipts that it still owes (scheduled, waiting, or unanswered), and how many messages
+   * it took on purpose without an answer that says so.
+   */
+  counts(): Promise<Counts & { readonly owed: number; readonly withheld: number }>;
+  /** Tells a carrier by HTTP the address of the gateway, to which it posts receipts. */
+  callTo(gateway: string): Promise<void>;
   script(set: Partial<SandboxScript>): Promise<void>;
   /** Sends a message from a handset to one of the gateway's numbers; resolves when the gateway has taken it. */
   inbound(message: InboundMessage): Promise<void>;
@@ -29,12 +57,13 @@ export type CarrierProcess = {
 /**
  * Starts the carrier. Its ledger is written to a file from the first entry on and survives everything that is killed.
  */
-export async function startCarrier(run: Run, script: Partial<SandboxScript>): Promise<CarrierProcess> {
+export async function startCarrier(run: Run, way: Way, script: CarrierScript): Promise<CarrierProcess> {
   const ledgerFile = join(run.folder, 'ledger.ndjson');
-  const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...script };
-  const sandbox = await startProcess(run, { file: PROCESS, args: [JSON.stringify(options)] });
+  const login = { systemId: SYSTEM_ID, password: PASSWORD };
+  const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...login, ...script };
+  const sandbox = await startProcess(run, { file: PROCESS_OF[way], args: [JSON.stringify(options)] });
 
-  async function exchange(command: SandboxCommand): Promise<Record<string, unknown>> {
+  async function exchange(command: Command): Promise<Record<string, unknown>> {
     sandbox.send(command);
     const answer = await sandbox.nextLine();
     if (answer['ok'] !== true) throw new Error(`the sandbox answered ${JSON.stringify(answer)}`);
@@ -42,19 +71,24 @@ export async function startCarrier(run: Run, script: Partial<SandboxScript>): Pr
   }
   let last: Promise<unknown> = Promise.resolve();
   /** One after the other: a slow command would be answered after the next one, and answers have no name. */
-  function ask(command: SandboxCommand): Promise<Record<string, unknown>> {
+  function ask(command: Command): Promise<Record<string, unknown>> {
     const answer = last.then(() => exchange(command));
     last = answer.catch(() => undefined);
     return answer;
   }
 
+  const port = Number(sandbox.ready['port']);
   return {
-    port: Number(sandbox.ready['port']),
+    port,
+    link: linkTo(way, port),
     async counts() {
       const answer = await ask({ do: 'counts' });
       const counts = answer['counts'] as Counts;
       const open = counts.receipts - counts.receiptsAcked - counts.receiptsRefused - counts.receiptsLost;
-      return { ...counts, owed: open + Number(answer['scheduled']) };
+      return { ...counts, owed: open + Number(answer['scheduled']), withheld: Number(answer['withheld'] ?? 0) };
+    },
+    async callTo(gateway) {
+      if (way === 'http') await ask({ do: 'callTo', url: `${gateway}/api/callbacks/http/${SYSTEM_ID}` });
     },
     script: async (set) => void (await ask({ do: 'script', set })),
     inbound: async (message) => void (await ask({ do: 'inbound', message })),
@@ -68,6 +102,19 @@ export async function startCarrier(run: Run, script: Partial<SandboxScript>): Pr
     },
     stop: async () => void (await sandbox.stop()),
   };
+}
+
+type Command = SandboxCommand | HttpCarrierCommand;
+
+function linkTo(way: Way, port: number): CarrierLink {
+  if (way === 'smpp')
+    return { settings: { host: '127.0.0.1', port, systemId: SYSTEM_ID }, secret: { password: PASSWORD } };
+  const settings = {
+    baseUrl: `http://127.0.0.1:${port}`,
+    submitTimeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    ...HTTP_SMS_PROTOCOL,
+  };
+  return { settings, secret: { ...HTTP_SMS_SECRETS, callbackToken: 'not-used-here' } };
 }
 
 /** Groups the submits that the carrier accepted by destination, with the plus sign. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
-import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
 import { ensureCell } from '../../src/platform/db/cell.ts';
@@ -16,16 +15,18 @@ import { insertRoute } from '../../src/network/routing/sql.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { type Client, createClient } from '../../test/support/client.ts';
 import { until } from '../../test/support/until.ts';
-import { type CarrierProcess, startCarrier } from './carrier.ts';
+import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 
 export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
   readonly gateway: 'api' | 'serve';
-  readonly script?: Partial<SandboxScript>;
-  /** Settings of the gateway's connection to the carrier, besides host, port and system id. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  /** How the carrier is reached; `smpp` if absent. */
+  readonly way?: Way;
+  readonly script?: CarrierScript;
+  /** Settings of the gateway's connection to the carrier, besides its address and the protocol. */
+  readonly settings?: object;
   /** What the route does with a single send whose outcome is unknown; `hold` if absent. */
   readonly onUnknown?: 'hold' | 'resubmit';
   /** Prices in addition to the price list of a new installation. */
@@ -59,22 +60,31 @@ export type Stage = AsyncDisposable & {
 };
 
 const MAIN = new URL('../../src/app/main.ts', import.meta.url);
-const SYSTEM_ID = 'proof';
-const PASSWORD = 'secret';
 
 /**
  * Starts everything that one run needs: the carrier, a database with a route to the carrier, and the gateway. Disposing
  * of the stage stops all of it.
  */
 export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
-  const { gateway: role, script = {}, settings = {}, prices = [], onUnknown = 'hold', preload = [] } = options;
+  const {
+    gateway: role,
+    way = 'smpp',
+    script = {},
+    settings = {},
+    prices = [],
+    onUnknown = 'hold',
+    preload = [],
+  } = options;
   await using opened = new AsyncDisposableStack();
-  const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
+  const carrier = await startCarrier(run, way, script);
   opened.defer(carrier.stop);
-  const environment = { ...environmentOf(run), ...options.environment };
-  const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
+  // A carrier by HTTP is on this machine here.
+  const guard = way === 'http' ? { WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' } : {};
+  const environment = { ...environmentOf(run), ...guard, ...options.environment };
+  const { secret } = carrier.link;
+  const link = { settings: { ...carrier.link.settings, ...settings }, secret };
   const { apiKey } = await withDatabase(environment, (pool) =>
-    setUpDatabase(pool, environment, { link, prices, onUnknown }),
+    setUpDatabase(pool, environment, { way, link, prices, onUnknown }),
   );
 
   const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
@@ -86,6 +96,7 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
     });
   const gateway = await start(role, {});
   opened.defer(async () => void (await gateway.stop()));
+  await carrier.callTo(String(gateway.ready['address']));
   const connectionString = await findDatabaseUrl(environment);
   const pool = createPool(connectionString, { max: 4, applicationName: 'proof', log: silentLog });
   opened.defer(() => pool.end());
@@ -167,21 +178,21 @@ async function withDatabase<T>(environment: Environment, work: (pool: Pool) => P
   }
 }
 
-type NetworkSetup = Required<Pick<StageOptions, 'prices' | 'onUnknown'>> & { readonly link: object };
+type NetworkSetup = Required<Pick<StageOptions, 'way' | 'prices' | 'onUnknown'>> & { readonly link: CarrierLink };
 
-async function setUpDatabase(pool: Pool, environment: Environment, way: NetworkSetup): Promise<{ apiKey: string }> {
+async function setUpDatabase(pool: Pool, environment: Environment, setup: NetworkSetup): Promise<{ apiKey: string }> {
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
   await ensureCell(pool, loadConfig(environment).cell);
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, {
     name: 'proof',
-    kind: 'smpp',
-    settings: way.link,
-    secret: { password: PASSWORD },
+    kind: setup.way,
+    settings: setup.link.settings,
+    secret: setup.link.secret,
     sandbox: false,
   });
-  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: way.onUnknown });
-  for (const price of way.prices) await insertPrice(pool, price);
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: setup.onUnknown });
+  for (const price of setup.prices) await insertPrice(pool, price);
   return createAccount(pool, { name: 'Acme', plan: 'unlimited' });
 }
 

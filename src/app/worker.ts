@@ -22,6 +22,7 @@ import type { RecentMessages } from '../messaging/messages/new/recent.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
 import { createSampler, type Sampler } from '../messaging/quality/sampler.ts';
 import { qualityTasks } from '../messaging/quality/tasks.ts';
+import { pollingTasks } from '../messaging/polling/tasks.ts';
 import { createReceiptIntake, type TakeReceipt } from '../messaging/receipts/intake.ts';
 import { receiptTasks } from '../messaging/receipts/tasks.ts';
 import { createRestoreGuard, type RestoreGuard } from '../messaging/restore-guard/guard.ts';
@@ -154,6 +155,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...simulationTasks(parts),
     ...inboundTasks(parts),
     ...keywordTasks({ ...parts, accept, poster: deps.outbound.poster }),
+    ...pollingTasks(parts),
     ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
     ...expiryTasks(parts),

@@ -46,19 +46,30 @@ export function compileCallbacks(
 ): (request: CallbackRequest) => HttpSmsCallback {
   const isGenuine = compileVerifier(verify, secrets);
   const confirm = at('confirm' in verify ? verify.confirm : undefined);
-  const readReceipts = receipts && compileList(receipts.list, compileReceipt(receipts));
-  const readInbounds = inbound && compileList(inbound.list, compileInbound(inbound));
+  const readEvents = compileEvents({ receipts, inbound });
   return (request) => {
     if (!isGenuine(request)) return { kind: 'forged' };
     const document = toDocument(request.body, request.headers, request.query);
     // By GET, everything is in the query.
     const read = request.body.length === 0 ? { ...document, json: request.query } : document;
     if (read.json === undefined) return { kind: 'malformed' };
-    const found = readReceipts?.(read) ?? [];
-    const inbounds = readInbounds?.(read) ?? [];
-    const notes = found.length + inbounds.length === 0 ? [noteOn(confirm(read))] : [];
-    return { kind: 'events', receipts: found, inbounds, notes };
+    const events = readEvents(read);
+    const notes = events.receipts.length + events.inbounds.length === 0 ? [noteOn(confirm(read))] : [];
+    return { kind: 'events', ...events, notes };
   };
+}
+
+/** The receipts and inbound messages in a document of a carrier. */
+export type HttpSmsEvents = { readonly receipts: readonly Receipt[]; readonly inbounds: readonly Inbound[] };
+
+/** Compiles the reader of events, in callbacks and in answers to requests for them. What is neither is left out. */
+export function compileEvents({
+  receipts,
+  inbound,
+}: Pick<Callbacks, 'receipts' | 'inbound'>): (document: Document) => HttpSmsEvents {
+  const readReceipts = receipts && compileList(receipts.list, compileReceipt(receipts));
+  const readInbounds = inbound && compileList(inbound.list, compileInbound(inbound));
+  return (document) => ({ receipts: readReceipts?.(document) ?? [], inbounds: readInbounds?.(document) ?? [] });
 }
 
 const noteOn = (url: string): string =>

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
-import { carrierFacing, FAST, message } from '../../../test/support/carriers/http-sms-harness.ts';
+import { carrierFacing, FAST, message, SHORT } from '../../../test/support/carriers/http-sms-harness.ts';
 import { createTestHost, until } from '../../../test/support/carriers/smpp-harness.ts';
 import { type SandboxAnswer, startServer } from '../../simulators/http/server.ts';
 import { createHttpSmsCarrier } from './carrier.ts';
@@ -47,8 +47,6 @@ async function startPeer(): Promise<Peer> {
   };
 }
 
-const SHORT = { submitTimeoutSeconds: 1, throttlePauseMs: 30 };
-
 carrierConformance({
   name: 'HTTP with a server that answers as settings describe',
   startPeer,
@@ -91,6 +89,31 @@ test('a message in doubt is not returned as not taken when its repeat is throttl
   const { carrier, sent } = await carrierFacing(settings, () => answers.shift() ?? { status: 500, body: '' });
   expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown', carrierIds: [message().messageId] });
   expect(sent).toHaveLength(3);
+});
+
+test.each([
+  ['a wrong path, which a proxy may say, too', 404],
+  ['a message that the carrier has already', 409],
+])('a message in doubt is not refused when its repeat is answered with %s', async (_, status) => {
+  const answers: SandboxAnswer[] = ['cut', { status, body: '' }, { status, body: '' }];
+  const settings = { ...PROTOCOL, request: { ...PROTOCOL.request, idempotent: true } };
+  const { carrier, sent } = await carrierFacing(settings, () => answers.shift() ?? { status: 500, body: '' });
+  expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown', carrierIds: [message().messageId] });
+  expect(sent).toHaveLength(3);
+});
+
+test('a message in doubt is refused when its repeat is refused for what is in it', async () => {
+  const answers: SandboxAnswer[] = ['cut', ANSWERS.refuse];
+  const settings = { ...PROTOCOL, request: { ...PROTOCOL.request, idempotent: true } };
+  const { carrier } = await carrierFacing(settings, () => answers.shift() ?? 'cut');
+  expect(await carrier.submit(message())).toEqual({
+    kind: 'refused',
+    status: 'REJECTED',
+    elsewhere: false,
+    code: '17',
+    text: 'no such number',
+    carrierIds: [],
+  });
 });
 
 test('a pause that the carrier asks for is kept', async () => {

@@ -16,9 +16,9 @@ import { compileJudge, type Verdict } from './verdict.ts';
 export type HttpSmsContext = {
   /** The URL that the carrier calls; null when there is none. */
   readonly callbackUrl: string | null;
-  /** Resolves names to addresses that may be dialled. */
+  /** Resolves host names in place of the system, and only to addresses that the program may connect to. */
   readonly lookup?: LookupFunction;
-  /** Whether an address may be dialled that stands in place of a name. */
+  /** Tells whether the program may connect to an IP address that the settings give in place of a host name. */
   readonly isAllowed?: (address: string) => boolean;
 };
 

@@ -1,4 +1,4 @@
-import type { Request, Verify } from './protocol.ts';
+import type { Callbacks, Poll, Request, Verify } from './protocol.ts';
 import { variablesIn } from './template.ts';
 
 /** The variables of a message and of its connection, as templates of a request name them. */
@@ -58,6 +58,30 @@ export function checkTemplates({
   if (auth === 'aws' && Object.keys(query).length > 0) throw new Error('request.query: must be empty with aws');
   if (idempotent && !variablesIn([path, query, headers, body]).includes('messageId'))
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
+}
+
+/** The variables of requests that fetch events. */
+const POLL_VARIABLES: readonly string[] = ['account', 'apiKey', 'cursor'];
+
+/** Throws an Error that begins with the field when events could not be fetched, or could be counted twice. */
+export function checkPoll({
+  request,
+  poll,
+  receipts,
+  inbound,
+}: Pick<Callbacks, 'receipts' | 'inbound'> & {
+  readonly request: Request;
+  readonly poll?: Poll | undefined;
+}): void {
+  if (!poll) return;
+  for (const [field, template] of Object.entries({ path: poll.path, confirm: poll.confirm }))
+    checkVariables(`poll.${field}`, template, (name) => POLL_VARIABLES.includes(name));
+  if (!variablesIn(poll.path).includes('cursor'))
+    throw new Error('poll.path: needs {{cursor}}, or all would be fetched again');
+  if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which say how events are read');
+  if (inbound && inbound.id === undefined)
+    throw new Error('inbound.id: is required with poll, because a message may be fetched twice');
+  if (request.auth === 'aws') throw new Error('poll: is not possible with aws');
 }
 
 function checkVariables(field: string, template: unknown, isKnown: (name: string) => boolean): void {

@@ -233,6 +233,42 @@ export const Verify = Type.Object(
 );
 export type Verify = Static<typeof Verify>;
 
+/** How receipts and inbound messages are fetched from carriers that do not call. */
+export const Poll = Type.Object(
+  {
+    path: Type.String({
+      description:
+        'The path that is fetched with GET and the credentials; a template with `{{account}}`, `{{apiKey}}` and `{{cursor}}`.',
+      pattern: '^/',
+      maxLength: 1000,
+    }),
+    cursor: Place(
+      'Where the answer says from where the next request continues. It is kept once everything in the answer is stored.',
+    ),
+    start: Type.String({ description: '`{{cursor}}` of the first request.', maxLength: 200, default: '' }),
+    confirm: Type.Optional(
+      Type.String({
+        description:
+          'A path that is called with DELETE when everything up to `{{cursor}}` is stored, for carriers that keep events until then.',
+        pattern: '^/',
+        maxLength: 1000,
+      }),
+    ),
+    intervalSeconds: Type.Integer({
+      description: 'The pause after an answer without events; what follows an answer with events is fetched at once.',
+      minimum: 1,
+      maximum: 86_400,
+      default: 30,
+    }),
+  },
+  {
+    description:
+      'How receipts and inbound messages are fetched from a carrier that does not call; read like callbacks, by `receipts` and `inbound`. One worker at a time fetches.',
+    additionalProperties: false,
+  },
+);
+export type Poll = Static<typeof Poll>;
+
 /** What the carrier sends to our callback URL. */
 export type Callbacks = {
   readonly receipts?: Receipts | undefined;

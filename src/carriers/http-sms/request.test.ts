@@ -101,6 +101,26 @@ test.each([
   expect(() => requestOf(request)).toThrow(fault);
 });
 
+const polling = { path: '/events?since={{cursor}}', cursor: '/next' };
+const RECEIPTS = { ids: ['/id'], state: '/state', states: {} };
+
+test.each([
+  ['without its cursor', { poll: { ...polling, path: '/events' }, receipts: RECEIPTS }, 'poll.path'],
+  [
+    'with a variable of messages',
+    { poll: { ...polling, path: '/{{to}}/{{cursor}}' }, receipts: RECEIPTS },
+    'poll.path',
+  ],
+  ['of nothing', { poll: polling }, 'poll: needs receipts or inbound'],
+  [
+    'of messages that could count twice',
+    { poll: polling, inbound: { from: '/from', to: '/to', text: '/text' } },
+    'inbound.id: is required with poll',
+  ],
+])('polling %s is refused by its field', (_, more, fault) => {
+  expect(() => requestOf({}, {}, more)).toThrow(fault);
+});
+
 test('an address of a carrier must be HTTPS, and a preset names what it needs', () => {
   expect(() => parseHttpSmsSettings({ baseUrl: 'http://sms.example.com', request: { path: '/' } })).toThrow(
     'baseUrl: must begin with https://',

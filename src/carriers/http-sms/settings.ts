@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http/base-url.ts';
 import { parseSettings } from '../parse-settings.ts';
-import { Answer, type Callbacks, Inbound, Receipts, Request, Verify } from './protocol.ts';
+import { Answer, type Callbacks, Inbound, Poll, Receipts, Request, Verify } from './protocol.ts';
 import type { Preset } from './preset.ts';
 import { PRESETS, PRESET_NAMES } from './presets.ts';
-import { checkTemplates } from './check.ts';
+import { checkPoll, checkTemplates } from './check.ts';
 import { variablesIn } from './template.ts';
 
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
 /**
- * How one SMS carrier is reached over HTTP. `request`, `answer`, `receipts`, `inbound` and `verify` describe its protocol;
+ * How one SMS carrier is reached over HTTP. `request`, `answer`, `receipts`, `inbound`, `verify` and `poll` describe its protocol;
  * a preset has them for a well-known carrier, and each that is given here takes the place of the preset's.
  */
 export const HttpSmsSettings = Type.Object(
@@ -49,6 +49,7 @@ export const HttpSmsSettings = Type.Object(
     receipts: Type.Optional(Receipts),
     inbound: Type.Optional(Inbound),
     verify: Type.Optional(Verify),
+    poll: Type.Optional(Poll),
     probePath: Type.Optional(
       Type.String({
         description:
@@ -130,6 +131,7 @@ export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
   parseBaseUrl('baseUrl', baseUrl);
   const resolved = { ...all, baseUrl, request, answer };
   checkTemplates(resolved);
+  checkPoll(resolved);
   return resolved;
 }
 

@@ -39,16 +39,17 @@ export type Timing = {
  * A message that was written without a conclusive answer is in doubt. It is only sent again to a carrier that recognises
  * our id: with exactly the same octets, so that the next answer resolves the doubt; after `resends` attempts, and always to
  * other carriers, it is `unknown`. While a message is in doubt it is never returned as `retry`, which would mean that it
- * was not taken.
+ * was not taken, nor refused for what a proxy could say about its repeat: another carrier would send it once more.
  */
 export async function sendMessage(deps: SubmitDeps, submission: Submission, request: HttpRequest): Promise<Outcome> {
   let doubt: string | null = null;
   for (let resends = 0; ; resends += 1) {
-    const verdict = await attempt(deps, request);
+    const got: Verdict = await attempt(deps, request);
+    const verdict: Verdict = doubt === null ? got : keepDoubt(got);
     if (verdict.act === 'accepted')
       return { kind: 'accepted', carrierIds: verdict.ids.length > 0 ? verdict.ids : [submission.messageId] };
     if (verdict.act === 'refused') {
-      const { act, ...refusal } = verdict;
+      const { act, byStatus: _, ...refusal } = verdict;
       return { kind: act, ...refusal, carrierIds: [] };
     }
     if (verdict.act === 'unknown') doubt = verdict.text;
@@ -57,6 +58,12 @@ export async function sendMessage(deps: SubmitDeps, submission: Submission, requ
     if (!mayRepeat || !(await waitBeforeResend(deps, verdict)))
       return { kind: 'unknown', text: doubt, carrierIds: [submission.messageId] };
   }
+}
+
+/** The refusal of a repeat for a wrong path, for example, does not tell of the attempt before it. */
+function keepDoubt(verdict: Verdict): Verdict {
+  if (verdict.act !== 'refused' || !verdict.byStatus || !verdict.elsewhere) return verdict;
+  return { act: 'unknown', code: verdict.code, text: verdict.text, waitMs: 0 };
 }
 
 async function attempt({ http, gate, throttle, judge, onVerdict }: SubmitDeps, request: HttpRequest): Promise<Verdict> {

@@ -13,6 +13,8 @@ export type Verdict =
       readonly act: 'refused';
       readonly status: Refusal;
       readonly elsewhere: boolean;
+      /** No rule of the carrier says so, only the HTTP status: a proxy in front of it may have answered. */
+      readonly byStatus: boolean;
       readonly code: string;
       readonly text: string;
     }
@@ -35,9 +37,9 @@ export const MAX_ID_LENGTH = 200;
 
 /**
  * Compiles the rules by which the answers of a carrier are read: the first that fits applies, then what the HTTP status
- * means. By that, 2xx is taken, 401 a fault, 429 throttled, other 3xx and 4xx refused, and 408 and 5xx unknown, because a
- * proxy in front of the carrier answers so too, after it has passed the message on. A 2xx without the id that is expected is
- * unknown.
+ * means. By that, 2xx is taken, 401 a fault, 429 throttled, other 3xx and 4xx refused. 408 and 5xx are unknown, because a
+ * proxy in front of the carrier answers so too, after it has passed the message on; so is 409, with which carriers answer a
+ * message that they have already. A 2xx without the id that is expected is unknown.
  */
 export function compileJudge(answer: Answer): Judge {
   const ids = answer.id === undefined ? null : compilePlaces(answer.id);
@@ -51,13 +53,15 @@ export function compileJudge(answer: Answer): Judge {
       return { act: 'unknown', code: 'NO_ANSWER', text: got.reason, waitMs: 0 };
     }
     const document = toDocument(got.body, got.headers);
-    const rule = rules.find(({ fits }) => fits(got.status, document))?.rule ?? byStatus(got.status);
+    const known = rules.find(({ fits }) => fits(got.status, document))?.rule;
+    const rule = known ?? meaningOf(got.status);
     if (rule.outcome === 'accepted') return accepted(ids && ids(document));
     const fault = {
       code: (code ? code(document) : '').slice(0, 100) || `HTTP_${got.status}`,
       text: (text ? text(document) : '').slice(0, MAX_TEXT_LENGTH) || explain(got.status, document.text),
     };
-    if (rule.outcome === 'refused') return { act: 'refused', status: rule.as, elsewhere: rule.elsewhere, ...fault };
+    if (rule.outcome === 'refused')
+      return { act: 'refused', status: rule.as, elsewhere: rule.elsewhere, byStatus: known === undefined, ...fault };
     return { act: rule.outcome, ...fault, waitMs: retryAfterMs(got.headers) };
   };
 }
@@ -86,11 +90,11 @@ function compileRule(rule: Rule, code: Read | undefined): Compiled {
 type Meaning = Pick<Rule, 'outcome' | 'as' | 'elsewhere'>;
 const meaning = (outcome: Rule['outcome'], elsewhere = false): Meaning => ({ outcome, as: 'REJECTED', elsewhere });
 
-function byStatus(status: number): Meaning {
+function meaningOf(status: number): Meaning {
   if (status >= 200 && status <= 299) return meaning('accepted');
   if (status === 401) return meaning('fault');
   if (status === 429) return meaning('throttled');
-  if (status === 408 || status >= 500) return meaning('unknown');
+  if (status === 408 || status === 409 || status >= 500) return meaning('unknown');
   // No rights, no money, a wrong path, a redirect: not because of the message.
   return meaning('refused', status < 400 || (status >= 402 && status <= 405));
 }

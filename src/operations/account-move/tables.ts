@@ -144,6 +144,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   connection_error: 'about a connection of the cell',
   connection_minute: 'about a connection of the cell',
   connection_notice: 'about a connection of the cell',
+  connection_poll: 'about a connection of the cell',
   connection_status: 'about a connection of the cell',
   connection_quality: 'about a connection of the cell',
   lookup_day: 'what this cell has paid for look-ups',

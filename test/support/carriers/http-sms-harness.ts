@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
 import { compileCallbacks, type HttpSmsCallback } from '../../../src/carriers/http-sms/callbacks.ts';
 import { createHttpSmsCarrier } from '../../../src/carriers/http-sms/carrier.ts';
@@ -14,7 +14,7 @@ import { createTestHost, submission, until } from './smpp-harness.ts';
 export const FAST: Timing = { laterMs: 50, resendMs: 10, refusedMs: 60, probeBaseMs: 10, probeMaxMs: 100 };
 
 /** Long enough for a busy machine, short enough for the tests that wait for it. */
-const SHORT = { throttlePauseMs: 30, submitTimeoutSeconds: 1 };
+export const SHORT = { throttlePauseMs: 30, submitTimeoutSeconds: 3 };
 const CALLBACK_TOKEN = 'our-callback-token';
 const CALLBACK_URL = `https://sms.example.com/api/callbacks/http/acme?token=${CALLBACK_TOKEN}`;
 
@@ -77,8 +77,13 @@ export type PresetAnswers = {
   keyIn?(request: SandboxRequest): string;
 };
 
-/** Runs the suite that every carrier must pass for a preset, against a server that answers as documented. */
-export function presetConformance({ settings, accept, refuse, busy, numberIn, keyIn }: PresetAnswers): void {
+/**
+ * Runs the suite that every carrier must pass for a preset, against a server that answers as documented, and what it must do
+ * when a proxy answers for that server.
+ */
+export function presetConformance(answers: PresetAnswers): void {
+  const { settings, accept, refuse, busy, numberIn, keyIn } = answers;
+  testServerErrors(answers);
   carrierConformance({
     name: `HTTP with the preset ${settings.preset}`,
     async startPeer() {
@@ -111,6 +116,31 @@ export function presetConformance({ settings, accept, refuse, busy, numberIn, ke
         { callbackUrl: CALLBACK_URL },
         FAST,
       ),
+  });
+}
+
+/** What proxies answer when they have lost the server, perhaps after it took the message. */
+const PROXY_ERRORS = [500, 502, 503, 504];
+
+function testServerErrors({ settings, accept, keyIn }: PresetAnswers): void {
+  test.each(PROXY_ERRORS)(
+    'a bare %i is unknown, and sent again only to a carrier that recognises it',
+    async (status) => {
+      const { carrier, sent } = await carrierFacing(settings, () => ({ status, body: '<html></html>' }));
+      expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown', carrierIds: [message().messageId] });
+      const keys = sent.map((request) => keyIn?.(request));
+      expect(keys).toHaveLength(keyIn ? 3 : 1);
+      expect(new Set(keys).size).toBe(1);
+    },
+  );
+
+  test('an acceptance that is cut short is unknown', async () => {
+    const { carrier, sent } = await carrierFacing(settings, () => {
+      const whole = accept(1);
+      return typeof whole === 'string' ? whole : { ...whole, body: JSON.stringify(whole.body).slice(0, 12) };
+    });
+    expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown' });
+    expect(sent).toHaveLength(keyIn ? 3 : 1);
   });
 }
 

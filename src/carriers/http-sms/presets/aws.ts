@@ -8,6 +8,9 @@ import { definePreset } from '../preset.ts';
  * Receipts need the default configuration set with an event destination: an SNS topic with an HTTPS subscription of the
  * callback URL and its token, with raw message delivery. The log shows the URL that confirms the subscription. Inbound messages
  * need such a topic as the destination of the number's two-way messages.
+ *
+ * TEXT_SUCCESSFUL says that the phone carrier has taken the message. For countries without receipts it is the last event, and
+ * messages stay ACCEPTED there; AWS uses it for TEXT_DELIVERED in some.
  */
 export const aws = definePreset({
   needs: ['baseUrl', 'account', 'apiKey'],

@@ -63,7 +63,7 @@ test.each([
   [error('6', 'Unroutable message - rejected'), { kind: 'refused', status: 'UNDELIVERABLE', code: '6' }],
   [error('15', 'Illegal Sender Address - rejected'), { kind: 'refused', elsewhere: true }],
   [error('77', 'Something new'), { kind: 'refused', elsewhere: false, text: 'Something new' }],
-  [error('5', 'Internal Error'), { kind: 'retry', counts: true }],
+  [error('5', 'Internal Error'), { kind: 'unknown' }],
   [error('4', 'Bad Credentials'), { kind: 'retry', counts: false, code: '4' }],
   [error('9', 'Quota Exceeded - rejected'), { kind: 'retry', counts: false }],
 ])('answer %#: %j', async (got, outcome) => {

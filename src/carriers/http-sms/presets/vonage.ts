@@ -36,7 +36,8 @@ export const vonage = definePreset({
       { is: ['1', '10'], outcome: 'throttled' },
       // Wrong credentials or signature, a barred account, no credit, no access by HTTP.
       { is: ['4', '8', '9', '11', '14', '32'], outcome: 'fault' },
-      { is: ['5'], outcome: 'later' },
+      // An internal error while the message was processed: nobody says whether it was taken.
+      { is: ['5'], outcome: 'unknown' },
       { is: ['6', '22'], outcome: 'refused', as: 'UNDELIVERABLE' },
       { is: ['7', '12'], outcome: 'refused' },
       // A parameter, a sender or a destination that our account may not use.

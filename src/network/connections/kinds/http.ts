@@ -1,6 +1,7 @@
 import { compileCallbacks } from '../../../carriers/http-sms/callbacks.ts';
 import { createHttpSmsCarrier, type HttpSmsContext } from '../../../carriers/http-sms/carrier.ts';
 import { showExchange } from '../../../carriers/http-sms/exchange.ts';
+import { createPoller } from '../../../carriers/http-sms/poll.ts';
 import type { Verify } from '../../../carriers/http-sms/protocol.ts';
 import {
   checkSecrets,
@@ -80,6 +81,8 @@ export const httpKind: Kind = {
       return (request) => eventsOf(read, request);
     },
   },
+  createPoller: (settings, secret, context) =>
+    createPoller(parseHttpSmsSettings(settings), secretsOf(secret), contextOf(settings, secret, context)),
   createFileSource: null,
   createTemplateClient: null,
 };

@@ -1,4 +1,5 @@
 import type { Carrier } from '../../../carriers/carrier.ts';
+import type { Poller } from '../../../carriers/http-sms/poll.ts';
 import type { GraphClient } from '../../../carriers/whatsapp/client.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Guard } from '../../../platform/outbound/guard.ts';
@@ -48,6 +49,8 @@ export type Kind = {
   readonly setup: CarrierSetup | null;
   /** What the carrier posts to us; null when it posts nothing. */
   readonly callbacks: Callbacks | null;
+  /** Opens what fetches events from a carrier that does not call; missing where all call, null for settings that do not poll. */
+  readonly createPoller?: (settings: unknown, secret: string, context: CarrierContext) => Poller | null;
   /** Opens the source of files in inbound messages, from stored settings and secret; null when there are none. */
   readonly createFileSource: ((settings: unknown, secret: string) => FileSource) | null;
   /**

@@ -3,8 +3,8 @@ import type { Kind } from './kind.ts';
 /** A setting or a field of the secret in a form; `useFieldTexts` returns its texts. */
 export type Field = {
   readonly name: string;
-  /** `list`: texts with commas or spaces between them; `key`: the text of a JSON file. */
-  readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list' | 'secret' | 'key';
+  /** `list`: texts with commas or spaces between them; `object`: a JSON object; `key`: the text of a JSON file. */
+  readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list' | 'object' | 'secret' | 'key';
   readonly options: readonly (string | number)[];
   /** What applies when the field is empty; undefined when there is nothing. */
   readonly fallback?: unknown;
@@ -21,31 +21,19 @@ export type KindFields = {
   readonly more: readonly Field[];
 };
 
-/** Returns the fields of a form; settings that are objects have no field. */
+/** Returns the fields of a form. */
 export function fieldsOf({ settings, secret }: Kind): KindFields {
   const group = (wanted: Kind['settings'][number]['group']): Field[] =>
-    settings.filter((setting) => setting.group === wanted).flatMap(toField);
+    settings.filter((setting) => setting.group === wanted).map(toField);
   return { access: group('access'), secret: secret.map(toSecret), main: group('main'), more: group('more') };
 }
 
-function toField({
-  type,
-  default: fallback,
-  required: isRequired,
-  maxLength,
-  ...rest
-}: Kind['settings'][number]): Field[] {
-  if (type === 'object') return [];
-  return [
-    {
-      ...rest,
-      type,
-      isRequired,
-      maxLength: maxLength ?? undefined,
-      fallback: fallback ?? undefined,
-    },
-  ];
-}
+const toField = ({ default: fallback, required: isRequired, maxLength, ...rest }: Kind['settings'][number]): Field => ({
+  ...rest,
+  isRequired,
+  maxLength: maxLength ?? undefined,
+  fallback: fallback ?? undefined,
+});
 
 const toSecret = ({ name, type, description, generated, optional }: Kind['secret'][number]): Field => ({
   name,
@@ -80,7 +68,16 @@ function shown({ type, fallback }: Field, known: unknown): string | boolean {
 /** The text of a value as a form shows it. */
 export function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
+  if (typeof value === 'object' && value !== null) return JSON.stringify(sorted(value), null, 2);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** With the members in one order: that of the database is another one than that of the default. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
 }
 
 /** The values to send: empty fields are left out, or `null` (reset to the default) if they had a value `before`. */
@@ -101,7 +98,7 @@ function readOne({ type, options }: Field, value: string | boolean): unknown {
   if (type === 'list') return written.split(/[\s,]+/).filter(Boolean);
   if (type === 'number') return Number.isNaN(Number(written)) ? written : Number(written);
   if (type === 'choice') return options.find((option) => String(option) === written) ?? written;
-  return type === 'key' ? parse(written) : written;
+  return type === 'key' || type === 'object' ? parse(written) : written;
 }
 
 function parse(json: string): unknown {
@@ -110,4 +107,16 @@ function parse(json: string): unknown {
   } catch {
     return json;
   }
+}
+
+type Errors = Readonly<Record<string, unknown>>;
+
+/** The errors of a field and of the members of an object, which the server names by their path; empty if there are none. */
+export function errorsOf(errors: Errors, path: string): string {
+  const inside = `${path}.`;
+  const texts = Object.entries(errors).flatMap(([field, text]) => {
+    if (field === path) return [String(text)];
+    return field.startsWith(inside) ? [`${field.slice(inside.length)}: ${String(text)}`] : [];
+  });
+  return texts.join('; ');
 }

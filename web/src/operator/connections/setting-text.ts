@@ -13,6 +13,8 @@ export function useSettingText() {
     if (type === 'boolean') return t(value === true ? 'yes' : 'no');
     if (type === 'choice') return serverText(`settingOption.${name}.${String(value)}`, String(value));
     if (Array.isArray(value)) return value.join(', ');
+    // With blanks, at which a long one can wrap.
+    if (type === 'object') return JSON.stringify(value, null, 1);
     return typeof value === 'number' && name !== 'port' ? format.number(value) : String(value);
   };
 }

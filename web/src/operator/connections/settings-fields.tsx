@@ -17,7 +17,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Field, fieldsOf, textOf, type Values } from './fields.ts';
+import { errorsOf, type Field, fieldsOf, textOf, type Values } from './fields.ts';
 import type { Kind } from './kind.ts';
 import { useFieldTexts, useSettingText } from './setting-text.ts';
 
@@ -34,7 +34,7 @@ type LinkProps = {
 export function LinkFields({ form, kind, isKept = false }: LinkProps) {
   const { t } = useTranslation('operator');
   const { access, secret, main, more } = fieldsOf(kind);
-  const [isOpen, { toggle }] = useDisclosure(more.some(({ name }) => form.errors[`settings.${name}`] !== undefined));
+  const [isOpen, { toggle }] = useDisclosure(more.some(({ name }) => errorsOf(form.errors, `settings.${name}`) !== ''));
   const Sign = isOpen ? ChevronDown : ChevronRight;
   const shared = { form, kind, isKept };
   return (
@@ -99,6 +99,20 @@ function FieldInput({ form, kind, part, field, isKept = false }: FieldInputProps
       />
     );
   }
+  if (type === 'object')
+    return (
+      <Textarea
+        {...texts}
+        {...input}
+        error={errorsOf(form.errors, path) || undefined}
+        autosize
+        minRows={2}
+        maxRows={16}
+        dir="ltr"
+        styles={MONO}
+        spellCheck={false}
+      />
+    );
   if (type === 'key')
     return <Textarea {...texts} {...input} autosize minRows={4} maxRows={10} styles={MONO} spellCheck={false} />;
   if (type === 'secret')
